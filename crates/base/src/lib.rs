@@ -10,6 +10,7 @@ pub mod clock;
 pub mod counters;
 pub mod datum;
 pub mod decimal;
+pub mod enumeration;
 pub mod ids;
 pub mod interrupt;
 pub mod json;

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::enumeration::EnumType;
+
 /// The type of one column, or of one element of an array parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DataType {
@@ -49,6 +51,8 @@ pub enum DataType {
     Json,
     /// `jsonb`, in its normal form
     Jsonb,
+    /// an enum: the place of a label
+    Enum(EnumType),
 }
 
 impl DataType {
@@ -121,6 +125,7 @@ impl fmt::Display for DataType {
             Self::Uuid => f.write_str("uuid"),
             Self::Json => f.write_str("json"),
             Self::Jsonb => f.write_str("jsonb"),
+            Self::Enum(of) => f.write_str(of.name()),
         }
     }
 }

@@ -24,6 +24,7 @@ pub use error::ValueError;
 
 use crate::datum::Datum;
 use crate::decimal::Decimal;
+use crate::enumeration::EnumType;
 use crate::temporal::Interval;
 use crate::types::DataType;
 
@@ -65,6 +66,8 @@ pub enum Value {
     Json(String),
     /// `jsonb`, in its normal form
     Jsonb(String),
+    /// a value of an enum: the place of its label
+    Enum(EnumType, u16),
     /// an array of values of one type, none of them an array
     Array(Vec<Value>),
 }
@@ -116,6 +119,7 @@ impl Value {
             DataType::Uuid => Self::Uuid(bytes().try_into().unwrap_or_default()),
             DataType::Json => Self::Json(text()),
             DataType::Jsonb => Self::Jsonb(text()),
+            DataType::Enum(of) => Self::Enum(of, int as u16),
         }
     }
 
@@ -139,6 +143,7 @@ impl Value {
             Self::Uuid(_) => "uuid",
             Self::Json(_) => "json",
             Self::Jsonb(_) => "jsonb",
+            Self::Enum(of, _) => of.name(),
             Self::Array(_) => "array",
         }
     }

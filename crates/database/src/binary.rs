@@ -48,6 +48,7 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
             out.put_slice(&value.months.to_be_bytes());
         }
         Value::Uuid(value) => out.put_slice(value),
+        Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
         Value::Array(elements) => write_array(elements, data_type, out),
     }
 }
@@ -148,7 +149,7 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
             Value::Text(text(bytes)?.to_owned())
         }
-        DataType::Json => {
+        DataType::Json | DataType::Enum(_) => {
             return Ok(Value::parse(data_type, text(bytes)?)?);
         }
         DataType::Jsonb => match bytes.split_first() {

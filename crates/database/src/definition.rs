@@ -19,7 +19,8 @@ use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees};
 use hotrow_sql::{
     CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
-    Truncation, apply, broken_view, changed_names, compile, compile_with_parameters, parse_script,
+    Truncation, WrittenType, apply, broken_view, changed_names, compile, compile_with_parameters,
+    look_up_types, parse_script,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::Catalog;
@@ -195,7 +196,7 @@ pub(crate) fn define(
             drop_procedures(quiet, sources, &names, if_exists)?
         }
         Compiled::Naming(Naming::Prepare { types, text, .. }) => {
-            let procedure = compile_statement(&quiet.schema().catalog, &types, &text)?;
+            let procedure = compile_prepared(&quiet.schema().catalog, &types, &text)?;
             keep_statement(quiet, sources, procedure, at_place(entry.text, entry.place))?
         }
         Compiled::Truncate(truncation) => {
@@ -339,13 +340,14 @@ fn compile_again(
     if failed.is_empty() { Ok(trees) } else { Err(needed(schema, &failed, changes)) }
 }
 
-/// The names of tables and views that are not what they were.
+/// The names of tables, views and types that are not what they were.
 fn names_changed<'a>(
     (before, next): (&'a Catalog, &'a Catalog),
     changes: &'a [CatalogChange],
 ) -> impl Iterator<Item = String> + 'a {
     let views = changes.iter().filter_map(CatalogChange::view).map(str::to_owned);
-    changed_names(before, next).chain(views)
+    let types = changes.iter().filter_map(CatalogChange::named_type).map(str::to_owned);
+    changed_names(before, next).chain(views).chain(types)
 }
 
 /// See I1.
@@ -385,12 +387,21 @@ fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError
 fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
     let statement = &parse_one(source)?;
     if let Some(Naming::Prepare { types, text, .. }) = statement.naming() {
-        return compile_statement(catalog, types, text);
+        return compile_prepared(catalog, types, text);
     }
     match compile(catalog, &(), statement)? {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
         _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
     }
+}
+
+/// A statement whose parameters have types that are looked up.
+fn compile_prepared(
+    catalog: &Catalog,
+    types: &[WrittenType],
+    text: &str,
+) -> Result<Procedure, SqlError> {
+    compile_statement(catalog, &look_up_types(catalog, types)?, text)
 }
 
 /// Parses the text of a definition that was made here.
@@ -449,6 +460,7 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
         CatalogChange::DropTable(id) => Some(format!("table \"{}\"", catalog.table(*id).name)),
         CatalogChange::DropIndex(id) => Some(format!("index \"{}\"", catalog.index(*id).name)),
         CatalogChange::DropView(name) => Some(format!("view \"{name}\"")),
+        CatalogChange::DropType(name) => Some(format!("type {name}")),
         _ => None,
     });
     let mut error = match dropped {

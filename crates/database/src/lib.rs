@@ -129,6 +129,8 @@ pub use hotrow_engine::journal::LogEntries;
 pub use hotrow_engine::source::CallSource;
 pub use hotrow_engine::statistics::{Activity, CallTime, LockKind, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
-pub use hotrow_sql::{Direction, KnownType, Naming, known_type, without_parameters};
+pub use hotrow_sql::{
+    Direction, KnownType, Naming, WrittenType, enum_with_oid, known_type, without_parameters,
+};
 pub use hotrow_transaction::invocation::{Arguments, Invocation};
 pub use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};

@@ -15,7 +15,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{
-    Argument, Compiled, Naming, ScriptStatement, compile, compile_with_literals,
+    Argument, Compiled, Naming, ScriptStatement, WrittenType, compile, compile_with_literals,
     compile_with_parameters, parse_script, place_in_text, table_number, with_literals,
 };
 use hotrow_transaction::bytecode::Program;
@@ -144,6 +144,17 @@ impl Session {
     pub fn prepare(&self, text: &str, types: &[Option<SqlType>]) -> Result<Prepared, Error> {
         let prepared = self.settle_found(self.prepare_parsed(text, types));
         prepared.inspect_err(|_| self.talk().fail())
+    }
+
+    /// The types that PREPARE has written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`]: 42704 for one that does not exist.
+    pub fn look_up_types(&self, types: &[WrittenType]) -> Result<Vec<Option<SqlType>>, Error> {
+        let catalog = &self.inner().schema.current().catalog;
+        let types = hotrow_sql::look_up_types(catalog, types);
+        types.map_err(Error::from).inspect_err(|_| self.talk().fail())
     }
 
     /// Prepares a statement that may use the tables of sequences.

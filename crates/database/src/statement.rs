@@ -625,8 +625,11 @@ fn tag(text: &str, rows: &Rows) -> String {
     let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).map(str::to_ascii_uppercase);
     let verb = words.find(|word| !word.is_empty()).unwrap_or_default();
     let object = |word: &String| {
-        let known = ["TABLE", "INDEX", "FUNCTION", "PROCEDURE", "SEQUENCE", "VIEW", "USER", "ROLE"];
-        known.contains(&word.as_str())
+        const KNOWN: [&str; 10] = [
+            "TABLE", "INDEX", "FUNCTION", "PROCEDURE", "SEQUENCE", "VIEW", "TYPE", "DOMAIN",
+            "USER", "ROLE",
+        ];
+        KNOWN.contains(&word.as_str())
     };
     match verb.as_str() {
         "SELECT" | "WITH" | "VALUES" => format!("SELECT {}", rows.len()),

@@ -53,6 +53,7 @@ fn integer(value: &Value) -> Option<i64> {
         Value::SmallInt(n) => Some(i64::from(*n)),
         Value::Int(n) | Value::Date(n) => Some(i64::from(*n)),
         Value::BigInt(n) | Value::Timestamp(n) | Value::TimestampTz(n) => Some(*n),
+        Value::Enum(_, place) => Some(i64::from(*place)),
         _ => None,
     }
 }

@@ -353,6 +353,7 @@ impl<'a> Conversation<'a> {
         let tag = match naming {
             Naming::Prepare { name, types, text } => {
                 self.refuse_name(&name, text.len())?;
+                let types = self.session.look_up_types(&types)?;
                 let prepared = Some(self.session.prepare(&text, &types)?);
                 let statement = Statement::new(text, Vec::new(), prepared);
                 self.refuse_bytes(statement.bytes())?;

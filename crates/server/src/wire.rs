@@ -4,7 +4,7 @@
 //! Source       PostgreSQL 15, pg_type.dat and the send and recv functions of each type
 
 use bytes::{BufMut, BytesMut};
-use hotrow::{DataType, SqlError, SqlType, Value, binary, known_type};
+use hotrow::{DataType, SqlError, SqlType, Value, binary, enum_with_oid, known_type};
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,6 +179,12 @@ pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
         if oid == self::oid(SqlType::Array(data_type)) {
             return Ok(Some(SqlType::Array(of)));
         }
+    }
+    if let Some(of) = enum_with_oid(oid) {
+        return Ok(Some(SqlType::Scalar(DataType::Enum(of))));
+    }
+    if let Some(of) = oid.checked_sub(1).and_then(enum_with_oid) {
+        return Ok(Some(SqlType::Array(DataType::Enum(of))));
     }
     let mut error = SqlError::new(b"42704", format!("there is no type with OID {oid}"));
     error.hint = Some("Send the parameter as text, without a type.".to_owned());

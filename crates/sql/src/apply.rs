@@ -1,7 +1,10 @@
 //! Catalog changes: what CREATE, ALTER and DROP mean, and their application.
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
-use hotrow_transaction::catalog::{Catalog, Check, Column, ForeignKey, IndexDefinition, View};
+use hotrow_base::types::DataType;
+use hotrow_transaction::catalog::{
+    Catalog, Check, Column, ForeignKey, IndexDefinition, NamedType, View,
+};
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Expr, Place, Procedure};
 
@@ -81,6 +84,15 @@ pub enum CatalogChange {
     SetView(View),
     /// DROP VIEW
     DropView(String),
+    /// CREATE TYPE, CREATE DOMAIN, and ALTER TYPE, whose columns then have the new type
+    SetType {
+        /// its name
+        name: String,
+        /// what it is
+        named: NamedType,
+    },
+    /// DROP TYPE, DROP DOMAIN
+    DropType(String),
     /// CREATE USER, ALTER USER ... PASSWORD
     SetUser {
         /// its name
@@ -105,6 +117,14 @@ impl CatalogChange {
         match self {
             Self::SetView(view) => Some(&view.name),
             Self::DropView(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The type that it makes, replaces or drops.
+    pub fn named_type(&self) -> Option<&str> {
+        match self {
+            Self::SetType { name, .. } | Self::DropType(name) => Some(name),
             _ => None,
         }
     }
@@ -209,6 +229,19 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
         }
         CatalogChange::DropView(name) => {
             catalog.drop_view(name);
+            Ok(())
+        }
+        CatalogChange::SetType { name, named } => {
+            if let (Some(NamedType::Enum(before)), NamedType::Enum(next)) =
+                (catalog.type_named(name).map(|named| &**named).cloned(), named)
+            {
+                catalog.replace_type(DataType::Enum(before), DataType::Enum(*next));
+            }
+            catalog.set_type(name, named.clone());
+            Ok(())
+        }
+        CatalogChange::DropType(name) => {
+            catalog.drop_type(name);
             Ok(())
         }
         CatalogChange::SetUser { name, verifier } => {

@@ -297,6 +297,24 @@ fn sql_statement(
         ast::Statement::CreateView(view) => {
             Ok(Compiled::Catalog(vec![compiler.create_view(view)?]))
         }
+        ast::Statement::CreateType { name, representation } => {
+            Ok(Compiled::Catalog(vec![compiler.create_type(name, representation.as_ref())?]))
+        }
+        ast::Statement::CreateDomain(domain) => {
+            Ok(Compiled::Catalog(vec![compiler.create_domain(domain)?]))
+        }
+        ast::Statement::AlterType(written) => {
+            Ok(Compiled::Catalog(vec![compiler.alter_type(written)?]))
+        }
+        ast::Statement::DropDomain(ast::DropDomain { if_exists, name, drop_behavior }) => {
+            if drop_behavior == &Some(ast::DropBehavior::Cascade) {
+                let hint = "columns keep what the domain asked of them: leave it out";
+                return Err(unsupported(place, "CASCADE", hint));
+            }
+            let named = object_name(name, place)?;
+            let change = compiler.drop_type("domain", (&named, place), *if_exists)?;
+            Ok(Compiled::Catalog(vec![change]))
+        }
         ast::Statement::Drop { object_type, if_exists, names, cascade, .. } => {
             drop_relations(compiler, *object_type, (*if_exists, *cascade), names)
         }

@@ -29,6 +29,9 @@ impl Compiler<'_> {
         let place = ident_place(&written.name, draft.place);
         let name = folded(&written.name.value, written.name.quote_style.is_some());
         let id = column_of(&draft.table, &name, place)?;
+        if let Some(domain) = self.domain(&written.data_type, place) {
+            self.take_over(draft, &name, &domain, place)?;
+        }
         for option in &written.options {
             let given = option.name.as_ref().map(|n| folded(&n.value, n.quote_style.is_some()));
             match &option.option {

@@ -174,7 +174,7 @@ pub(crate) fn set_of(
         compiler.returning = Returning::SetOfRows(slots);
         return Ok(true);
     }
-    let table = match &type_name.kind {
+    let named = match &type_name.kind {
         Kind::RowOf(name) => Some(name.clone()),
         Kind::Plain(plain) => match &**plain {
             ast::DataType::Custom(name, _) => object_name(name, type_name.place).ok(),
@@ -182,9 +182,22 @@ pub(crate) fn set_of(
         },
         Kind::Record | Kind::SameAs(_) => None,
     };
-    if let Some(table) = table.and_then(|name| compiler.catalog.table_named(&name)) {
+    let table = named.as_deref().and_then(|name| compiler.catalog.table_named(name));
+    if let Some(table) = table {
         compiler.result =
             table.columns.iter().map(|c| ResultColumn::new(c.name.clone(), c.data_type)).collect();
+        compiler.returning = Returning::SetOfRows(Vec::new());
+        return Ok(true);
+    }
+    if let Some(fields) = named.as_deref().and_then(|name| compiler.composite(name)) {
+        let column = |(name, of): &(String, SqlType)| match of {
+            SqlType::Scalar(of) => Ok(ResultColumn::new(name.clone(), *of)),
+            SqlType::Array(_) => {
+                let hint = "return its elements as rows: RETURNS SETOF, RETURN NEXT";
+                Err(unsupported(type_name.place, "an array as a result", hint))
+            }
+        };
+        compiler.result = fields.iter().map(column).collect::<Result<_>>()?;
         compiler.returning = Returning::SetOfRows(Vec::new());
         return Ok(true);
     }

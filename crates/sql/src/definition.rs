@@ -28,7 +28,7 @@ const COLUMNS_MAX: usize = 1600;
 const FIXED_BYTES_MAX: usize = 1 << 18;
 
 /// What CREATE TABLE says.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct TableDefinition {
     /// its name
     pub name: String,
@@ -68,6 +68,16 @@ pub(crate) struct Draft {
     pub(crate) sequences: Vec<SequenceDefinition>,
     pub(crate) primary_kind: IndexKind,
     pub(crate) place: Place,
+}
+
+impl Draft {
+    /// That of a table without a name, to try what can be said of a column.
+    pub(crate) fn of_one_column(name: &str, data_type: DataType, place: Place) -> Self {
+        let (default, draws) = (None, None);
+        let column = Column { name: name.to_owned(), data_type, nullable: true, default, draws };
+        let table = TableDefinition { columns: vec![column], ..TableDefinition::default() };
+        Self { table, sequences: Vec::new(), primary_kind: IndexKind::BTree, place }
+    }
 }
 
 impl Compiler<'_> {
@@ -169,7 +179,12 @@ impl Compiler<'_> {
                 ));
             }
             let numbered = serial(&column.data_type);
-            let data_type = numbered.map_or_else(|| data_type(&column.data_type, place), Ok)?;
+            let domain = self.domain(&column.data_type, place);
+            let data_type = match (numbered, &domain) {
+                (Some(numbered), _) => numbered,
+                (None, Some(domain)) => domain.of,
+                (None, None) => data_type(&column.data_type, self.catalog, place)?,
+            };
             bytes += width(data_type);
             if bytes > FIXED_BYTES_MAX {
                 return Err(error(b"54000", place, "the row is too long")

@@ -78,10 +78,11 @@ pub(crate) fn drop_relations(
                 }
             },
             ast::ObjectType::View => changes.push(compiler.drop_view((&name, place), if_exists)?),
+            ast::ObjectType::Type => {
+                changes.push(compiler.drop_type("type", (&name, place), if_exists)?);
+            }
             // What there is none of is not there.
-            ast::ObjectType::MaterializedView | ast::ObjectType::Type | ast::ObjectType::Schema
-                if if_exists =>
-            {
+            ast::ObjectType::MaterializedView | ast::ObjectType::Schema if if_exists => {
                 let kind = object_type.to_string().to_lowercase();
                 changes.push(skipped(&kind, &name));
             }

@@ -227,7 +227,7 @@ impl Compiler<'_> {
             }
             E::TypedString(literal) => {
                 let place = place_in(written, place);
-                let to = crate::types::data_type(&literal.data_type, place)?;
+                let to = crate::types::data_type(&literal.data_type, self.catalog, place)?;
                 let operand = self.literal(&literal.value.value, place)?;
                 self.settle(operand, to, place)?
             }
@@ -421,7 +421,7 @@ impl Compiler<'_> {
         {
             return Ok(operand);
         }
-        let to = match sql_type(to, place) {
+        let to = match sql_type(to, self.catalog, place) {
             Ok(SqlType::Scalar(to)) => to,
             Ok(SqlType::Array(_)) => {
                 return Err(unsupported(

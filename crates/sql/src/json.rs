@@ -333,10 +333,10 @@ pub(crate) fn is_json_concat([left, right]: &[Operand; 2]) -> bool {
 /// `x::text[]`
 fn is_text_array(written: &ast::Expr) -> bool {
     let ast::Expr::Cast { data_type, .. } = crate::comparison::bare(written) else { return false };
-    matches!(
-        crate::types::sql_type(data_type, Place::default()),
-        Ok(SqlType::Array(of)) if of.is_text()
-    )
+    let ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) = data_type else {
+        return false;
+    };
+    crate::types::built_in(element, Place::default()).is_ok_and(DataType::is_text)
 }
 
 fn no_operator(

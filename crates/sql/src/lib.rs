@@ -54,6 +54,7 @@ mod literals;
 mod loops;
 mod maintenance;
 pub mod mention;
+mod named_type;
 mod operator;
 mod operators;
 mod parameters;
@@ -88,12 +89,12 @@ pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
-    Change, Fields, KnownType, SystemContext, known_type, sequence_named, system_function,
+    Change, Fields, KnownType, SystemContext, enum_with_oid, known_type, sequence_named, system_function,
     system_rows, table_number,
 };
 pub use script::{Script, parse_script};
 pub use sequence::SequenceDefinition;
-pub use setting::{Direction, Naming, Setting};
+pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};

@@ -14,6 +14,7 @@ use hotrow_transaction::program::{
 use hotrow_transaction::walk::expr_slots;
 use sqlparser::ast::{self, SelectItem};
 
+use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::expression::dotted;
 use crate::path::{ColumnOrder, choose, conjuncts};
@@ -394,10 +395,16 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
 
 /// PostgreSQL's own name of a type, which a cast column without another name has.
 fn type_name(written: &ast::DataType) -> Option<String> {
-    use hotrow_base::types::SqlType;
-    let of = crate::types::sql_type(written, Place::default()).ok()?;
-    let (SqlType::Scalar(of) | SqlType::Array(of)) = of;
-    Some(crate::relation::short_type_name(of).to_owned())
+    match written {
+        ast::DataType::Custom(name, _) => object_name(name, Place::default()).ok(),
+        ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => {
+            type_name(element)
+        }
+        scalar => {
+            let of = crate::types::built_in(scalar, Place::default()).ok()?;
+            Some(crate::relation::short_type_name(of).to_owned())
+        }
+    }
 }
 
 /// A LIMIT that is a constant of at least 1: the first row is always wanted.

@@ -45,7 +45,7 @@ pub(crate) use system::short_name as short_type_name;
 pub use system::{
     Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
 };
-pub use system::{KnownType, known_type};
+pub use system::{KnownType, enum_with_oid, known_type};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.

@@ -17,7 +17,9 @@
 
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
+use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::Place;
+use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::{Advice, Result, error, unsupported};
@@ -55,6 +57,26 @@ pub enum Setting {
     DiscardNothing,
 }
 
+/// A type as it is written, before it is looked up.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WrittenType {
+    written: ast::DataType,
+    place: Place,
+}
+
+/// The types that some are, in a catalog.
+///
+/// # Errors
+///
+/// 42704 for one that does not exist, 0A000 for one that parameters cannot have.
+pub fn look_up_types(
+    catalog: &Catalog,
+    types: &[WrittenType],
+) -> Result<Vec<Option<SqlType>>> {
+    let look_up = |of: &WrittenType| sql_type(&of.written, catalog, of.place).map(Some);
+    types.iter().map(look_up).collect()
+}
+
 /// What a statement says about statements that have names.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Naming {
@@ -63,7 +85,7 @@ pub enum Naming {
         /// how it is called
         name: String,
         /// of its first parameters
-        types: Vec<Option<SqlType>>,
+        types: Vec<WrittenType>,
         /// its text
         text: String,
     },
@@ -242,8 +264,7 @@ pub(crate) fn naming(
             let list = cursor.take_brackets()?;
             for mut item in cursor.inside(list).split_commas() {
                 let (place, tokens) = (item.place(), item.rest());
-                let written = parse_type(tokens, item.place())?;
-                types.push(Some(sql_type(&written, place)?));
+                types.push(WrittenType { written: parse_type(tokens, item.place())?, place });
             }
         }
         cursor.expect("as")?;

@@ -1,11 +1,15 @@
 //! Type names: `sqlparser`'s data types to Hotrow's.
 
+use std::sync::Arc;
+
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::{Catalog, NamedType};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
-    ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
+    self, ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
 };
 
+use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, unsupported};
 
 /// Digits in all and behind the point of `numeric` without precision.
@@ -16,7 +20,7 @@ const CHAR_MAX: u64 = 8192;
 const VARCHAR_MAX: u64 = 10_485_760;
 
 /// A type that may be an array.
-pub(crate) fn sql_type(written: &Written, place: Place) -> Result<SqlType> {
+pub(crate) fn sql_type(written: &Written, catalog: &Catalog, place: Place) -> Result<SqlType> {
     match written {
         Written::Array(
             ArrayElemTypeDef::SquareBracket(element, _)
@@ -31,14 +35,23 @@ pub(crate) fn sql_type(written: &Written, place: Place) -> Result<SqlType> {
                     "pass one array per column of the list",
                 ));
             }
-            Ok(SqlType::Array(data_type(element, place)?))
+            Ok(SqlType::Array(data_type(element, catalog, place)?))
         }
-        scalar => Ok(SqlType::Scalar(data_type(scalar, place)?)),
+        scalar => Ok(SqlType::Scalar(data_type(scalar, catalog, place)?)),
     }
 }
 
 /// A scalar type.
-pub(crate) fn data_type(written: &Written, place: Place) -> Result<DataType> {
+pub(crate) fn data_type(written: &Written, catalog: &Catalog, place: Place) -> Result<DataType> {
+    let Written::Custom(name, _) = written else { return built_in(written, place) };
+    match named_type(name, catalog, place) {
+        Some(named) => scalar_of(&named, name, place),
+        None => Err(unknown(&name.to_string().to_lowercase(), place)),
+    }
+}
+
+/// A scalar type that nobody has to make.
+pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
     use Written as W;
     Ok(match written {
         W::Boolean | W::Bool => DataType::Boolean,
@@ -76,9 +89,36 @@ pub(crate) fn data_type(written: &Written, place: Place) -> Result<DataType> {
                 "arrays are for parameters: keep one row per element in a table",
             ));
         }
-        W::Custom(name, _) => return Err(unknown(&name.to_string().to_lowercase(), place)),
         other => return Err(unknown(&other.to_string().to_lowercase(), place)),
     })
+}
+
+/// The type that was given such a name.
+pub(crate) fn named_type(
+    name: &ast::ObjectName,
+    catalog: &Catalog,
+    place: Place,
+) -> Option<Arc<NamedType>> {
+    let name = object_name(name, place).ok()?;
+    catalog.type_named(&name).cloned()
+}
+
+/// A named type where a value of one piece is to be.
+fn scalar_of(named: &NamedType, name: &ast::ObjectName, place: Place) -> Result<DataType> {
+    match named {
+        NamedType::Enum(of) => Ok(DataType::Enum(*of)),
+        NamedType::Domain(domain) if domain.checks.is_empty() => Ok(domain.of),
+        NamedType::Domain(_) => Err(unsupported(
+            place,
+            format!("domain {name} here"),
+            "columns can have domains with constraints; write the type that it is made from",
+        )),
+        NamedType::Composite(_) => Err(unsupported(
+            place,
+            format!("a value of the composite type {name}"),
+            "use a variable or a column for each of its fields; functions may RETURN SETOF it",
+        )),
+    }
 }
 
 fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {

@@ -13,6 +13,7 @@ mod by_id;
 
 use std::sync::{Arc, LazyLock};
 
+use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{KeyLayout, KeyPart};
 use hotrow_base::row::{ColumnType, Field, RowLayout};
@@ -252,6 +253,28 @@ pub struct View {
     pub given: Vec<String>,
 }
 
+/// A type that has been given a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NamedType {
+    /// CREATE TYPE ... AS ENUM
+    Enum(EnumType),
+    /// CREATE TYPE ... AS (...): names and types of its fields
+    Composite(Vec<(String, SqlType)>),
+    /// CREATE DOMAIN
+    Domain(Domain),
+}
+
+/// Another type, some of whose values are left out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Domain {
+    /// the type
+    pub of: DataType,
+    /// what a column has that is given nothing, as SQL
+    pub default: Option<String>,
+    /// names of constraints, and what holds for each `VALUE`, as SQL
+    pub checks: Vec<(String, String)>,
+}
+
 /// What CREATE INDEX and PRIMARY KEY say.
 #[derive(Clone, Debug)]
 pub struct IndexDefinition {
@@ -280,6 +303,7 @@ pub struct Catalog {
     index_names: HashTrieMapSync<String, IndexId>,
     users: RedBlackTreeMapSync<String, Option<String>>,
     had_passwords: bool,
+    types: RedBlackTreeMapSync<String, Arc<NamedType>>,
     views: RedBlackTreeMapSync<String, Arc<View>>,
     views_made: u32,
 }
@@ -493,6 +517,47 @@ impl Catalog {
         let verifier = verifier.map(str::to_owned);
         self.had_passwords |= verifier.is_some();
         self.users.insert_mut(name.to_owned(), verifier);
+    }
+
+    /// All named types, by name.
+    pub fn types(&self) -> impl Iterator<Item = (&String, &Arc<NamedType>)> {
+        self.types.iter()
+    }
+
+    /// The type with this name.
+    pub fn type_named(&self, name: &str) -> Option<&Arc<NamedType>> {
+        self.types.get(name)
+    }
+
+    /// Adds a type, or puts it in the place of another one with its name.
+    pub fn set_type(&mut self, name: &str, named: NamedType) {
+        self.types.insert_mut(name.to_owned(), Arc::new(named));
+    }
+
+    /// Has the columns of one type be of another one whose values are kept alike, and that has all
+    /// of the first one's.
+    pub fn replace_type(&mut self, before: DataType, next: DataType) {
+        let is_such = |table: &&Table| table.columns.iter().any(|c| c.data_type == before);
+        let tables: Vec<_> = self.tables.iter().filter(is_such).map(|table| table.id).collect();
+        for id in tables {
+            let columns = self.table_mut(id).columns.iter_mut();
+            columns.filter(|column| column.data_type == before).for_each(|c| c.data_type = next);
+        }
+        let with_it = |of: SqlType| match of {
+            SqlType::Scalar(of) if of == before => SqlType::Scalar(next),
+            SqlType::Array(of) if of == before => SqlType::Array(next),
+            other => other,
+        };
+        let views: Vec<_> = self.views.values().map(|view| View::clone(view)).collect();
+        for mut view in views {
+            view.columns.iter_mut().for_each(|(_, of)| *of = with_it(*of));
+            self.views.insert_mut(view.name.clone(), Arc::new(view));
+        }
+    }
+
+    /// Takes a type away.
+    pub fn drop_type(&mut self, name: &str) {
+        self.types.remove_mut(name);
     }
 
     /// All views, by name.

@@ -164,6 +164,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Boolean => PartKind::Bool,
         DataType::SmallInt | DataType::Integer | DataType::BigInt => PartKind::Int,
         DataType::Date | DataType::Timestamp | DataType::TimestampTz => PartKind::Int,
+        DataType::Enum(_) => PartKind::Int,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
         DataType::Numeric { .. } => PartKind::N128,
         DataType::Real => PartKind::F32,
@@ -186,7 +187,7 @@ fn compile(part: &KeyPart) -> Part {
 fn width(data_type: DataType) -> Option<usize> {
     Some(match data_type {
         DataType::Boolean => 1,
-        DataType::SmallInt => 2,
+        DataType::SmallInt | DataType::Enum(_) => 2,
         DataType::Integer | DataType::Date | DataType::Real => 4,
         DataType::BigInt | DataType::Timestamp | DataType::TimestampTz | DataType::Double => 8,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => 8,

@@ -162,7 +162,7 @@ fn too_large(columns: &[ColumnType]) -> RowError {
 fn kind(data_type: DataType) -> FieldKind {
     match data_type {
         DataType::Boolean => FieldKind::Bool,
-        DataType::SmallInt => FieldKind::I16,
+        DataType::SmallInt | DataType::Enum(_) => FieldKind::I16,
         DataType::Integer | DataType::Date => FieldKind::I32,
         DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => FieldKind::I64,
         DataType::Real => FieldKind::F32,

@@ -34,6 +34,9 @@ impl Value {
             (Self::Bool(value), DataType::Boolean) => Ok(Datum::bool(*value)),
             (Self::Bytea(bytes), DataType::Bytea) => Ok(Datum::of_bytes(bytes, heap)),
             (Self::Interval(interval), DataType::Interval) => Ok(Datum::interval(*interval)),
+            (Self::Enum(of, place), DataType::Enum(to)) if of.is_earlier_form_of(to) => {
+                Ok(Datum::int((*place).into()))
+            }
             (Self::Uuid(bytes), DataType::Uuid) => Ok(Datum::of_bytes(bytes, heap)),
             (_, DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
                 self.to_integer(data_type).map(Datum::int)

@@ -130,7 +130,11 @@ to_rust! {
     bool: Value::Bool(value) => value;
     f32: Value::Real(value) => value;
     f64: Value::Double(value) => value, Value::Real(value) => value.into();
-    String: Value::Text(text) => text, Value::Json(text) => text, Value::Jsonb(text) => text;
+    String:
+        Value::Text(text) => text,
+        Value::Json(text) => text,
+        Value::Jsonb(text) => text,
+        Value::Enum(of, place) => of.label(place).to_owned();
     Vec<u8>: Value::Bytea(bytes) => bytes;
     [u8; 16]: Value::Uuid(bytes) => bytes;
     Interval: Value::Interval(interval) => interval;

@@ -53,7 +53,11 @@ impl ValueError {
         };
         let name = name(data_type);
         let text = text.escape_debug();
-        Self::new(code, format!("invalid input syntax for type {name}: \"{text}\""))
+        let what = match data_type {
+            DataType::Enum(_) => "invalid input value for enum",
+            _ => "invalid input syntax for type",
+        };
+        Self::new(code, format!("{what} {name}: \"{text}\""))
     }
 
     /// invalid_text_representation of an array
@@ -232,5 +236,6 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Uuid => "uuid",
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
+        DataType::Enum(of) => of.name(),
     }
 }

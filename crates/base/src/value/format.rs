@@ -26,6 +26,7 @@ impl fmt::Display for Value {
             Self::Date(days) => write_date(*days, f),
             Self::Interval(value) => write_interval(*value, f),
             Self::Uuid(bytes) => write_uuid(*bytes, f),
+            Self::Enum(of, place) => f.write_str(of.label(*place)),
             Self::Array(elements) => array::write_array(elements, f),
         }
     }

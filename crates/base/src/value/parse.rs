@@ -38,6 +38,11 @@ impl Value {
             DataType::Uuid => parse_uuid(bare).map(Self::Uuid),
             DataType::Json => json::check(text).map(|()| Self::Json(text.to_owned())),
             DataType::Jsonb => json::normal(text).map(Self::Jsonb),
+            // Blanks count, as in PostgreSQL.
+            DataType::Enum(of) => of
+                .place(text)
+                .map(|place| Self::Enum(of, place))
+                .ok_or_else(|| ValueError::syntax(data_type, text)),
         }
     }
 }

@@ -66,6 +66,7 @@ impl ToSql for Parameter {
                 out.put_i32(value.months);
             }
             Value::Uuid(value) => out.put_slice(value),
+            Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
             Value::Array(values) => {
                 let values: Vec<_> = values.iter().cloned().map(Parameter).collect();
                 return values.to_sql(ty, out);

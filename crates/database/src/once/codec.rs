@@ -82,6 +82,8 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
             out.push(value.scale());
         }
         Value::Text(value) => bytes(out, 8, value.as_bytes()),
+        // Clients are told the type beside; of the value they get the label.
+        Value::Enum(of, place) => bytes(out, 8, of.label(*place).as_bytes()),
         Value::Bytea(value) => bytes(out, 9, value),
         Value::Timestamp(value) => signed(out, 10, *value),
         Value::TimestampTz(value) => signed(out, 11, *value),

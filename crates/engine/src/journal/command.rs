@@ -179,6 +179,10 @@ fn take_datum(
             _ => return None,
         },
         DataType::SmallInt => Datum::int(i16::try_from(reader.signed()?).ok()?.into()),
+        DataType::Enum(of) => {
+            let place = u16::try_from(reader.signed()?).ok()?;
+            (usize::from(place) < of.labels().len()).then(|| Datum::int(place.into()))?
+        }
         DataType::Integer | DataType::Date => {
             Datum::int(i32::try_from(reader.signed()?).ok()?.into())
         }

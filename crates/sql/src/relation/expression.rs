@@ -632,7 +632,7 @@ impl Compiler<'_> {
                 "oid" | "pg_catalog.oid" => DataType::BigInt,
                 _ => DataType::Text,
             },
-            element => crate::types::data_type(element, place)?,
+            element => crate::types::data_type(element, self.catalog, place)?,
         };
         let operand = self.operand(written)?;
         Ok(Some(Operand::Typed(self.array_value(operand, to, place)?)))

@@ -1,5 +1,6 @@
 //! Names, numbers and definitions of what the system catalog lists.
 
+use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
@@ -24,8 +25,11 @@ pub(super) const VIEWS: Number = Number(500_000_000);
 pub(super) const DEFAULTS: Number = Number(1_000_000_000);
 pub(super) const CHECKS: Number = Number(1_200_000_000);
 pub(super) const FOREIGN_KEYS: Number = Number(1_400_000_000);
+/// Of an enum's labels: each type's are counted from here on, for nobody names them alone.
+pub(super) const LABELS: Number = Number(1_580_000_000);
 
 /// A type, as PostgreSQL numbers it.
+#[derive(Clone, Copy)]
 pub struct KnownType {
     /// its number
     pub oid: i64,
@@ -39,6 +43,9 @@ pub struct KnownType {
     pub length: i16,
     pub(super) category: &'static str,
 }
+
+/// Numbers from here on are of enums and of arrays of them; those of relations are below.
+const FIRST_ENUM: i64 = 1_600_000_000;
 
 pub(super) const TYPES: &[KnownType] = {
     const fn t(
@@ -84,8 +91,9 @@ pub(super) const TYPES: &[KnownType] = {
 };
 
 /// What PostgreSQL's catalog says of a type.
-pub fn known_type(data_type: DataType) -> &'static KnownType {
+pub fn known_type(data_type: DataType) -> KnownType {
     let name = match data_type {
+        DataType::Enum(of) => return enum_type(of),
         DataType::Boolean => "bool",
         DataType::SmallInt => "int2",
         DataType::Integer => "int4",
@@ -105,7 +113,23 @@ pub fn known_type(data_type: DataType) -> &'static KnownType {
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
     };
-    TYPES.iter().find(|known| known.name == name).expect("every type is listed")
+    let known = TYPES.iter().find(|known| known.name == name);
+    known.copied().expect("every type is listed")
+}
+
+/// An enum gets its numbers when this process meets it: they may be others after a restart, so
+/// clients ask for them on each connection, as they do elsewhere.
+fn enum_type(of: EnumType) -> KnownType {
+    let oid = FIRST_ENUM + 2 * i64::from(of.number());
+    let (name, array) = (of.name(), oid + 1);
+    KnownType { oid, name, standard: name, array, length: 4, category: "E" }
+}
+
+/// The enum that has such a number.
+pub fn enum_with_oid(oid: u32) -> Option<EnumType> {
+    let number = i64::from(oid) - FIRST_ENUM;
+    let number = u32::try_from(number).ok().filter(|number| number % 2 == 0)?;
+    EnumType::with_number(number / 2)
 }
 
 pub(crate) fn short_name(data_type: DataType) -> &'static str {

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Column, ForeignKey, Index, IndexKind, Numbering, ReferentialAction, Sequence, Table, View,
+    Column, ForeignKey, Index, IndexKind, NamedType, Numbering, ReferentialAction, Sequence,
+    Table, View,
 };
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use super::functions::{
-    self, CONSTRAINTS, DEFAULTS, INDEXES, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
+    self, CONSTRAINTS, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
 };
 use super::{Fields, KNOWN, SystemContext, columns, deparse};
 
@@ -103,7 +105,8 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_class" => classes(context),
         "pg_catalog.pg_attribute" => attributes(context),
         "pg_catalog.pg_attrdef" => defaults(context),
-        "pg_catalog.pg_type" => types(),
+        "pg_catalog.pg_type" => types(context),
+        "pg_catalog.pg_enum" => labels(context),
         "pg_catalog.pg_index" => {
             indexes(context).map(|(table, index)| index_row(table, index)).collect()
         }
@@ -438,17 +441,49 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
     all
 }
 
-fn types() -> Vec<Fields> {
+/// The enums that there are.
+fn enums(context: &SystemContext<'_>) -> impl Iterator<Item = EnumType> {
+    context.catalog.types().filter_map(|(_, named)| match **named {
+        NamedType::Enum(of) => Some(of),
+        NamedType::Composite(_) | NamedType::Domain(_) => None,
+    })
+}
+
+fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
+    let label = |of: EnumType, (place, label): (u16, &str)| {
+        let oid = functions::known_type(DataType::Enum(of)).oid;
+        vec![
+            ("oid", Value::BigInt(LABELS.of(usize::from(place)))),
+            ("enumtypid", Value::BigInt(oid)),
+            ("enumsortorder", Value::Real(f32::from(place) + 1.0)),
+            ("enumlabel", text(label)),
+        ]
+    };
+    let of_one = |of: EnumType| {
+        let labels = (0..).zip(of.labels().iter().map(|label| &**label));
+        labels.map(move |one| label(of, one))
+    };
+    enums(context).flat_map(of_one).collect()
+}
+
+fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
-    for known in functions::TYPES {
+    let enums = enums(context).map(|of| functions::known_type(DataType::Enum(of)));
+    for known in functions::TYPES.iter().copied().chain(enums) {
+        let is_enum = known.category == "E";
         let common = |oid: i64, name: String, length: i16, category: &str| {
+            let typtype = match category {
+                "P" => "p",
+                "E" => "e",
+                _ => "b",
+            };
             vec![
                 ("oid", Value::BigInt(oid)),
                 ("typname", text(name)),
-                ("typnamespace", Value::BigInt(PG_CATALOG)),
+                ("typnamespace", Value::BigInt(if is_enum { PUBLIC } else { PG_CATALOG })),
                 ("typowner", Value::BigInt(OWNER)),
                 ("typlen", Value::SmallInt(length)),
-                ("typtype", text(if category == "P" { "p" } else { "b" })),
+                ("typtype", text(typtype)),
                 ("typcategory", text(category)),
                 ("typisdefined", Value::Bool(true)),
                 ("typdelim", text(",")),
@@ -457,7 +492,8 @@ fn types() -> Vec<Fields> {
         };
         let mut fields = common(known.oid, known.name.to_owned(), known.length, known.category);
         fields.push(("typarray", Value::BigInt(known.array)));
-        fields.push(("typinput", text(format!("{}in", known.name))));
+        let input = if is_enum { "enum_in".to_owned() } else { format!("{}in", known.name) };
+        fields.push(("typinput", text(input)));
         all.push(fields);
         if known.array == 0 {
             continue; // there are no arrays of it

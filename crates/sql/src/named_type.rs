@@ -1,0 +1,263 @@
+//! CREATE TYPE, ALTER TYPE, CREATE DOMAIN and DROP of either.
+//!
+//! Role         turns them into catalog changes. Enums are types of their own; a domain is the type
+//!              that it is made from, whose constraints a column takes over; a composite type names
+//!              the columns of a function's rows
+//! Source       PostgreSQL 15, "CREATE TYPE" and "CREATE DOMAIN". We differ: an enum's labels stay
+//!              what and where they are, new ones come behind them; a domain with constraints is
+//!              for columns only, and what breaks one breaks a constraint of the table
+
+use std::collections::HashSet;
+use std::fmt::Display;
+
+use hotrow_base::enumeration::{EnumType, LABEL_BYTES_MAX, LABELS_MAX};
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::{Domain, NamedType};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Place;
+use sqlparser::ast::{self, AlterTypeOperation, UserDefinedTypeRepresentation as Representation};
+use sqlparser::tokenizer::Token;
+
+use crate::apply::{CatalogChange, left_out};
+use crate::clauses::object_name;
+use crate::definition::Draft;
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::scope::Compiler;
+use crate::token::{folded, is_word, parse_expression, tokenize};
+use crate::types::{data_type, named_type, sql_type};
+
+impl Compiler<'_> {
+    /// CREATE TYPE.
+    pub(crate) fn create_type(
+        &self,
+        name: &ast::ObjectName,
+        representation: Option<&Representation>,
+    ) -> Result<CatalogChange> {
+        let place = place_in(name, self.place);
+        let name = self.free_type_name(name, place)?;
+        let named = match representation {
+            Some(Representation::Enum { labels }) => NamedType::Enum(enum_of(&name, labels, place)?),
+            Some(Representation::Composite { attributes }) => {
+                let mut fields = Vec::new();
+                for attribute in attributes {
+                    let of = sql_type(&attribute.data_type, self.catalog, place)?;
+                    let field = folded(&attribute.name.value, attribute.name.quote_style.is_some());
+                    if fields.iter().any(|(known, _)| *known == field) {
+                        let message = format!("attribute \"{field}\" specified more than once");
+                        return Err(error(b"42701", place, message));
+                    }
+                    fields.push((field, of));
+                }
+                NamedType::Composite(fields)
+            }
+            Some(Representation::Range { .. } | Representation::SqlDefinition { .. }) | None => {
+                let hint = "write AS ENUM ('a', 'b') or AS (name type, ...)";
+                return Err(unsupported(place, "such a type", hint));
+            }
+        };
+        Ok(CatalogChange::SetType { name, named })
+    }
+
+    /// CREATE DOMAIN.
+    pub(crate) fn create_domain(&mut self, written: &ast::CreateDomain) -> Result<CatalogChange> {
+        let place = place_in(&written.name, self.place);
+        let name = self.free_type_name(&written.name, place)?;
+        if written.collation.is_some() {
+            return Err(unsupported(place, "COLLATE", "text compares by bytes: leave it out"));
+        }
+        let of = data_type(&written.data_type, self.catalog, place)?;
+        let mut checks = Vec::new();
+        for constraint in &written.constraints {
+            let ast::TableConstraint::Check(check) = constraint else {
+                let hint = "a domain can have CHECK constraints; declare the others for columns";
+                return Err(unsupported(place, "this constraint of a domain", hint));
+            };
+            let given = check.name.as_ref().map(|n| folded(&n.value, n.quote_style.is_some()));
+            let own = given.unwrap_or_else(|| match checks.len() {
+                0 => format!("{name}_check"),
+                others => format!("{name}_check{others}"),
+            });
+            checks.push((own, check.expr.to_string()));
+        }
+        let default = written.default.as_ref().map(ToString::to_string);
+        let domain = Domain { of, default, checks };
+        self.try_domain(&domain, place)?;
+        Ok(CatalogChange::SetType { name, named: NamedType::Domain(domain) })
+    }
+
+    /// Fails where a column of a domain could not be declared: its constraints are no conditions
+    /// over its values.
+    fn try_domain(&mut self, domain: &Domain, place: Place) -> Result<()> {
+        const VALUE: &str = "value";
+        let mut draft = Draft::of_one_column(VALUE, domain.of, place);
+        self.take_over(&mut draft, VALUE, domain, place)
+    }
+
+    /// Gives a column of a draft what its domain asks for.
+    pub(crate) fn take_over(
+        &mut self,
+        draft: &mut Draft,
+        column: &str,
+        domain: &Domain,
+        place: Place,
+    ) -> Result<()> {
+        for (own, condition) in &domain.checks {
+            let condition = with_value(condition, column)?;
+            let name = format!("{}_{column}_{own}", draft.table.name);
+            self.check(draft, Some(name), &condition, place)?;
+        }
+        if let Some(default) = &domain.default {
+            let default = with_value(default, column)?;
+            let columns = &mut draft.table.columns;
+            let Some(at) = columns.iter().position(|known| known.name == column) else {
+                return Ok(());
+            };
+            let value = self.default_value(&default, &draft.table.columns[at])?;
+            draft.table.columns[at].default = Some(value);
+        }
+        Ok(())
+    }
+
+    /// ALTER TYPE.
+    pub(crate) fn alter_type(&self, written: &ast::AlterType) -> Result<CatalogChange> {
+        let place = place_in(&written.name, self.place);
+        let name = object_name(&written.name, place)?;
+        let Some(named) = self.catalog.type_named(&name) else {
+            return Err(no_type("type", &name, place));
+        };
+        let NamedType::Enum(before) = **named else {
+            return Err(error(b"42809", place, format!("{name} is not an enum")));
+        };
+        let AlterTypeOperation::AddValue(added) = &written.operation else {
+            let hint = "make another type, and a column of it";
+            return Err(unsupported(place, "renaming types and labels", hint));
+        };
+        let label = added.value.value.as_str();
+        if before.place(label).is_some() {
+            let message = format!("enum label \"{label}\" already exists");
+            return match added.if_not_exists {
+                true => Ok(CatalogChange::Nothing(left_out(format!("{message}, skipping")))),
+                false => Err(error(b"42710", place, message)),
+            };
+        }
+        let last = before.labels().last().map(|label| &**label);
+        match &added.position {
+            None => {}
+            Some(ast::AlterTypeAddValuePosition::After(known)) if Some(&*known.value) == last => {}
+            Some(
+                ast::AlterTypeAddValuePosition::After(known)
+                | ast::AlterTypeAddValuePosition::Before(known),
+            ) if before.place(&known.value).is_none() => {
+                let message = format!("\"{}\" is not an existing enum label", known.value);
+                return Err(error(b"22023", place, message));
+            }
+            Some(_) => {
+                let hint = "values are kept as their labels' places: add it behind all others";
+                return Err(unsupported(place, "a label in front of others", hint));
+            }
+        }
+        let known = before.labels().iter().map(|label| ast::Ident::new(&**label));
+        let labels: Vec<_> = known.chain([added.value.clone()]).collect();
+        let named = NamedType::Enum(enum_of(&name, &labels, place)?);
+        Ok(CatalogChange::SetType { name, named })
+    }
+
+    /// DROP TYPE or DOMAIN, of one; `kind` is the word.
+    pub(crate) fn drop_type(
+        &self,
+        kind: &str,
+        (name, place): (&str, Place),
+        if_exists: bool,
+    ) -> Result<CatalogChange> {
+        let Some(named) = self.catalog.type_named(name) else {
+            return match if_exists {
+                true => Ok(CatalogChange::Nothing(left_out(format!(
+                    "{kind} \"{name}\" does not exist, skipping"
+                )))),
+                false => Err(no_type(kind, name, place)),
+            };
+        };
+        if kind == "domain" && !matches!(**named, NamedType::Domain(_)) {
+            return Err(error(b"42809", place, format!("\"{name}\" is not a domain")));
+        }
+        if let NamedType::Enum(of) = **named {
+            let of = DataType::Enum(of);
+            for table in self.catalog.tables().iter() {
+                if let Some(column) = table.columns.iter().find(|c| c.data_type == of) {
+                    return Err(needed(name, &table.name, &column.name, place));
+                }
+            }
+        }
+        Ok(CatalogChange::DropType(name.to_owned()))
+    }
+
+    /// A name that no type has.
+    fn free_type_name(&self, written: &ast::ObjectName, place: Place) -> Result<String> {
+        let name = object_name(written, place)?;
+        match self.catalog.type_named(&name) {
+            None => Ok(name),
+            Some(_) => Err(error(b"42710", place, format!("type \"{name}\" already exists"))),
+        }
+    }
+
+    /// The domain that a type is, if it is one with something to take over.
+    pub(crate) fn domain(&self, written: &ast::DataType, place: Place) -> Option<Domain> {
+        let ast::DataType::Custom(name, _) = written else { return None };
+        match named_type(name, self.catalog, place).as_deref() {
+            Some(NamedType::Domain(domain)) => Some(domain.clone()),
+            _ => None,
+        }
+    }
+
+    /// Names and types of the columns that a composite type has.
+    pub(crate) fn composite(&self, name: &str) -> Option<&[(String, SqlType)]> {
+        match self.catalog.type_named(name).map(|named| &**named) {
+            Some(NamedType::Composite(fields)) => Some(fields),
+            _ => None,
+        }
+    }
+}
+
+fn enum_of(name: &str, labels: &[ast::Ident], place: Place) -> Result<EnumType> {
+    let mut seen = HashSet::new();
+    for ast::Ident { value: label, .. } in labels {
+        if label.is_empty() || label.len() > LABEL_BYTES_MAX {
+            return Err(error(b"42602", place, format!("invalid enum label \"{label}\""))
+                .detail(format!("Labels must be {LABEL_BYTES_MAX} bytes or less, and not empty.")));
+        }
+        if !seen.insert(label.as_str()) {
+            let message = format!("enum label \"{label}\" used more than once");
+            return Err(error(b"42710", place, message));
+        }
+    }
+    if labels.len() > LABELS_MAX {
+        let message = format!("an enum can have at most {LABELS_MAX} labels");
+        return Err(error(b"54000", place, message));
+    }
+    let labels: Vec<Box<str>> = labels.iter().map(|label| label.value.as_str().into()).collect();
+    Ok(EnumType::of(name, &labels))
+}
+
+/// An expression, with a column in place of `VALUE`.
+fn with_value(text: &str, column: &str) -> Result<ast::Expr> {
+    let place = Place { line: 1, column: 1 };
+    let mut tokens = tokenize(text, place)?;
+    for token in &mut tokens {
+        let is_quoted = matches!(&token.token, Token::Word(word) if word.quote_style.is_some());
+        if is_word(&token.token, "value") && !is_quoted {
+            token.token = Token::make_word(column, Some('"'));
+        }
+    }
+    parse_expression(&tokens, place)
+}
+
+fn no_type(kind: impl Display, name: &str, place: Place) -> SqlError {
+    error(b"42704", place, format!("{kind} \"{name}\" does not exist"))
+}
+
+fn needed(name: &str, table: &str, column: &str, place: Place) -> SqlError {
+    let message = format!("cannot drop type {name} because other objects depend on it");
+    error(b"2BP01", place, message)
+        .detail(format!("column {column} of table {table} depends on type {name}"))
+        .hint("drop the column first")
+}
