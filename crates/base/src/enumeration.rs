@@ -54,11 +54,12 @@ impl EnumType {
         made
     }
 
-    /// Whether every value of it is the same in another type: that one itself, or the form of it
-    /// that was given more labels, behind those that it had.
-    pub fn is_earlier_form_of(self, other: Self) -> bool {
-        let has_its_labels = || other.labels().starts_with(self.labels());
-        self == other || self.name() == other.name() && has_its_labels()
+    /// Whether a value is one of another type, too: that one itself, or the form of it before or
+    /// after it was given more labels, behind those that it had.
+    pub fn shares(self, place: u16, other: Self) -> bool {
+        let has_it_too =
+            || self.0.labels.get(usize::from(place)) == other.0.labels.get(usize::from(place));
+        self == other || self.name() == other.name() && has_it_too()
     }
 
     /// The type with a number.
@@ -131,7 +132,10 @@ mod tests {
     #[test]
     fn labels_have_places_and_places_labels() {
         let side = EnumType::of("side", &labels(&["buy", "sell"]));
-        assert_eq!((side.place("buy"), side.place("sell"), side.place("Buy")), (Some(0), Some(1), None));
+        assert_eq!(
+            (side.place("buy"), side.place("sell"), side.place("Buy")),
+            (Some(0), Some(1), None)
+        );
         assert_eq!((side.label(1), side.label(2)), ("sell", ""));
         assert_eq!((side.name(), side.labels().len()), ("side", 2));
     }

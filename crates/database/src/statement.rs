@@ -626,8 +626,16 @@ fn tag(text: &str, rows: &Rows) -> String {
     let verb = words.find(|word| !word.is_empty()).unwrap_or_default();
     let object = |word: &String| {
         const KNOWN: [&str; 10] = [
-            "TABLE", "INDEX", "FUNCTION", "PROCEDURE", "SEQUENCE", "VIEW", "TYPE", "DOMAIN",
-            "USER", "ROLE",
+            "TABLE",
+            "INDEX",
+            "FUNCTION",
+            "PROCEDURE",
+            "SEQUENCE",
+            "VIEW",
+            "TYPE",
+            "DOMAIN",
+            "USER",
+            "ROLE",
         ];
         KNOWN.contains(&word.as_str())
     };

@@ -273,7 +273,7 @@ impl<'c> Compiler<'c> {
     ) -> Result<Sink> {
         match into {
             Some(_) => self.sink_of(into, columns),
-            None if self.ad_hoc => Ok(Sink::Result),
+            None if self.ad_hoc || self.returns_rows => Ok(Sink::Result),
             None => Err(syntax(self.place, "query has no destination for result data")
                 .hint("write RETURNING ... INTO variable")),
         }

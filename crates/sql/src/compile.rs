@@ -291,9 +291,7 @@ fn sql_statement(
         ast::Statement::CreateSequence { .. } => {
             Ok(Compiled::Catalog(vec![compiler.create_sequence(statement)?]))
         }
-        ast::Statement::CreateIndex(index) => {
-            Ok(Compiled::Catalog(vec![compiler.create_index(index)?]))
-        }
+        ast::Statement::CreateIndex(index) => compiler.create_index(index).map(Compiled::Catalog),
         ast::Statement::CreateView(view) => {
             Ok(Compiled::Catalog(vec![compiler.create_view(view)?]))
         }

@@ -1,6 +1,6 @@
 //! Constraints and defaults of CREATE TABLE.
 
-use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::ids::ColumnId;
 use hotrow_transaction::catalog::{
     Check, Column, IndexDefinition, IndexKind, Numbering, ReferentialAction,
 };
@@ -12,7 +12,7 @@ use crate::clauses::object_name;
 use crate::definition::{Draft, ForeignKeyDefinition, column_of, joined_name};
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::index::{check_key, key_columns};
-use crate::scope::{Compiler, Row, RowColumn};
+use crate::scope::{Compiler, Row};
 use crate::sequence::defaults_twice;
 use crate::token::folded;
 use crate::typing::{Coercion, common_type};
@@ -185,19 +185,7 @@ impl Compiler<'_> {
             let message = format!("tables can have at most {CHECKS_MAX} CHECK constraints");
             return Err(error(b"54011", place, message).hint("join some of them with AND"));
         }
-        let columns = draft.table.columns.iter();
-        self.row = Some(Row {
-            table: TableId(0),
-            name: draft.table.name.clone(),
-            columns: columns
-                .map(|c| RowColumn {
-                    name: c.name.clone(),
-                    data_type: c.data_type,
-                    nullable: c.nullable,
-                })
-                .collect(),
-            bound: Vec::new(),
-        });
+        self.row = Some(Row::of(&draft.table.name, &draft.table.columns));
         let mut condition = self.condition(written, "CHECK")?;
         let bound = self.row.take().expect("set above").bound;
         if reads_any(&condition, |slot| !bound.iter().any(|(_, s)| *s == slot)) {

@@ -16,7 +16,6 @@ pub(crate) type Arguments = Vec<(Operand, Place)>;
 /// Functions that would not give the same result when a call is replayed from the log.
 const NOT_REPLAYABLE: &[&str] = &[
     "random",
-    "clock_timestamp",
     "nextval",
     "currval",
     "setval",
@@ -73,7 +72,13 @@ impl Compiler<'_> {
     pub(crate) fn time_keyword(&self, name: &str) -> Option<Expr> {
         let now = self.slot_expr(NOW);
         Some(match name {
-            "current_timestamp" | "now" | "transaction_timestamp" | "statement_timestamp" => now,
+            // Time is decided once per call, and logged with it: the clock that goes on while a
+            // call runs would show another time when it is replayed.
+            "current_timestamp"
+            | "now"
+            | "transaction_timestamp"
+            | "statement_timestamp"
+            | "clock_timestamp" => now,
             "localtimestamp" => cast(now, DataType::Timestamp),
             "current_date" => cast(now, DataType::Date),
             _ => return None,

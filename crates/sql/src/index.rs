@@ -2,20 +2,23 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind, Table};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
 
-use crate::apply::{CatalogChange, is_there};
+use crate::apply::{CatalogChange, is_there, left_out};
 use crate::clauses::object_name;
 use crate::definition::{TableDefinition, column_of};
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::scope::Compiler;
+use crate::scope::{Compiler, Row};
 use crate::token::folded;
 
 impl Compiler<'_> {
     /// CREATE INDEX.
-    pub(crate) fn create_index(&mut self, written: &ast::CreateIndex) -> Result<CatalogChange> {
+    pub(crate) fn create_index(
+        &mut self,
+        written: &ast::CreateIndex,
+    ) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.table_name, self.place);
         let table_name = object_name(&written.table_name, place)?;
         let table = self.table(&table_name, place)?;
@@ -30,8 +33,12 @@ impl Compiler<'_> {
                 ));
             }
         };
-        if written.predicate.is_some() {
-            return Err(unsupported(place, "a partial index", "leave WHERE out"));
+        if let Some(predicate) = &written.predicate {
+            if written.unique {
+                let hint = "declare a key over all rows, or check for the row that is there";
+                return Err(unsupported(place, "a unique index of some of the rows", hint));
+            }
+            self.condition_over(table, predicate)?;
         }
         if !written.include.is_empty() || !written.with.is_empty() {
             return Err(unsupported(place, "INCLUDE or WITH on an index", "leave it out"));
@@ -58,11 +65,22 @@ impl Compiler<'_> {
             }
         };
         if self.is_there(&name, written.if_not_exists, place)? {
-            return Ok(CatalogChange::Nothing(is_there(&name)));
+            return Ok(vec![CatalogChange::Nothing(is_there(&name))]);
         }
+        let has_all = format!("index \"{name}\" has all rows, not only those of its WHERE");
+        let notice = written.predicate.is_some().then(|| CatalogChange::Nothing(left_out(has_all)));
         let definition =
             IndexDefinition { name, columns, unique: written.unique, kind, is_constraint: false };
-        Ok(CatalogChange::CreateIndex { table: table_name, definition })
+        let create = CatalogChange::CreateIndex { table: table_name, definition };
+        Ok(notice.into_iter().chain([create]).collect())
+    }
+
+    /// Fails where an expression is no condition over a table's rows.
+    fn condition_over(&mut self, table: &Table, written: &ast::Expr) -> Result<()> {
+        self.row = Some(Row::of(&table.name, &table.columns));
+        let condition = self.condition(written, "WHERE");
+        self.row = None;
+        condition.map(|_| ())
     }
 
     pub(crate) fn free_index_name(&self, wanted: String) -> String {

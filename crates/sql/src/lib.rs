@@ -89,8 +89,8 @@ pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
-    Change, Fields, KnownType, SystemContext, enum_with_oid, known_type, sequence_named, system_function,
-    system_rows, table_number,
+    Change, Fields, KnownType, SystemContext, enum_with_oid, known_type, sequence_named,
+    system_function, system_rows, table_number,
 };
 pub use script::{Script, parse_script};
 pub use sequence::SequenceDefinition;

@@ -36,7 +36,9 @@ impl Compiler<'_> {
         let place = place_in(name, self.place);
         let name = self.free_type_name(name, place)?;
         let named = match representation {
-            Some(Representation::Enum { labels }) => NamedType::Enum(enum_of(&name, labels, place)?),
+            Some(Representation::Enum { labels }) => {
+                NamedType::Enum(enum_of(&name, labels, place)?)
+            }
             Some(Representation::Composite { attributes }) => {
                 let mut fields = Vec::new();
                 for attribute in attributes {
@@ -222,8 +224,9 @@ fn enum_of(name: &str, labels: &[ast::Ident], place: Place) -> Result<EnumType> 
     let mut seen = HashSet::new();
     for ast::Ident { value: label, .. } in labels {
         if label.is_empty() || label.len() > LABEL_BYTES_MAX {
-            return Err(error(b"42602", place, format!("invalid enum label \"{label}\""))
-                .detail(format!("Labels must be {LABEL_BYTES_MAX} bytes or less, and not empty.")));
+            return Err(error(b"42602", place, format!("invalid enum label \"{label}\"")).detail(
+                format!("Labels must be {LABEL_BYTES_MAX} bytes or less, and not empty."),
+            ));
         }
         if !seen.insert(label.as_str()) {
             let message = format!("enum label \"{label}\" used more than once");

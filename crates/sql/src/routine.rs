@@ -1,12 +1,16 @@
 //! CREATE FUNCTION and CREATE PROCEDURE headers, and DO.
 
 use hotrow_transaction::program::Place;
+use sqlparser::ast::{Expr, Ident, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::block::{parse_body, type_name};
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
-use crate::syntax::{Block, Mode, Parameter, Returns, Routine};
-use crate::token::{Cursor, is_word, parse_expression, tokenize};
+use crate::syntax::{
+    Block, BlockStatement, BlockStatementKind as Kind, Declaration, Into, Mode, Parameter, Returns,
+    Routine, Target,
+};
+use crate::token::{Cursor, is_word, parse_expression, parse_statement, tokenize};
 
 /// Parses what follows CREATE [OR REPLACE].
 pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routine> {
@@ -34,12 +38,15 @@ pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routi
             attribute(cursor)?;
         }
     }
-    check_language(language, cursor.place())?;
+    let language = check_language(language, cursor.place())?;
     let Some((origin, text)) = text else {
         return Err(syntax(cursor.place(), "no function body specified")
             .hint("write AS $$ BEGIN ... END $$"));
     };
-    let (body, end) = parse_text(&text, origin)?;
+    let (body, end) = match language {
+        Language::PlPgSql => parse_text(&text, origin)?,
+        Language::Sql => parse_sql(&text, origin, returns.as_ref())?,
+    };
     Ok(Routine { name, place, or_replace, is_function, parameters, returns, body, end })
 }
 
@@ -54,7 +61,11 @@ pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Block> {
             text = Some(body_text(cursor)?);
         }
     }
-    check_language(language.or(Some((cursor.place(), "plpgsql".to_owned()))), cursor.place())?;
+    let default = (cursor.place(), "plpgsql".to_owned());
+    if let Language::Sql = check_language(language.or(Some(default)), cursor.place())? {
+        let message = "language \"sql\" does not support inline code execution";
+        return Err(error(b"0A000", cursor.place(), message));
+    }
     let Some((origin, text)) = text else {
         return Err(cursor.unexpected("a body in $$"));
     };
@@ -67,14 +78,78 @@ fn parse_text(text: &str, origin: Place) -> Result<(Block, Place)> {
     parse_body(&mut Cursor::new(&tokens, end))
 }
 
-fn check_language(language: Option<(Place, String)>, end: Place) -> Result<()> {
+/// In what a body is written.
+enum Language {
+    PlPgSql,
+    Sql,
+}
+
+/// The statements of a function in SQL, as those of a block: the last one is what it returns.
+fn parse_sql(text: &str, origin: Place, returns: Option<&Returns>) -> Result<(Block, Place)> {
+    let tokens = tokenize(text, origin)?;
+    let end = tokens.last().map_or(origin, |token| place_of(token.span.end));
+    let mut cursor = Cursor::new(&tokens, end);
+    let mut statements: Vec<(Place, Box<Statement>)> = Vec::new();
+    while !cursor.at_end() {
+        if cursor.accept_token(&Token::SemiColon) {
+            continue;
+        }
+        let place = cursor.place();
+        let tokens = cursor.take_until(|_, token| *token == Token::SemiColon);
+        statements.push((place, Box::new(parse_statement(tokens, cursor.place())?)));
+    }
+    let last = match returns {
+        None | Some(Returns::Void) => None,
+        Some(_) => Some(statements.pop().ok_or_else(|| {
+            error(b"42P13", end, "return type mismatch in function declared to return a value")
+                .detail("Function's final statement must be SELECT or change rows RETURNING.")
+        })?),
+    };
+    let mut block = Block { declarations: Vec::new(), statements: Vec::new() };
+    for (place, statement) in statements {
+        let kind = match *statement {
+            Statement::Query(_) => Kind::Perform(statement),
+            _ => Kind::Sql { statement, into: None },
+        };
+        block.statements.push(BlockStatement { place, kind });
+    }
+    let Some((place, statement)) = last else { return Ok((block, end)) };
+    let mut add = |kind| block.statements.push(BlockStatement { place, kind });
+    match returns {
+        Some(Returns::Scalar(type_name)) => {
+            // No name of SQL has a question mark, so nothing else is called so.
+            let name = "?result?";
+            let target = Target { parts: vec![name.to_owned()], place };
+            let into = Some(Into { strict: false, targets: vec![target] });
+            add(Kind::Sql { statement, into });
+            add(Kind::Return(Some(Expr::Identifier(Ident::with_quote('"', name)))));
+            block.declarations.push(Declaration {
+                name: name.to_owned(),
+                place,
+                constant: false,
+                not_null: false,
+                type_name: type_name.clone(),
+                default: None,
+            });
+        }
+        Some(Returns::Record) => {
+            let hint = "write RETURNS TABLE (name type, ...), or LANGUAGE plpgsql";
+            return Err(unsupported(place, "a record of a function in SQL", hint));
+        }
+        _ => add(Kind::ReturnQuery(statement)),
+    }
+    Ok((block, end))
+}
+
+fn check_language(language: Option<(Place, String)>, end: Place) -> Result<Language> {
     match language {
         None => Err(syntax(end, "no language specified").hint("write LANGUAGE plpgsql")),
-        Some((_, language)) if language.eq_ignore_ascii_case("plpgsql") => Ok(()),
+        Some((_, language)) if language.eq_ignore_ascii_case("plpgsql") => Ok(Language::PlPgSql),
+        Some((_, language)) if language.eq_ignore_ascii_case("sql") => Ok(Language::Sql),
         Some((place, language)) => Err(unsupported(
             place,
             format!("language \"{language}\""),
-            "write LANGUAGE plpgsql AS $$ BEGIN ... END $$",
+            "write LANGUAGE plpgsql AS $$ BEGIN ... END $$, or LANGUAGE sql",
         )),
     }
 }

@@ -10,7 +10,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, Column};
 use hotrow_transaction::program::{
     Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
     SlotId,
@@ -70,6 +70,16 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// That of a table of which nothing is loaded yet.
+    pub(crate) fn of(table: &str, columns: &[Column]) -> Self {
+        let column = |column: &Column| {
+            let Column { name, data_type, nullable, .. } = column;
+            RowColumn { name: name.clone(), data_type: *data_type, nullable: *nullable }
+        };
+        let columns = columns.iter().map(column).collect();
+        Self { table: TableId(0), name: table.to_owned(), columns, bound: Vec::new() }
+    }
+
     pub(crate) fn column(&self, name: &str) -> Option<ColumnId> {
         self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
     }
@@ -163,6 +173,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) returning: Returning,
     /// a statement outside of procedures: whole-table work is nobody's surprise there
     pub(crate) ad_hoc: bool,
+    /// RETURN QUERY of a change: what it returns are rows of the function
+    pub(crate) returns_rows: bool,
     /// into how many programs the statement may be compiled
     pub(crate) programs: Programs,
     /// of a query of any shape: what is in scope, the innermost SELECT last
@@ -222,6 +234,7 @@ impl<'c> Compiler<'c> {
             result: Vec::new(),
             returning: Returning::Nothing,
             ad_hoc: false,
+            returns_rows: false,
             programs: Programs::default(),
             levels: Vec::new(),
             levels_around: 0,

@@ -205,7 +205,8 @@ impl Compiler<'_> {
             let hint = "declare the column serial, or GENERATED AS IDENTITY";
             return Err(unsupported(place, "OWNED BY", hint));
         }
-        let of = of.as_ref().map_or(Ok(DataType::BigInt), |of| data_type(of, self.catalog, place))?;
+        let of =
+            of.as_ref().map_or(Ok(DataType::BigInt), |of| data_type(of, self.catalog, place))?;
         let sequence = sequence_of(of, sequence_options, place)?;
         Ok(CatalogChange::CreateSequence(SequenceDefinition { name, sequence }))
     }

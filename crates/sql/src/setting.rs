@@ -69,10 +69,7 @@ pub struct WrittenType {
 /// # Errors
 ///
 /// 42704 for one that does not exist, 0A000 for one that parameters cannot have.
-pub fn look_up_types(
-    catalog: &Catalog,
-    types: &[WrittenType],
-) -> Result<Vec<Option<SqlType>>> {
+pub fn look_up_types(catalog: &Catalog, types: &[WrittenType]) -> Result<Vec<Option<SqlType>>> {
     let look_up = |of: &WrittenType| sql_type(&of.written, catalog, of.place).map(Some);
     types.iter().map(look_up).collect()
 }

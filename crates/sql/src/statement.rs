@@ -211,8 +211,22 @@ impl Compiler<'_> {
                         "cannot use RETURN QUERY in a non-SETOF function",
                     ));
                 }
-                let query = as_query(query, self.place)?;
-                self.emit_query(out, query, |_, _| Ok(Sink::Result))
+                match &**query {
+                    ast::Statement::Query(query) => {
+                        self.emit_query(out, query, |_, _| Ok(Sink::Result))
+                    }
+                    change => {
+                        if !has_returning(change) {
+                            let message = "cannot open INSERT, UPDATE or DELETE query as cursor";
+                            return Err(error(b"42P11", self.place, message)
+                                .hint("it gives no rows: write RETURNING"));
+                        }
+                        self.returns_rows = true;
+                        let changed = self.sql(change, None, out);
+                        self.returns_rows = false;
+                        changed
+                    }
+                }
             }
             Kind::Raise(written) => self.raise(written, out),
             Kind::Assert(written) => {
@@ -411,6 +425,15 @@ impl Compiler<'_> {
                 "write SELECT, INSERT, UPDATE or DELETE",
             )),
         }
+    }
+}
+
+fn has_returning(change: &ast::Statement) -> bool {
+    match change {
+        ast::Statement::Insert(insert) => insert.returning.is_some(),
+        ast::Statement::Update(update) => update.returning.is_some(),
+        ast::Statement::Delete(delete) => delete.returning.is_some(),
+        _ => false,
     }
 }
 

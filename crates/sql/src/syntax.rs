@@ -223,13 +223,13 @@ pub(crate) enum Returns {
 }
 
 /// A type as written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TypeName {
     pub(crate) place: Place,
     pub(crate) kind: TypeNameKind,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum TypeNameKind {
     Plain(Box<ast::DataType>),
     /// `variable%TYPE` or `table.column%TYPE`

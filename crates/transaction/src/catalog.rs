@@ -23,6 +23,7 @@ use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 pub use self::by_id::ById;
 use crate::outcome::SqlError;
 use crate::program::Expr;
+use crate::walk;
 
 /// A column of a table.
 #[derive(Clone, Debug)]
@@ -539,15 +540,22 @@ impl Catalog {
     pub fn replace_type(&mut self, before: DataType, next: DataType) {
         let is_such = |table: &&Table| table.columns.iter().any(|c| c.data_type == before);
         let tables: Vec<_> = self.tables.iter().filter(is_such).map(|table| table.id).collect();
-        for id in tables {
-            let columns = self.table_mut(id).columns.iter_mut();
-            columns.filter(|column| column.data_type == before).for_each(|c| c.data_type = next);
-        }
         let with_it = |of: SqlType| match of {
             SqlType::Scalar(of) if of == before => SqlType::Scalar(next),
             SqlType::Array(of) if of == before => SqlType::Array(next),
             other => other,
         };
+        for id in tables {
+            let table = self.table_mut(id);
+            for column in table.columns.iter_mut().filter(|column| column.data_type == before) {
+                column.data_type = next;
+                if let Some(default) = &mut column.default {
+                    walk::map_types(default, &with_it);
+                }
+            }
+            let checks = table.checks.iter_mut();
+            checks.for_each(|check| walk::map_types(&mut check.condition, &with_it));
+        }
         let views: Vec<_> = self.views.values().map(|view| View::clone(view)).collect();
         for mut view in views {
             view.columns.iter_mut().for_each(|(_, of)| *of = with_it(*of));

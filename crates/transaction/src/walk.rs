@@ -4,6 +4,7 @@
 //!              actions, EXPLAIN); changes nothing
 
 use hotrow_base::ids::TableId;
+use hotrow_base::types::SqlType;
 
 use crate::program::{
     Access, Consume, Effect, Elements, Expr, ExprKind, Insert, Path, RangeEnd, RowsTo, SlotId,
@@ -168,6 +169,12 @@ pub fn operands_mut(expr: &mut Expr, visit: &mut impl FnMut(&mut Expr)) {
         }
         ExprKind::Coalesce(list) | ExprKind::Call(_, list) => list.iter_mut().for_each(visit),
     }
+}
+
+/// Gives an expression, and all in it, other types, whose values are kept as those of the old ones.
+pub fn map_types(expr: &mut Expr, map: &impl Fn(SqlType) -> SqlType) {
+    expr.sql_type = map(expr.sql_type);
+    operands_mut(expr, &mut |operand| map_types(operand, map));
 }
 
 /// Replaces every slot an expression reads.

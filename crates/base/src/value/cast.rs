@@ -34,7 +34,7 @@ impl Value {
             (Self::Bool(value), DataType::Boolean) => Ok(Datum::bool(*value)),
             (Self::Bytea(bytes), DataType::Bytea) => Ok(Datum::of_bytes(bytes, heap)),
             (Self::Interval(interval), DataType::Interval) => Ok(Datum::interval(*interval)),
-            (Self::Enum(of, place), DataType::Enum(to)) if of.is_earlier_form_of(to) => {
+            (Self::Enum(of, place), DataType::Enum(to)) if of.shares(*place, to) => {
                 Ok(Datum::int((*place).into()))
             }
             (Self::Uuid(bytes), DataType::Uuid) => Ok(Datum::of_bytes(bytes, heap)),

@@ -7,8 +7,8 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Column, ForeignKey, Index, IndexKind, NamedType, Numbering, ReferentialAction, Sequence,
-    Table, View,
+    Column, ForeignKey, Index, IndexKind, NamedType, Numbering, ReferentialAction, Sequence, Table,
+    View,
 };
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
