@@ -194,7 +194,7 @@ impl CopyIn {
             data_type,
         });
         let columns = columns.collect();
-        let is_own = session.talk().begin_unless_open(session.inner(), session)?;
+        let is_own = session.talk().begin_unless_open(session.core(), session)?;
         let data = match form.is_binary {
             true => Data::Binary(BinaryRows::default()),
             false => Data::Lines(RowBytes::new(&form)),

@@ -23,7 +23,7 @@ use hotrow_log::log::Log;
 use crate::arguments::IntoArguments;
 use crate::books::{SessionBooks, Spent};
 use crate::client::Reply;
-use crate::database::Inner;
+use crate::core::Core;
 use crate::error::Error;
 use crate::rows::Rows;
 use crate::session::Session;
@@ -110,7 +110,7 @@ impl HeldBack {
 
 /// The log's horizon, as answers of one session wait for it.
 pub struct Horizon {
-    inner: Arc<Inner>,
+    core: Arc<Core>,
     held_back: Arc<HeldBack>,
     books: Arc<SessionBooks>,
 }
@@ -118,7 +118,7 @@ pub struct Horizon {
 impl Horizon {
     /// What answers wait for that were given since this was asked last.
     pub fn take_owed(&self) -> Owed {
-        if let Some(log) = self.inner.journal.log() {
+        if let Some(log) = self.core.journal.log() {
             self.held_back.note_calls(&self.books, log);
         }
         std::mem::take(&mut self.held_back.0.lock().owed)
@@ -126,7 +126,7 @@ impl Horizon {
 
     /// Whether answers that wait for this may be told.
     pub fn has_reached(&self, owed: Owed) -> bool {
-        self.inner.journal.log().is_none_or(|log| log.horizon() >= owed.epoch)
+        self.core.journal.log().is_none_or(|log| log.horizon() >= owed.epoch)
     }
 
     /// Waits until answers that wait for this may be told; none when it takes longer than
@@ -136,7 +136,7 @@ impl Horizon {
     ///
     /// In their place is to be told: 08007 if something may have been changed, 58030 if not.
     pub fn wait_for(&self, owed: Owed, at_most: Option<Duration>) -> Option<Result<(), Error>> {
-        let Some(log) = self.inner.journal.log() else { return Some(Ok(())) };
+        let Some(log) = self.core.journal.log() else { return Some(Ok(())) };
         let waited = match at_most {
             Some(span) => log.wait_for_until(owed.epoch, Ticks::from_now(span))?,
             None => log.wait_for(owed.epoch),
@@ -151,7 +151,7 @@ impl Horizon {
     ///
     /// As [`Horizon::wait_for`].
     pub fn wait_patiently(&self, owed: Owed, at_most: Duration) -> Option<Result<(), Error>> {
-        let Some(log) = self.inner.journal.log() else { return Some(Ok(())) };
+        let Some(log) = self.core.journal.log() else { return Some(Ok(())) };
         let waited = log.wait_patiently(owed.epoch, Ticks::from_now(at_most))?;
         Some(self.has_waited(log, owed, waited))
     }
@@ -187,8 +187,8 @@ impl Session {
     }
 
     fn horizon(&self) -> Horizon {
-        let (inner, held_back) = (Arc::clone(self.shared()), Arc::clone(self.held_back()));
-        Horizon { inner, held_back, books: self.shared_books() }
+        let (core, held_back) = (Arc::clone(self.shared()), Arc::clone(self.held_back()));
+        Horizon { core, held_back, books: self.shared_books() }
     }
 
     /// Does something of several statements, and waits once for all that they answer.
@@ -301,7 +301,7 @@ impl Future for Pending {
     ///
     /// If it is asked again after it was ready, as futures may.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Rows, Error>> {
-        if let Some(log) = self.horizon.inner.journal.log() {
+        if let Some(log) = self.horizon.core.journal.log() {
             match log.poll_for(self.owed.epoch, context.waker()) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(failure)) => {

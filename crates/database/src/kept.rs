@@ -23,10 +23,10 @@ use hotrow_transaction::program::Place;
 use crate::definition::{parse_one, statement_name, statement_source};
 use crate::error::Error;
 use crate::prepared::{Prepared, Work};
+use crate::quietly::execute_quietly;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::shapes;
-use crate::statement::execute_quietly;
 
 /// Executions of a session before a statement is kept: most are sent once or twice.
 const EXECUTIONS_MIN: u32 = 3;
@@ -130,7 +130,7 @@ pub(crate) fn run(
 
 fn is_kept(session: &Session, (keeping, statement): (&Keeping, &Statement)) -> bool {
     // In this order: a schema that is newer than its number is only looked into again.
-    let schema = &session.inner().schema;
+    let schema = &session.core().schema;
     let generation = schema.generation();
     if keeping.kept.get() == Some(generation) {
         return true;
@@ -142,18 +142,18 @@ fn is_kept(session: &Session, (keeping, statement): (&Keeping, &Statement)) -> b
 
 /// Keeps a statement, if it is sent often enough and nothing is in the way; whether it is kept.
 fn keep(session: &Session, prepared: &Prepared, statement: &Statement) -> Result<bool, Error> {
-    let (inner, keeping) = (session.inner(), prepared.kept());
-    let generation = inner.schema.generation();
+    let (core, keeping) = (session.core(), prepared.kept());
+    let generation = core.schema.generation();
     keeping.executions.set(keeping.executions.get().saturating_add(1));
     let is_worth_it = keeping.executions.get() >= EXECUTIONS_MIN || prepared.draws();
     if !is_worth_it || keeping.refused.get() == Some(generation) {
         return Ok(false);
     }
-    inner.refuse_unlogged()?;
+    core.refuse_unlogged()?;
     let kept = {
         let definition = apart(|| parse_one(&statement.source));
-        let quiet = inner.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
-        let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
+        let quiet = core.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
+        let (mut sources, mut alone) = (core.sources.lock(), core.alone.lock());
         let now_us = clock::now_us();
         definition.map(|one| execute_quietly(&quiet, &mut sources, &mut alone, &one, now_us))
     };
@@ -161,7 +161,7 @@ fn keep(session: &Session, prepared: &Prepared, statement: &Statement) -> Result
         Ok(_) => Ok(true),
         Err(Error::Sql(error)) if !error.is_refusal() => {
             tracing::debug!(%error, statement = &statement.name[1..], "a statement is not kept");
-            keeping.refused.set(Some(inner.schema.generation()));
+            keeping.refused.set(Some(core.schema.generation()));
             Ok(false)
         }
         Err(error) => Err(error),

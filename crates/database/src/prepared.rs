@@ -25,10 +25,10 @@ use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure, ResultColumn};
 
 use crate::arguments::refusal;
-use crate::database::Inner;
-use crate::definition::{Registered, procedure_named};
+use crate::core::Core;
 use crate::error::{Error, advised};
 use crate::kept::Keeping;
+use crate::lookup::{Registered, procedure_named};
 use crate::query::{ChangeWork, QueryWork};
 use crate::rows::Rows;
 use crate::session::Session;
@@ -123,9 +123,9 @@ pub(crate) struct StatementProgram {
 
 /// A statement that may be done in parts, where there are transactions to hold them together.
 pub(crate) fn in_parts(session: &Session, statement: ScriptStatement) -> ScriptStatement {
-    let inner = session.inner();
-    match inner.interactive {
-        Some(_) if inner.locks_as_it_goes => statement.in_parts(),
+    let core = session.core();
+    match core.interactive {
+        Some(_) if core.locks_as_it_goes => statement.in_parts(),
         // One program can be kept, and is run once; parts make a transaction.
         Some(_) => statement.in_parts_if_need_be(),
         None => statement,
@@ -176,8 +176,8 @@ impl Session {
         if !statement.is_transaction_control() {
             self.talk().refuse_failed()?;
         }
-        let generation = self.inner().schema.generation();
-        let schema = self.inner().schema.current();
+        let generation = self.core().schema.generation();
+        let schema = self.core().schema.current();
         let registered = Registered(&schema);
         let (takes, known) = apart(|| {
             let (compiled, parameters) =
@@ -195,8 +195,8 @@ impl Session {
         mut statement: ScriptStatement,
     ) -> Result<Prepared, SqlError> {
         statement.keep_for(self.memory()); // it outlives the statement that makes it
-        let generation = self.inner().schema.generation();
-        let schema = self.inner().schema.current();
+        let generation = self.core().schema.generation();
+        let schema = self.core().schema.current();
         let registered = Registered(&schema);
         apart(|| {
             let (compiled, literals) =
@@ -220,7 +220,7 @@ impl Session {
         if self.transaction_state() == TransactionState::Failed {
             return false; // which refuses most
         }
-        let generation = self.inner().schema.generation();
+        let generation = self.core().schema.generation();
         let known = prepared.known.borrow();
         match &*known {
             Some(known) => known.generation == generation,
@@ -567,14 +567,14 @@ fn called_columns<'a>(schema: &'a Schema, name: &str) -> impl Iterator<Item = &'
 
 /// Runs what a statement does by `run`, compiled again while that finds it outdated.
 pub(crate) fn run_compiled(
-    inner: &Inner,
+    core: &Core,
     prepared: &Prepared,
     mut run: impl FnMut(&Work, &Schema, u64) -> Result<Option<Rows>, Error>,
 ) -> Result<Rows, Error> {
     for _ in 0..COMPILATIONS_MAX {
         // In this order: a schema that is newer than its number is only compiled for again.
-        let generation = inner.schema.generation();
-        let schema = inner.schema.current();
+        let generation = core.schema.generation();
+        let schema = core.schema.current();
         if prepared.compile(&schema, generation)?.is_some() {
             break;
         }

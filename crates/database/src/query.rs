@@ -24,7 +24,7 @@ use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure;
 
 use crate::arguments::bind_all;
-use crate::database::Inner;
+use crate::core::Core;
 use crate::error::{Error, advised};
 use crate::numbers;
 use crate::prepared::{Prepared, StatementProgram, Work, run_compiled};
@@ -131,7 +131,7 @@ impl StatementProgram {
 
 /// What a query is run with.
 pub(crate) struct Around<'a> {
-    pub(crate) inner: &'a Inner,
+    pub(crate) core: &'a Core,
     pub(crate) schema: &'a Schema,
     pub(crate) session: &'a Session,
     pub(crate) now_us: i64,
@@ -153,7 +153,7 @@ pub(crate) fn run(
     let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
     let mut ground = Reads { work, around, execute, invocation };
     let interrupt = Some(Arc::clone(around.session.interrupt()));
-    let limits = Limits { bytes_max: around.inner.config.result_bytes_max, interrupt };
+    let limits = Limits { bytes_max: around.core.config.result_bytes_max, interrupt };
     // What the ground does is guarded again.
     let run = || {
         panics::point::reach("query");
@@ -176,13 +176,13 @@ pub(crate) fn run_without_tables(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Rows, Error> {
-    let inner = session.inner();
-    inner.refuse_closed()?;
+    let core = session.core();
+    core.refuse_closed()?;
     let now_us = clock::now_us();
-    run_compiled(inner, prepared, |work, schema, _| {
+    run_compiled(core, prepared, |work, schema, _| {
         let Work::Query(work) = work else { return Ok(None) };
         let values = prepared.bound(values)?;
-        let around = Around { inner, schema, session, now_us, is_alone: false };
+        let around = Around { core, schema, session, now_us, is_alone: false };
         run(work, &values, &around, &mut |_, _| Ok(None))
     })
 }
@@ -208,16 +208,16 @@ struct Reads<'a, 'f> {
 
 impl Reads<'_, '_> {
     fn with_context<T>(&self, ask: impl FnOnce(&SystemContext<'_>) -> T) -> T {
-        let Around { inner, schema, session, .. } = self.around;
+        let Around { core, schema, session, .. } = self.around;
         let identity = session.identity();
-        let sources = LazyCell::new(|| inner.sources.lock());
+        let sources = LazyCell::new(|| core.sources.lock());
         let procedures = schema
             .named_procedures()
             .map(|(id, compiled)| (id.0, &compiled.procedure, sources.text(id)));
         let setting = |name: &str| session.settings().get(&canonical(name)).ok();
         let settings = session.settings().all().into_iter();
         let settings = settings.map(|[name, value, description]| (name, value, description));
-        let last_number = |id| numbers::last(inner, id);
+        let last_number = |id| numbers::last(core, id);
         ask(&SystemContext {
             last_number: &last_number,
             catalog: &schema.catalog,
@@ -230,7 +230,7 @@ impl Reads<'_, '_> {
             users: schema.catalog.users().keys().cloned().collect(),
             own: &|view| match view {
                 "pg_catalog.pg_prepared_statements" => session.named_statements(),
-                view => views::rows(inner, view),
+                view => views::rows(core, view),
             },
         })
     }
@@ -366,14 +366,14 @@ impl Ground for Reads<'_, '_> {
         match (function, arguments) {
             (SystemFunction::Sleep, [Value::Double(seconds)]) => return self.sleep(*seconds),
             (SystemFunction::CancelBackend, [Value::Int(number)]) => {
-                return Ok(Value::Bool(self.around.inner.cancellers.cancel(*number)));
+                return Ok(Value::Bool(self.around.core.cancellers.cancel(*number)));
             }
             // Whom it waits for is not asked: see its documentation.
             (SystemFunction::IsBlocked, [Value::Int(number), ..]) => {
-                return Ok(Value::Bool(self.around.inner.cancellers.is_waiting(*number)));
+                return Ok(Value::Bool(self.around.core.cancellers.is_waiting(*number)));
             }
             (SystemFunction::TerminateBackend, [Value::Int(number)]) => {
-                return Ok(Value::Bool(self.around.inner.cancellers.terminate(*number)));
+                return Ok(Value::Bool(self.around.core.cancellers.terminate(*number)));
             }
             _ => {}
         }

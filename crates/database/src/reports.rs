@@ -12,11 +12,9 @@
 //!              quiet point of its last snapshot. So it is serializable, and sees what was
 //!              committed before it began
 //!              I2 its end is told when all it saw is durable
-//!              I3 all snapshots together are no larger than `Config::snapshot_bytes_max`
-//! Concurrency  one session's thread; `bytes` -> added to and subtracted from by each report
+//! Concurrency  one session's thread
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotrow_base::clock::{self, Ticks};
 use hotrow_base::ids::TableId;
@@ -38,39 +36,8 @@ use crate::error::Error;
 use crate::prepared::{Prepared, StatementProgram, Work};
 use crate::rows::Rows;
 use crate::session::Session;
+use crate::snapshots::Room;
 use crate::talk::{Parts, run_in};
-
-/// The snapshots of all sessions.
-#[derive(Default)]
-pub(crate) struct Snapshots {
-    /// that there are now, by the tables' sizes
-    bytes: AtomicU64,
-}
-
-/// A part of what snapshots may take, until it is dropped.
-struct Room<'a> {
-    snapshots: &'a Snapshots,
-    bytes: u64,
-}
-
-impl Snapshots {
-    /// Bytes that they take now.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.load(Relaxed)
-    }
-
-    fn room(&self, bytes: u64, most: u64) -> Option<Room<'_>> {
-        let fits = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= most);
-        self.bytes.fetch_update(Relaxed, Relaxed, fits).ok()?; // a count, which orders nothing
-        Some(Room { snapshots: self, bytes })
-    }
-}
-
-impl Drop for Room<'_> {
-    fn drop(&mut self) {
-        self.snapshots.bytes.fetch_sub(self.bytes, Relaxed); // as above
-    }
-}
 
 impl Work {
     /// The programs that read tables for it.
@@ -112,15 +79,15 @@ pub(crate) fn run(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Option<Rows>, Error> {
-    let inner = session.inner();
+    let core = session.core();
     let mut frame = Frame::new();
     // Its steps are nobody's concern: it is in nobody's way, and can be interrupted.
     frame.set_step_budget(u64::MAX);
-    frame.set_rows_max(inner.config.result_bytes_max);
+    frame.set_rows_max(core.config.result_bytes_max);
     frame.set_interrupt(Some(Arc::clone(session.interrupt())));
     let mut report = Report { session, prepared, taken: None, has_none: false };
     let facts = (session, clock::now_us());
-    let rows = run_in(inner, (prepared, values), facts, &mut frame, &mut report);
+    let rows = run_in(core, (prepared, values), facts, &mut frame, &mut report);
     if report.has_none {
         return Ok(None);
     }
@@ -164,9 +131,9 @@ enum Taking<'a> {
 impl<'a> Report<'a> {
     /// Copies the tables that the report reads.
     fn take(&self, generation: u64) -> Result<Taking<'a>, Error> {
-        let (inner, interrupt) = (self.session.inner(), self.session.interrupt());
+        let (core, interrupt) = (self.session.core(), self.session.interrupt());
         let tables = self.prepared.work().tables();
-        let memory = Arc::clone(&inner.schema.current().memory);
+        let memory = Arc::clone(&core.schema.current().memory);
         let turn = loop {
             interrupt.check().map_err(SqlError::from)?;
             let turn = Turn::wait(&memory, Some(Ticks::from_now(LOOK_EVERY)));
@@ -175,16 +142,16 @@ impl<'a> Report<'a> {
             }
         };
         let wanted = Ticks::now();
-        let Some(quiet) = inner.schema.quiet_for_report() else { return Ok(Taking::NoRoom) };
-        inner.refuse_closed()?;
-        if inner.schema.generation() != generation {
+        let Some(quiet) = core.schema.quiet_for_report() else { return Ok(Taking::NoRoom) };
+        core.refuse_closed()?;
+        if core.schema.generation() != generation {
             return Ok(Taking::Outdated);
         }
         let schema = quiet.schema();
         let bytes = tables.iter().map(|table| schema.table(*table).records().bytes_used()).sum();
-        let room = inner.snapshots.room(bytes, inner.config.snapshot_bytes_max);
+        let room = core.snapshots.room(bytes, core.config.snapshot_bytes_max);
         let Some(room) = room else { return Ok(Taking::NoRoom) };
-        let durable_in = inner.cut().epoch;
+        let durable_in = core.cut().epoch;
         let capture = begin_of(&quiet, turn, tables);
         drop(quiet);
         let quiet = wanted.elapsed();

@@ -27,17 +27,17 @@ use crate::books::{OpenBooks, SessionBooks};
 use crate::cancel::{Canceller, Listed};
 use crate::client::{Mailbox, Priority};
 use crate::config::Config;
-use crate::database::Inner;
-use crate::definition::procedure_named;
+use crate::core::Core;
 use crate::error::Error;
 use crate::held_back::HeldBack;
+use crate::lookup::procedure_named;
 use crate::named::Names;
-use crate::numbers::Drawn;
 use crate::once;
 use crate::prepared::{Prepared, in_parts};
 use crate::procedure::Procedure;
 use crate::rows::Rows;
 use crate::script::{Script, SentStatement};
+use crate::sequences::Drawn;
 use crate::settings::{Settings, TransactionStep};
 use crate::shapes::Shapes;
 use crate::statement::{self, Outcome, StatementResult};
@@ -69,7 +69,7 @@ use crate::verifier::conceal;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Session {
-    inner: Arc<Inner>,
+    core: Arc<Core>,
     /// replaced when its call was withdrawn: the queue still has it then
     mailbox: RefCell<Arc<Mailbox>>,
     interrupt: Arc<Interrupt>,
@@ -114,19 +114,19 @@ struct Known {
 }
 
 impl Session {
-    pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        let Config { session_memory_bytes, statement_memory_bytes, .. } = inner.config;
-        let memory = inner.memory.child(Scope::Session, session_memory_bytes);
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        let Config { session_memory_bytes, statement_memory_bytes, .. } = core.config;
+        let memory = core.memory.child(Scope::Session, session_memory_bytes);
         let of_statement = memory.child(Scope::Statement, statement_memory_bytes);
         let interrupt = Arc::new(Interrupt::new(of_statement));
-        let books = inner.library.open();
-        let call_deadline = Cell::new(inner.config.call_deadline);
-        let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
+        let books = core.library.open();
+        let call_deadline = Cell::new(core.config.call_deadline);
+        let talk = RefCell::new(Talk::new(&core.config, &interrupt, books.share()));
         let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
-        let advisory = AdvisoryOwner::new(&inner.advisory);
+        let advisory = AdvisoryOwner::new(&core.advisory);
         let shapes = RefCell::new(Shapes::new(Charge::new(&memory)));
         Self {
-            inner,
+            core,
             mailbox,
             interrupt,
             memory,
@@ -195,7 +195,7 @@ impl Session {
         let _running = self.interrupt.begin();
         let _entered = self.enter();
         // On other engines single statements are known by their texts.
-        let has_shapes = self.inner.locks_as_it_goes;
+        let has_shapes = self.core.locks_as_it_goes;
         let read = || {
             panics::point::reach("parse");
             let known = has_shapes.then(|| self.shapes.borrow_mut().find(self, script)).flatten();
@@ -292,7 +292,7 @@ impl Session {
         let _running = self.interrupt.begin();
         let inside = self.call_inside(|session| session.address(name, arguments));
         let interrupt = Some(&self.interrupt);
-        let try_call = || self.settle(self.inner.try_call(&self.mailbox.borrow(), interrupt)?);
+        let try_call = || self.settle(self.core.try_call(&self.mailbox.borrow(), interrupt)?);
         let called = inside.and_then(|rows| rows.map_or_else(try_call, Ok));
         self.note_statement(called.is_ok());
         called
@@ -349,7 +349,7 @@ impl Session {
             once::call_checksum(&compiled.procedure, &invocation.arguments)
         };
         self.draw_into(&mailbox, &compiled)?;
-        let called = self.inner.call_once(&mailbox, (key.as_bytes(), call), &self.interrupt);
+        let called = self.core.call_once(&mailbox, (key.as_bytes(), call), &self.interrupt);
         let called = called.and_then(|reply| self.settle(reply));
         self.note_statement(called.is_ok());
         called
@@ -362,7 +362,7 @@ impl Session {
     /// 42883 when there is no such procedure.
     pub fn procedure(&self, name: &str) -> Result<Procedure, Error> {
         let (id, compiled) = self.look_up(name)?;
-        let procedure = Procedure::new(Arc::clone(&self.inner), id, compiled);
+        let procedure = Procedure::new(Arc::clone(&self.core), id, compiled);
         procedure.set_priority(self.mailbox.borrow().priority());
         Ok(procedure)
     }
@@ -376,7 +376,7 @@ impl Session {
     pub fn replay(&self, recorded: &Invocation) -> Result<Rows, Error> {
         let _guard = panics::guard();
         self.talk().refuse_inside("a repetition")?;
-        let schema = self.inner.schema.current();
+        let schema = self.core.schema.current();
         let fits = schema
             .procedure(recorded.procedure)
             .is_some_and(|compiled| fits(&recorded.arguments, &compiled.procedure));
@@ -434,12 +434,12 @@ impl Session {
         self.talk().state()
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.inner
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Inner> {
-        &self.inner
+    pub(crate) fn shared(&self) -> &Arc<Core> {
+        &self.core
     }
 
     pub(crate) fn books(&self) -> &SessionBooks {
@@ -498,7 +498,7 @@ impl Session {
     pub fn identify(&self, user: &str, database: &str, number: i32) {
         let (user, database) = (user.to_owned(), database.to_owned());
         drop(self.listed.take());
-        *self.listed.borrow_mut() = Some(self.inner.cancellers.list(number, self.canceller()));
+        *self.listed.borrow_mut() = Some(self.core.cancellers.list(number, self.canceller()));
         *self.identity.borrow_mut() = Arc::new(Identity { user, database, number });
     }
 
@@ -574,14 +574,14 @@ impl Session {
     /// an interrupt; later on it looks at it itself.
     fn call_in_queue(&self) -> Result<Rows, Error> {
         let deadline = self.call_deadline.get();
-        let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt), deadline);
+        let called = self.core.call(&self.mailbox.borrow(), Some(&self.interrupt), deadline);
         Mailbox::renew(&self.mailbox);
         self.settle(called?)
     }
 
     fn look_up(&self, name: &str) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {
         let mut known = self.known.borrow_mut();
-        let generation = self.inner.schema.generation();
+        let generation = self.core.schema.generation();
         if known.generation != generation {
             known.by_name.clear();
             known.generation = generation;
@@ -589,11 +589,18 @@ impl Session {
         if let Some((id, compiled)) = known.by_name.get(name) {
             return Ok((*id, Arc::clone(compiled)));
         }
-        let schema = self.inner.schema.current();
+        let schema = self.core.schema.current();
         let (id, compiled) = procedure_named(&schema, name)?;
         known.by_name.insert(name.to_owned(), (id, Arc::clone(compiled)));
         Ok((id, Arc::clone(compiled)))
     }
+}
+
+/// Runs a statement of the database's own: see [`Core::run_own`].
+pub(crate) fn run_own(core: &Arc<Core>, text: &str, values: &[Value]) -> Result<Rows, Error> {
+    let session = Session::new(Arc::clone(core));
+    let prepared = session.prepare_own(text)?;
+    Ok(session.execute_prepared(&prepared, values)?.rows)
 }
 
 /// Puts a call into a mailbox; the numbers that it draws come behind.

@@ -219,10 +219,10 @@ impl Session {
         self.interrupt().set_statement_time(settings.duration("statement_timeout"));
         self.interrupt().set_lock_time(settings.duration("lock_timeout"));
         let memory = settings.bytes("hotrow.statement_memory");
-        let memory = memory.unwrap_or(self.inner().config.statement_memory_bytes);
+        let memory = memory.unwrap_or(self.core().config.statement_memory_bytes);
         self.interrupt().memory().set_limit(memory);
         let deadline = settings.duration("hotrow.call_deadline");
-        self.call_deadline.set(deadline.or(self.inner().config.call_deadline));
+        self.call_deadline.set(deadline.or(self.core().config.call_deadline));
         self.talk().limit_idle(settings.duration("idle_in_transaction_session_timeout"));
     }
 

@@ -48,7 +48,7 @@ use hotrow_transaction::outcome::SqlError;
 
 use crate::books::SessionBooks;
 use crate::client::Reply;
-use crate::database::Inner;
+use crate::core::Core;
 use crate::error::{Error, advised};
 use crate::rows::Rows;
 use crate::session::Session;
@@ -56,17 +56,17 @@ use crate::session::Session;
 impl Session {
     /// Tells what `reply` says when it is durable.
     pub(crate) fn settle(&self, reply: Reply) -> Result<Rows, Error> {
-        let inner = self.inner();
+        let core = self.core();
         if self.held_back().holds()
-            && let Some(log) = inner.journal.log()
+            && let Some(log) = core.journal.log()
         {
-            let epoch = inner.told_in(reply.durable_in);
+            let epoch = core.told_in(reply.durable_in);
             if log.horizon() < epoch {
                 self.held_back().add(epoch, &reply);
-                return inner.answer(reply);
+                return core.answer(reply);
             }
         }
-        inner.settle(reply, self.books())
+        core.settle(reply, self.books())
     }
 
     /// Tells something that was found in the schema alone, or an error.
@@ -79,7 +79,7 @@ impl Session {
     }
 }
 
-impl Inner {
+impl Core {
     /// As [`Session::settle`], waiting in any case.
     pub(crate) fn settle(&self, reply: Reply, books: &SessionBooks) -> Result<Rows, Error> {
         let waited = self.wait_until_durable(reply.durable_in);

@@ -69,7 +69,7 @@ impl Shapes {
         if !self.look.read(text) {
             return None;
         }
-        let generation = session.inner().schema.generation();
+        let generation = session.core().schema.generation();
         let Some(known) = self.known.get_mut(self.look.key()) else {
             self.make_room();
             let known = Known { state: State::SeenOnce, is_used: false };
@@ -137,7 +137,7 @@ pub(crate) fn prepare(session: &Session, text: &str) -> Option<(Prepared, Vec<Va
     if !look.read(text) {
         return None;
     }
-    let generation = session.inner().schema.generation();
+    let generation = session.core().schema.generation();
     let (compiled, prepared) = compile(session, &look, text, generation).ok()?;
     let values = values(&look, text, &compiled)?;
     Some((prepared, values))

@@ -19,20 +19,20 @@ use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted, explain_in_batch
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{self, Notice, NoticeLevel, SqlError, apart};
 use hotrow_transaction::plan::Plan;
 use hotrow_transaction::program::Place;
 
-use crate::alone::Alone;
 use crate::arguments::bind_all;
 use crate::client::Reply;
 use crate::copy::{self, CopyIn, CopyOut};
-use crate::definition::{self, Defined, Registered, Sources};
+use crate::definition;
 use crate::error::{Error, advised};
 use crate::kept;
+use crate::lookup::{self, Registered};
 use crate::prepared::{Prepared, Work};
 use crate::query::{self, Around, QueryWork};
+use crate::quietly::execute_compiled;
 use crate::reports;
 use crate::rows::Rows;
 use crate::session::Session;
@@ -116,7 +116,7 @@ fn begin_copy(session: &Session, prepared: &Prepared) -> Result<Outcome, Error> 
     let running = session.interrupt().begin();
     let _entered = session.enter();
     session.talk().refuse_failed()?;
-    let schema = &session.inner().schema;
+    let schema = &session.core().schema;
     match prepared.compile(&schema.current(), schema.generation())? {
         Some(Compiled::Copy(copy)) => {
             copy::begin(session, copy, prepared.statement().place, running)
@@ -174,7 +174,7 @@ fn log_notices(session: &Session, notices: &[Notice]) {
 
 /// Writes a statement to the log that took too long; values of parameters are not told.
 fn tell_if_slow(session: &Session, statement: &ScriptStatement, began: Ticks) {
-    let Some(span) = session.inner().config.slow_statement else { return };
+    let Some(span) = session.core().config.slow_statement else { return };
     let took = began.elapsed();
     if took < span {
         return;
@@ -192,9 +192,9 @@ fn execute_in_state(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<StatementResult, Error> {
-    let (inner, statement) = (session.inner(), prepared.statement());
-    let generation = inner.schema.generation();
-    let compiled = prepared.compile(&inner.schema.current(), generation);
+    let (core, statement) = (session.core(), prepared.statement());
+    let generation = core.schema.generation();
+    let compiled = prepared.compile(&core.schema.current(), generation);
     let place = statement.place;
     if let Ok(Some(Compiled::Transaction(control))) = compiled {
         let (said, notices) = session.control(control)?;
@@ -225,7 +225,7 @@ fn execute_in_state(
         }
         Some(Compiled::Maintenance(maintenance)) => {
             match maintenance {
-                Maintenance::Checkpoint => inner.checkpoint(&|_| ()).map(drop)?,
+                Maintenance::Checkpoint => core.checkpoint(&|_| ()).map(drop)?,
                 Maintenance::Unlisten => {}
                 Maintenance::Vacuum(_) | Maintenance::Analyze(_) => {
                     session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
@@ -260,9 +260,9 @@ fn execute_in_state(
             notices.extend(definition.notices().into_iter().cloned());
             session.talk().make_way(session, &tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
-            let quiet = inner.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
+            let quiet = core.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
             let rows = execute_alone(session, quiet, prepared, values)?;
-            let schema = inner.schema.current();
+            let schema = core.schema.current();
             session.talk().has_defined(created(&schema, &definition));
             notices.extend(definition::warnings(&schema, &definition));
             rows
@@ -299,7 +299,7 @@ fn refuse_lock_out(session: &Session, definition: &Compiled) -> Result<(), SqlEr
     };
     match changes.iter().any(is_own) {
         true => Err(SqlError::new(b"55006", "current user cannot be dropped")),
-        false => refuse_last_password(&session.inner().schema.current().catalog, changes),
+        false => refuse_last_password(&session.core().schema.current().catalog, changes),
     }
 }
 
@@ -338,13 +338,13 @@ fn truncate(
     prepared: &Prepared,
     truncation: &Truncation,
 ) -> Result<Rows, Error> {
-    let inner = session.inner();
-    session.talk().join_batch(inner, session)?;
+    let core = session.core();
+    session.talk().join_batch(core, session)?;
     if session.transaction_state() == TransactionState::Idle {
-        let quiet = inner.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
+        let quiet = core.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
         return execute_alone(session, quiet, prepared, &[]);
     }
-    let schema = inner.schema.current();
+    let schema = core.schema.current();
     for table in &truncation.tables {
         let name = quoted(&schema.catalog.table(*table).name);
         let delete = session.prepare(&format!("DELETE FROM {name}"), &[])?;
@@ -360,7 +360,7 @@ fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
 
 /// Runs a call or a statement in the session's transaction, or as one.
 fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
-    let inner = session.inner();
+    let core = session.core();
     if let Work::Call { name, arguments, label, .. } = &*prepared.work() {
         let rows = session.call_uncounted(name, given(arguments, values))?;
         return Ok(match label {
@@ -376,7 +376,7 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
         return session.settle_found(query::run_without_tables(session, prepared, values));
     }
     if prepared.is_report() {
-        let span = inner.config.report_attempt;
+        let span = core.config.report_attempt;
         if !span.is_zero() {
             let attempt = session.interrupt().attempt(span);
             let done = run_beside_others(session, prepared, values);
@@ -397,30 +397,30 @@ fn run_beside_others(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Rows, Error> {
-    let inner = session.inner();
+    let core = session.core();
     // The log has texts of statements that run alone, and a text does not tell such things.
     let is_by_text = !prepared.has_parts()
         && !prepared.draws()
         && !values.iter().any(|value| matches!(value, Value::Array(_)));
-    if !inner.locks_as_it_goes {
+    if !core.locks_as_it_goes {
         if let Some(rows) = kept::run(session, prepared, values)? {
             return Ok(rows);
         }
         if is_by_text {
-            let quiet = inner.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
+            let quiet = core.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
             return execute_alone(session, quiet, prepared, values);
         }
     }
-    let Some(interactive) = &inner.interactive else { return Err(inner.no_transactions().into()) };
+    let Some(interactive) = &core.interactive else { return Err(core.no_transactions().into()) };
     // Alone, while there are no transactions of several statements to be beside of.
-    if inner.locks_as_it_goes && !inner.schema.current().interactive && is_by_text {
-        let quiet = inner.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
+    if core.locks_as_it_goes && !core.schema.current().interactive && is_by_text {
+        let quiet = core.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
         if !quiet.schema().interactive {
             return execute_alone(session, quiet, prepared, values);
         }
     }
     let statement = (prepared, values, clock::now_us());
-    session.talk().alone(inner, interactive, statement, session)
+    session.talk().alone(core, interactive, statement, session)
 }
 
 /// Executes a definition or a single statement at a quiet point. The log has its text, with its
@@ -431,8 +431,8 @@ fn execute_alone(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Rows, Error> {
-    let inner = session.inner();
-    inner.refuse_unlogged()?;
+    let core = session.core();
+    core.refuse_unlogged()?;
     let whole = prepared.with_literals(values)?;
     let statement = whole.as_ref().unwrap_or(prepared).statement();
     let schema = quiet.schema();
@@ -448,7 +448,7 @@ fn execute_alone(
         return session.settle(reply).map(named);
     }
     let reply = {
-        let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
+        let (mut sources, mut alone) = (core.sources.lock(), core.alone.lock());
         alone.heed(Some(session.interrupt()));
         let (place, text) = (statement.place, &*statement.text);
         let entry = TextEntry { now_us: clock::now_us(), place, text };
@@ -462,18 +462,18 @@ fn execute_alone(
 
 /// Runs a query at a quiet point: it changes nothing, and so the log need not know.
 fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Result<Reply, Error> {
-    let inner = session.inner();
+    let core = session.core();
     let work = apart(|| QueryWork::of(schema, query))?;
     let now_us = clock::now_us();
-    let around = Around { inner, schema, session, now_us, is_alone: true };
+    let around = Around { core, schema, session, now_us, is_alone: true };
     let rows = query::run(&work, &[], &around, &mut |read, invocation| {
-        let mut alone = inner.alone.lock();
+        let mut alone = core.alone.lock();
         alone.heed(Some(session.interrupt()));
         let reply = alone.read(schema, &read.program, invocation);
         alone.heed(None);
         Ok(Some(reply.answer.map_err(Error::Sql)?))
     });
-    let seen = inner.alone.lock().seen();
+    let seen = core.alone.lock().seen();
     match rows {
         Ok(rows) => Ok(Reply::seen(Ok(rows.unwrap_or_default()), seen)),
         Err(Error::Sql(error)) => Ok(Reply::seen(Err(error), seen)),
@@ -481,108 +481,29 @@ fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Res
     }
 }
 
-/// Executes a definition or a single statement while nothing else runs, one that is repeated from
-/// the log.
-pub(crate) fn execute_quietly(
-    quiet: &Quiet<'_>,
-    sources: &mut Sources,
-    alone: &mut Alone,
-    statement: &ScriptStatement,
-    now_us: i64,
-) -> Reply {
-    let entry = TextEntry { now_us, place: statement.place, text: &statement.text };
-    let schema = quiet.schema();
-    match apart(|| compile(&schema.catalog, &Registered(&schema), statement)) {
-        Ok(compiled) => execute_compiled(quiet, sources, alone, compiled, &entry),
-        Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
-    }
-}
-
-/// Executes what was compiled at this quiet point, which keeps everybody out.
-fn execute_compiled(
-    quiet: &Quiet<'_>,
-    sources: &mut Sources,
-    alone: &mut Alone,
-    compiled: Compiled,
-    entry: &TextEntry<'_>,
-) -> Reply {
-    let schema = quiet.schema();
-    let defined = match compiled {
-        Compiled::Query(_) | Compiled::Change(_) => {
-            return Reply::refused(SqlError::new(b"XX000", "no log has a query's text"));
-        }
-        Compiled::Statement(procedure) if !procedure.draws.is_empty() => {
-            return Reply::refused(SqlError::new(b"XX000", "a text does not tell its numbers"));
-        }
-        Compiled::Statement(procedure) => {
-            return match apart(|| lower::lower(&schema.catalog, &procedure)) {
-                Ok(program) => alone.statement(&schema, &program, entry),
-                Err(error) => Reply::refused(error),
-            };
-        }
-        definition => refuse_violated(&schema, alone, &definition, entry)
-            .and_then(|()| definition::define(quiet, sources, definition, entry)),
-    };
-    // What changed nothing needs no entry.
-    let durable_in = defined.and_then(|effect| match effect {
-        Defined::Nothing => Ok(0),
-        Defined::Something | Defined::Rows => alone.definition(entry),
-    });
-    match durable_in {
-        Ok(durable_in) => Reply::new(Ok(Rows::default()), durable_in),
-        // It may tell of rows that were looked through.
-        Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
-    }
-}
-
-/// Fails with 23514 where a row that there is violates a CHECK that is being added.
-fn refuse_violated(
-    schema: &Schema,
-    alone: &mut Alone,
-    definition: &Compiled,
-    entry: &TextEntry<'_>,
-) -> Result<(), SqlError> {
-    let Compiled::Catalog(changes) = definition else { return Ok(()) };
-    for change in changes {
-        let CatalogChange::AddCheck { table, check, violated_by } = change else { continue };
-        let program = apart(|| lower::lower(&schema.catalog, violated_by))?;
-        let found = alone.statement(schema, &program, entry).answer.map_err(|error| *error)?;
-        let Some(row) = found.iter().next() else { continue };
-        let (name, table) = (&check.name, &schema.catalog.table(*table).name);
-        let text =
-            format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
-        let mut error = SqlError::new(b"23514", text);
-        let row: Vec<String> = row.iter().map(Value::to_string).collect();
-        error.detail = Some(format!("Failing row contains ({}).", row.join(", ")));
-        (error.table, error.constraint) = (Some(table.clone()), Some(name.clone()));
-        return Err(error);
-    }
-    Ok(())
-}
-
 /// What planning knows of a procedure and, given arguments, of a call: which is planned at a quiet
 /// point and not run.
 fn explain(session: &Session, name: &str, arguments: Option<Vec<Value>>) -> Result<Rows, Error> {
-    let inner = session.inner();
+    let core = session.core();
     let mut seen = 0;
     let text = match arguments {
-        None => definition::explain(&inner.schema.current(), name)?.0,
+        None => definition::explain(&core.schema.current(), name)?.0,
         Some(arguments) => {
             let quiet = quiet_to_plan(session, name)?;
             let schema = quiet.schema();
-            let (id, compiled) = definition::procedure_named(&schema, name)?;
+            let (id, compiled) = lookup::procedure_named(&schema, name)?;
             let mut invocation = Invocation { procedure: id, ..Invocation::default() };
             invocation.now_us = clock::now_us();
             bind_all(&compiled.procedure, arguments, &mut invocation.arguments)?;
             let (text, actions) = definition::explain(&schema, name)?;
             let (mut plan, mut batch) = <(Plan, Batch)>::default();
-            inner.alone.lock().plan(&schema, |frame, access| {
+            core.alone.lock().plan(&schema, |frame, access| {
                 plan.make(&compiled.plan, &invocation, frame, access)?;
                 let call = (&actions, &invocation);
                 let wanted = Wanted::ConditionsFirst;
                 ActionPlanner::default().add(&mut batch, wanted, call, frame, access)
             })?;
-            seen = inner.journal.entered();
+            seen = core.journal.entered();
             drop(quiet);
             let held = explain_plan(&schema.catalog, &plan);
             text + &held + &explain_in_batch(&schema.catalog, &actions, (&batch, &batch.calls()[0]))
@@ -598,12 +519,12 @@ const PAUSE_TO_PLAN: Duration = Duration::from_millis(20);
 /// A quiet point to plan a call at, beside open transactions; where planning looks at rows, there
 /// are none that an open transaction has changed and may take back.
 fn quiet_to_plan<'a>(session: &'a Session, name: &str) -> Result<Quiet<'a>, Error> {
-    let inner = session.inner();
+    let core = session.core();
     let looks = |schema: &Schema| -> Result<bool, SqlError> {
-        Ok(definition::procedure_named(schema, name)?.1.plan.needs_reconnaissance)
+        Ok(lookup::procedure_named(schema, name)?.1.plan.needs_reconnaissance)
     };
     for _ in 0..TRIES_TO_PLAN {
-        let quiet = inner.quiet_beside()?;
+        let quiet = core.quiet_beside()?;
         if quiet.open_changes() == 0 || !looks(&quiet.schema())? {
             return Ok(quiet);
         }

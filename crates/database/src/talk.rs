@@ -21,9 +21,9 @@ use crate::arguments::bind_all;
 use crate::books::{SessionBooks, Spent};
 use crate::client::Reply;
 use crate::config::Config;
-use crate::database::Inner;
-use crate::definition::unknown_procedure;
+use crate::core::Core;
 use crate::error::Error;
+use crate::lookup::unknown_procedure;
 use crate::prepared::{COMPILATIONS_MAX, Prepared, StatementProgram, Work, changing, run_compiled};
 use crate::query::{self, Around};
 use crate::rows::Rows;
@@ -113,7 +113,7 @@ impl Talk {
         let said = |tag| Ok(Said { tag, warning: None });
         match control {
             TransactionControl::Begin(modes) => {
-                self.begin(session.inner(), modes.access.unwrap_or_default())
+                self.begin(session.core(), modes.access.unwrap_or_default())
             }
             TransactionControl::Commit => self.commit(session),
             TransactionControl::Rollback => {
@@ -138,15 +138,15 @@ impl Talk {
         }
     }
 
-    fn begin(&mut self, inner: &Inner, access: TransactionAccess) -> Result<Said, Error> {
+    fn begin(&mut self, core: &Core, access: TransactionAccess) -> Result<Said, Error> {
         if let Some(open) = &mut self.open {
             open.refuse_failed()?;
             // What a batch has done before its BEGIN belongs to the block, as PostgreSQL has it.
             let warning = open.begin_block(access).then(warning_inside);
             return Ok(Said { tag: "BEGIN", warning });
         }
-        inner.refuse_closed()?;
-        let Some(engine) = &inner.interactive else { return Err(inner.no_transactions().into()) };
+        core.refuse_closed()?;
+        let Some(engine) = &core.interactive else { return Err(core.no_transactions().into()) };
         let mut engine = Arc::clone(engine).begin(&self.interrupt)?;
         engine.limit_idle(self.idle_limit);
         let is_read_only = access == TransactionAccess::ReadOnly;
@@ -186,18 +186,18 @@ impl Talk {
     /// whether it did.
     pub(crate) fn begin_unless_open(
         &mut self,
-        inner: &Inner,
+        core: &Core,
         session: &Session,
     ) -> Result<bool, Error> {
         if self.open.is_some() {
             return Ok(false);
         }
-        inner.refuse_closed()?;
-        let Some(interactive) = &inner.interactive else {
-            return Err(inner.no_transactions().into());
+        core.refuse_closed()?;
+        let Some(interactive) = &core.interactive else {
+            return Err(core.no_transactions().into());
         };
         let engine = begin_soon(interactive, &self.interrupt).or_else(|error| {
-            inner.refuse_closed()?;
+            core.refuse_closed()?;
             Err(Error::from(error))
         })?;
         let is_read_only = session.settings().is_on("default_transaction_read_only");
@@ -232,9 +232,9 @@ impl Talk {
 
     /// Begins a batch's transaction, if it has none yet and statements lock what they touch. Where
     /// transactions are run again, each statement of a long batch would repeat those before it.
-    pub(crate) fn join_batch(&mut self, inner: &Inner, session: &Session) -> Result<(), Error> {
-        if self.in_batch && inner.locks_as_it_goes {
-            self.begin_unless_open(inner, session)?;
+    pub(crate) fn join_batch(&mut self, core: &Core, session: &Session) -> Result<(), Error> {
+        if self.in_batch && core.locks_as_it_goes {
+            self.begin_unless_open(core, session)?;
         }
         Ok(())
     }
@@ -281,14 +281,14 @@ impl Talk {
         statement: (&Prepared, &[Value]),
         session: &Session,
     ) -> Option<Result<Rows, Error>> {
-        let inner = session.inner();
-        if let Err(error) = self.join_batch(inner, session) {
+        let core = session.core();
+        if let Err(error) = self.join_batch(core, session) {
             return Some(Err(error));
         }
         let Self { open, frame, .. } = self;
         let open = open.as_mut()?;
         let now_us = open.now_us;
-        let done = run_in(inner, statement, (session, now_us), frame, open);
+        let done = run_in(core, statement, (session, now_us), frame, open);
         let is_own = |rows: &Rows| rows.touched() > 0;
         Some(self.settle_inside(session, done, is_own))
     }
@@ -343,7 +343,7 @@ impl Talk {
         invocation.now_us = open.now_us;
         let mut writes = false;
         let began = Ticks::now();
-        let called = call_inside(session.inner(), open, frame, (invocation, &mut writes));
+        let called = call_inside(session.core(), open, frame, (invocation, &mut writes));
         let ended = Ticks::now();
         let (procedure, time) = (invocation.procedure, open.time());
         let spent = Spent { procedure, taken: began, ended, time };
@@ -354,20 +354,20 @@ impl Talk {
     /// Runs a statement as a transaction of its own.
     pub(crate) fn alone(
         &mut self,
-        inner: &Inner,
+        core: &Core,
         interactive: &Arc<dyn Interactive>,
         (prepared, values, now_us): (&Prepared, &[Value], i64),
         session: &Session,
     ) -> Result<Rows, Error> {
         let mut transaction = begin_soon(interactive, &self.interrupt).or_else(|error| {
-            inner.refuse_closed()?;
+            core.refuse_closed()?;
             Err(Error::from(error))
         })?;
         let mut repetitions = 0;
         loop {
             let mut durable_in = 0;
             let (frame, facts) = (&mut self.frame, (session, now_us));
-            let rows = run_in(inner, (prepared, values), facts, frame, &mut transaction);
+            let rows = run_in(core, (prepared, values), facts, frame, &mut transaction);
             let committed = rows.and_then(|rows| {
                 durable_in = transaction.commit()?;
                 Ok(rows)
@@ -391,7 +391,7 @@ impl Talk {
                     transaction.begin_again();
                 }
                 Err(Error::Sql(error)) => {
-                    inner.refuse_closed()?;
+                    core.refuse_closed()?;
                     self.books.rollbacks.increment();
                     let durable_in = transaction.seen();
                     return session.settle(Reply::seen(Err(error), durable_in));
@@ -515,7 +515,7 @@ impl Parts for Box<dyn InteractiveTransaction> {
 
 /// Runs what a statement does in a transaction.
 pub(crate) fn run_in(
-    inner: &Inner,
+    core: &Core,
     (prepared, values): (&Prepared, &[Value]),
     (session, now_us): (&Session, i64),
     frame: &mut Frame,
@@ -523,7 +523,7 @@ pub(crate) fn run_in(
 ) -> Result<Rows, Error> {
     let mut invocation = Invocation { now_us, ..Invocation::default() };
     session.drawn().begin();
-    run_compiled(inner, prepared, |work, schema, generation| {
+    run_compiled(core, prepared, |work, schema, generation| {
         session.drawn().begin_again();
         if let Work::Program(work) = work {
             bind_all(&work.procedure, values, &mut invocation.arguments)?;
@@ -539,7 +539,7 @@ pub(crate) fn run_in(
         };
         // Numbers are drawn in transactions of their own.
         let is_alone = work.reads_tables_only() && transaction.hold();
-        let around = Around { inner, schema, session, now_us, is_alone };
+        let around = Around { core, schema, session, now_us, is_alone };
         let rows = {
             let mut execute = |part: &StatementProgram, invocation: &Invocation| {
                 execute_part(transaction, (part, generation), invocation, frame)
@@ -592,14 +592,14 @@ impl StatementProgram {
 }
 
 fn call_inside(
-    inner: &Inner,
+    core: &Core,
     open: &mut OpenTransaction,
     frame: &mut Frame,
     (invocation, writes): (&Invocation, &mut bool),
 ) -> Result<Rows, Error> {
     for _ in 0..COMPILATIONS_MAX {
-        let generation = inner.schema.generation();
-        let schema = inner.schema.current();
+        let generation = core.schema.generation();
+        let schema = core.schema.current();
         let called: ProcedureId = invocation.procedure;
         let compiled = schema.procedure(called).ok_or_else(unknown_procedure)?;
         let uses = schema.granules.uses_of(&schema.catalog, &compiled.procedure);
