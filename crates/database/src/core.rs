@@ -83,7 +83,7 @@ pub(crate) struct Core {
     pub(crate) locks_as_it_goes: bool,
     /// books of the engine that was stopped
     last_books: Latch<Statistics>,
-    /// engines that run, those of [`Database::start_engine`] included
+    /// engines that run, those of [`crate::Database::start_engine`] included
     running: Arc<AtomicUsize>,
     closed: AtomicBool,
     pub(crate) sequences: Sequences,
@@ -106,7 +106,7 @@ impl Core {
     /// An empty one. `staff`: threads and interactive transactions.
     pub(crate) fn in_memory(config: Config, staff: usize, run_own: RunOwn) -> Self {
         let schema = empty_schema(&config, staff);
-        let outcomes = Arc::new(config.outcomes());
+        let outcomes = Arc::new(Outcomes::of(&config));
         Self::new(config, schema, Sources::default(), outcomes, None, run_own)
     }
 

@@ -1,5 +1,6 @@
 //! The database: a handle, and what there is to ask of it.
 
+mod figures;
 mod serve;
 mod writers;
 

@@ -24,12 +24,12 @@ use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure;
 
+use crate::context::Context;
 use crate::core::Core;
 use crate::error::Error;
 use crate::sequences::State;
-use crate::session::Session;
 
-impl Session {
+impl Context {
     /// Puts the numbers that a procedure draws behind its arguments.
     pub(crate) fn draw_for(
         &self,
@@ -38,7 +38,7 @@ impl Session {
     ) -> Result<(), Error> {
         for &sequence in &procedure.draws {
             let before = self.drawn().drawn_before(sequence);
-            let number = before.map_or_else(|| next(self.shared(), sequence), Ok)?;
+            let number = before.map_or_else(|| next(&self.core, sequence), Ok)?;
             self.drawn().note_in_statement(sequence, number);
             arguments.datums.push(Datum::int(number));
         }
@@ -47,7 +47,7 @@ impl Session {
 
     /// nextval
     pub(crate) fn next_number(&self, id: TableId) -> Result<i64, Error> {
-        let number = next(self.shared(), id)?;
+        let number = next(&self.core, id)?;
         self.drawn().note(id, number);
         Ok(number)
     }
@@ -74,7 +74,7 @@ impl Session {
         number: i64,
         is_called: bool,
     ) -> Result<(), Error> {
-        let core = self.shared();
+        let core = &self.core;
         let schema = core.schema.current();
         let (table, of) = sequence(&schema, id)?;
         if !(of.min..=of.max).contains(&number) {

@@ -11,12 +11,12 @@ use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::arguments::IntoArguments;
 use crate::books::OpenBooks;
+use crate::calls::address;
 use crate::client::{Mailbox, Priority};
 use crate::core::Core;
 use crate::error::Error;
 use crate::numbers;
 use crate::rows::Rows;
-use crate::session::address;
 
 /// A procedure, looked up once for many calls. For one thread, like the session it came from.
 ///

@@ -10,9 +10,9 @@ use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{SqlError, apart};
 
 use crate::alone::Alone;
-use crate::client::Reply;
 use crate::definition::{self, Defined, Sources};
 use crate::lookup::Registered;
+use crate::reply::Reply;
 use crate::rows::Rows;
 
 /// Executes a definition or a single statement while nothing else runs, one that is repeated from

@@ -116,7 +116,7 @@ pub(crate) fn recover(
     let mut recovery = Recovery {
         schema,
         sources: Sources::default(),
-        outcomes: Arc::new(config.outcomes()),
+        outcomes: Arc::new(Outcomes::of(config)),
         alone: Alone::new(config, &journal),
         replayer: Replayer::new(ReplayOptions {
             threads,

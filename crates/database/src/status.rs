@@ -11,7 +11,6 @@ use hotrow_log::log::LogStatistics;
 use crate::books::{LatencyCounts, SessionSums};
 use crate::config::Durability;
 use crate::core::Core;
-use crate::database::Database;
 use crate::lock_names::procedure_name;
 
 /// How the database is doing. Sums are since it was opened.
@@ -104,25 +103,6 @@ pub struct HotKey {
     pub total: Duration,
     /// the longest
     pub longest: Duration,
-}
-
-impl Database {
-    /// How the database is doing now. Cheap: figures that are kept anyway.
-    pub fn status(&self) -> EngineStatus {
-        self.core().status()
-    }
-
-    /// How the calls of each procedure went, the most time-consuming first.
-    pub fn calls(&self) -> Vec<CallFigures> {
-        self.core().call_figures()
-    }
-
-    /// The keys that were waited for longest in all, at most `most` of them. Engines that lock tell
-    /// them; keys are found by a walk over all rows every ten seconds at most, and new ones are
-    /// nameless before.
-    pub fn hot_keys(&self, most: usize) -> Vec<HotKey> {
-        self.core().hot_keys(most)
-    }
 }
 
 impl Core {

@@ -7,7 +7,6 @@ use hotrow_engine::schema::Schema;
 use hotrow_engine::waits::{self, Awaited, Party, Waited};
 
 use crate::core::Core;
-use crate::database::Database;
 use crate::lock_names::{name_of, procedure_name};
 
 /// What was waited for, by whom and because of whom, since the engine started.
@@ -44,36 +43,31 @@ impl fmt::Display for Wait {
     }
 }
 
-impl Database {
-    /// Who has waited for whom since the engine started, and for which rows: the longest waits
-    /// first, at most `most` of them. Always counted; asking walks over all rows to find the keys.
-    pub fn waits(&self, most: usize) -> Vec<Wait> {
-        self.tell_waits(self.core().engine_waits(), most)
-    }
-
-    /// Says in words what an engine answers that [`Database::start_engine`] has started.
-    pub fn tell_waits(&self, mut waits: Vec<(Awaited, Waited)>, most: usize) -> Vec<Wait> {
-        waits.truncate(most);
-        let schema = self.schema();
-        let locked = waits::find_locked(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
-        let names = waits.iter().map(|(awaited, _)| name_of(&schema, &locked, awaited.lock));
-        let names: Vec<_> = names.collect();
-        told(&schema, waits, names)
-    }
-}
-
 impl Core {
-    /// As [`Database::waits`], with the names of keys that are known: see [`Database::hot_keys`].
+    /// As [`crate::Database::waits`], with the names of keys that are known: see
+    /// [`crate::Database::hot_keys`].
     pub(crate) fn waits(&self, most: usize) -> Vec<Wait> {
         let mut waits = self.engine_waits();
         waits.truncate(most);
         let schema = self.schema.current();
         let names = self.names.of(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
-        told(&schema, waits, names)
+        in_words(&schema, waits, names)
     }
 }
 
-fn told(schema: &Schema, waits: Vec<(Awaited, Waited)>, names: Vec<(String, String)>) -> Vec<Wait> {
+/// Says in words who waited for whom; finds the keys by a walk over all rows.
+pub(crate) fn describe_waits(schema: &Schema, waits: Vec<(Awaited, Waited)>) -> Vec<Wait> {
+    let locked = waits::find_locked(schema, waits.iter().map(|(awaited, _)| awaited.lock));
+    let names = waits.iter().map(|(awaited, _)| name_of(schema, &locked, awaited.lock));
+    let names = names.collect();
+    in_words(schema, waits, names)
+}
+
+fn in_words(
+    schema: &Schema,
+    waits: Vec<(Awaited, Waited)>,
+    names: Vec<(String, String)>,
+) -> Vec<Wait> {
     let wait = |((awaited, waited), (table, key)): ((Awaited, Waited), (String, String))| Wait {
         table,
         key,

@@ -11,10 +11,11 @@ use hotrow_transaction::outcome::SqlError;
 
 use super::Core;
 use crate::admission::Places;
-use crate::client::{Mailbox, Patience, Refused, Reply};
+use crate::client::{Mailbox, Patience, Refused};
 use crate::error::{Error, advised};
 use crate::lookup::unknown_procedure;
 use crate::once::Claim;
+use crate::reply::Reply;
 
 /// What to do about overload.
 const AGAIN: &str = "Nothing of it was done: repeat it later, with growing pauses.";
