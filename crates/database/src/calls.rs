@@ -28,7 +28,7 @@ use crate::once;
 use crate::rows::Rows;
 use crate::session_transaction::SessionTransaction;
 
-/// See the module.
+/// What a session calls procedures with.
 pub(crate) struct Calls {
     /// replaced when its call was withdrawn: the queue still has it then
     mailbox: RefCell<Arc<Mailbox>>,

@@ -23,7 +23,7 @@ use crate::named::Names;
 use crate::sequences::Drawn;
 use crate::settings::Settings;
 
-/// See the module.
+/// What goes down with each statement of a session.
 pub(crate) struct Context {
     pub(crate) core: Arc<Core>,
     pub(crate) interrupt: Arc<Interrupt>,

@@ -59,7 +59,7 @@ use crate::snapshots::Snapshots;
 /// own: what nobody below a session can do.
 pub(crate) type RunOwn = fn(&Arc<Core>, &str, &[Value]) -> Result<Rows, Error>;
 
-/// See the module.
+/// One for each database; whoever has a handle, a session or a procedure has a share of it.
 pub(crate) struct Core {
     pub(crate) schema: Arc<SharedSchema>,
     pub(crate) config: Config,

@@ -42,7 +42,7 @@ const DOUBLINGS_MAX: u32 = 9;
 const PLACE_PATIENCE: Duration = Duration::from_secs(1);
 const PLACE_LOOKS_EVERY: Duration = Duration::from_millis(1);
 
-/// See the module.
+/// The transaction that is open, if one is, and what every other one needs.
 pub(crate) struct SessionTransaction {
     open: Option<OpenTransaction>,
     frame: Frame,

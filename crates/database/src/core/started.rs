@@ -7,7 +7,7 @@ use hotrow_engine::contract::RunningEngine;
 use hotrow_engine::interactive::Interactive;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::waits::{Awaited, Waited};
-/// See the module.
+/// An engine that runs, as whoever has started it has it.
 pub(super) struct Started {
     engine: Option<Box<dyn RunningEngine>>,
     running: Arc<AtomicUsize>,
