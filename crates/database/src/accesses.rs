@@ -3,8 +3,8 @@
 use hotrow_engine::accesses::RowAccess;
 
 use crate::database::Database;
-use crate::describe::table_named;
 use crate::error::Error;
+use crate::lookup::table_named;
 
 impl Database {
     /// Records from now on which worker changes which row of a table, and when: for figures. If a

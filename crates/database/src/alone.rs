@@ -19,8 +19,8 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{SqlError, Stop};
 
-use crate::client::Reply;
 use crate::config::Config;
+use crate::reply::Reply;
 use crate::rows::Rows;
 
 /// Buffers for running alone.

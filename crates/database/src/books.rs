@@ -36,7 +36,7 @@ pub enum CallPhase {
 }
 
 impl CallPhase {
-    /// All phases, in the order of [`CallFigures::phases`].
+    /// All phases, in the order of [`crate::CallFigures::phases`].
     pub const ALL: [Self; 6] =
         [Self::Queue, Self::Plan, Self::Lock, Self::Execute, Self::Reply, Self::Log];
 

@@ -17,9 +17,9 @@ use hotrow_storage::record::RecordId;
 use hotrow_transaction::catalog::{Index, Table};
 use hotrow_transaction::outcome::SqlError;
 
-use crate::database::Inner;
-use crate::describe::table_named;
+use crate::core::Core;
 use crate::error::Error;
+use crate::lookup::table_named;
 
 /// Loads rows outside transactions while no engine runs. No call runs while it lives.
 ///
@@ -38,18 +38,18 @@ use crate::error::Error;
 /// In a database with a directory nothing of it is durable before [`BulkLoader::finish`], and until
 /// then no engine starts.
 pub struct BulkLoader<'a> {
-    inner: &'a Inner,
+    core: &'a Core,
     schema: Arc<Schema>,
     parts: usize,
     quiet: Quiet<'a>,
 }
 
 impl<'a> BulkLoader<'a> {
-    pub(crate) fn new(inner: &'a Inner, quiet: Quiet<'a>) -> Self {
+    pub(crate) fn new(core: &'a Core, quiet: Quiet<'a>) -> Self {
         let schema = quiet.schema();
         let parts = schema.memory.workers() - 1;
-        inner.set_unlogged(true);
-        Self { inner, schema, parts, quiet }
+        core.set_unlogged(true);
+        Self { core, schema, parts, quiet }
     }
 
     /// Makes what was loaded durable: in a database with a directory, by a checkpoint.
@@ -58,10 +58,10 @@ impl<'a> BulkLoader<'a> {
     ///
     /// As [`crate::Database::checkpoint`].
     pub fn finish(self) -> Result<(), Error> {
-        let Self { inner, quiet, .. } = self;
+        let Self { core, quiet, .. } = self;
         drop(quiet);
-        inner.checkpoint(&|_| ())?;
-        inner.set_unlogged(false);
+        core.checkpoint(&|_| ())?;
+        core.set_unlogged(false);
         Ok(())
     }
 

@@ -16,7 +16,6 @@ use hotrow_log::log::LogOptions;
 
 use crate::engine_table::DEFAULT;
 use crate::error::Error;
-use crate::once::Outcomes;
 
 /// The most threads an engine may have; worker ids and their slabs are cheap, not free.
 const THREADS_MAX: usize = 1024;
@@ -473,11 +472,6 @@ impl Config {
             return Err(Error::Config { what, allowed, given });
         }
         Ok(())
-    }
-
-    pub(crate) fn outcomes(&self) -> Outcomes {
-        let window_us = i64::try_from(self.key_window.as_micros()).unwrap_or(i64::MAX / 2);
-        Outcomes::new(self.keys_max, window_us.min(i64::MAX / 2))
     }
 
     pub(crate) fn log_options(&self, workers: usize) -> LogOptions {

@@ -13,13 +13,10 @@ mod binary;
 mod form;
 mod read;
 
-use std::io::{self, Read, Write};
-
 use hotrow_base::interrupt::Running;
-use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_sql::{Copied, Copy, CopyForm, quoted};
+use hotrow_sql::{CopyForm, quoted};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
@@ -27,10 +24,11 @@ use self::binary::{BinaryRows, Broken};
 use self::form::write_row;
 use self::read::{Cell, Cells, Rows as RowBytes};
 use crate::error::Error;
+use crate::prepare::{prepare, prepare_own};
 use crate::prepared::Prepared;
+use crate::result::StatementResult;
 use crate::rows::Rows;
-use crate::session::Session;
-use crate::statement::{Outcome, StatementResult};
+use crate::run::Runner;
 
 /// Longest row in a client's data.
 const ROW_BYTES_MAX: usize = 16 << 20;
@@ -38,8 +36,6 @@ const ROW_BYTES_MAX: usize = 16 << 20;
 const SHOWN_CHARS_MAX: usize = 100;
 /// Rows between two looks whether to go on.
 const ROWS_BETWEEN_LOOKS: u64 = 256;
-/// Bytes read at a time by [`Session::copy_in`].
-const READ_BYTES: usize = 64 << 10;
 
 /// Rows that come from a client; see the module. Whoever has one calls [`CopyIn::write`] until it
 /// fails, or until there is no more, and then [`CopyIn::finish`] or [`CopyIn::fail`].
@@ -86,96 +82,10 @@ pub struct CopyOut {
     place: Place,
 }
 
-impl Session {
-    /// Executes `COPY table FROM STDIN ...` with the rows that `data` gives; how many there were.
-    /// All of them are inserted or none, in the session's transaction or in one of their own.
-    ///
-    /// ```
-    /// # let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1))?;
-    /// let session = db.session();
-    /// session.execute("CREATE TABLE city (id int PRIMARY KEY, name text)")?;
-    /// let rows = &b"1\tLima\n2\t\\N\n"[..];
-    /// assert_eq!(session.copy_in("COPY city FROM STDIN", rows)?, 2);
-    /// let mut csv = Vec::new();
-    /// session.copy_out("COPY city TO STDOUT (FORMAT csv, HEADER)", &mut csv)?;
-    /// assert_eq!(csv, b"id,name\n1,Lima\n2,\n");
-    /// # Ok::<(), hotrow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Sql`]: 22P04 for rows of another shape, 22P02 and the like for values, with the
-    /// line and the column in the error's context; what INSERT says; 58030 if `data` fails.
-    pub fn copy_in(&self, statement: &str, mut data: impl Read) -> Result<u64, Error> {
-        let prepared = self.prepare(statement, &[])?;
-        let Outcome::CopyIn(mut copy) = self.perform(&prepared, &[])? else {
-            return Err(no_copy("COPY ... FROM STDIN"));
-        };
-        let mut buffer = vec![0; READ_BYTES];
-        loop {
-            match data.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => copy.write(self, &buffer[..read])?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(copy.fail(self, &error.to_string())),
-            }
-        }
-        let rows = copy.rows_of_finish(self)?;
-        Ok(rows)
-    }
-
-    /// Executes `COPY ... TO STDOUT ...` and writes the rows to `out`; how many there were.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Sql`]: what the query says, 58030 if `out` fails.
-    pub fn copy_out(&self, statement: &str, out: &mut impl Write) -> Result<u64, Error> {
-        let prepared = self.prepare(statement, &[])?;
-        let Outcome::CopyOut(copy) = self.perform(&prepared, &[])? else {
-            return Err(no_copy("COPY ... TO STDOUT"));
-        };
-        let mut written = Ok(());
-        copy.for_each_piece(|line| {
-            if written.is_ok() {
-                written = out.write_all(line);
-            }
-        });
-        written.map_err(|error| SqlError::new(b"58030", error.to_string()))?;
-        Ok(copy.rows())
-    }
-}
-
-fn no_copy(wanted: &str) -> Error {
-    SqlError::new(b"42601", format!("the statement is not {wanted}")).into()
-}
-
-/// Begins a COPY.
-pub(crate) fn begin(
-    session: &Session,
-    copy: Copy,
-    place: Place,
-    running: Running,
-) -> Result<Outcome, Error> {
-    let Copy { what, form } = copy;
-    match what {
-        Copied::In { table, columns } => {
-            let copy = CopyIn::begin(session, (table, columns), form, (place, running))?;
-            Ok(Outcome::CopyIn(Box::new(copy)))
-        }
-        Copied::Out { query } => {
-            let prepared = session.prepare(&query, &[])?;
-            let columns = prepared.columns().map(|(name, _)| name.to_owned()).collect();
-            let result = session.execute_prepared(&prepared, &[])?;
-            let types = result.types.iter().map(scalar).collect();
-            let copy = CopyOut { form, columns, types, rows: result.rows, place };
-            Ok(Outcome::CopyOut(Box::new(copy)))
-        }
-    }
-}
-
 impl CopyIn {
-    fn begin(
-        session: &Session,
+    /// Begins `COPY table (columns) FROM STDIN`, in the session's transaction or in one of its own.
+    pub(crate) fn begin(
+        runner: &mut Runner<'_>,
         (table, names): (String, Vec<String>),
         form: CopyForm,
         (place, running): (Place, Running),
@@ -185,7 +95,7 @@ impl CopyIn {
         let (list, places) = (list.join(", "), places.join(", "));
         let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted(&table));
         // Of its own: it gives columns values that are GENERATED ALWAYS.
-        let insert = session.prepare_own(&text)?;
+        let insert = prepare_own(runner.context, runner.transaction, &text)?;
         let types = insert.parameters().iter().map(scalar);
         let columns = names.into_iter().zip(types).map(|(name, data_type)| Column {
             never_null: form.force_not_null.has(&name),
@@ -194,14 +104,14 @@ impl CopyIn {
             data_type,
         });
         let columns = columns.collect();
-        let is_own = session.talk().begin_unless_open(session.inner(), session)?;
+        let is_own = runner.transaction.begin_unless_open(runner.context)?;
         let data = match form.is_binary {
             true => Data::Binary(BinaryRows::default()),
             false => Data::Lines(RowBytes::new(&form)),
         };
         let (cells, values) = (Cells::default(), Vec::new());
         let (line, rows) = (0, 0);
-        let lines = session.talk().defer().then(Vec::new);
+        let lines = runner.transaction.defer().then(Vec::new);
         Ok(Self {
             insert,
             table,
@@ -219,6 +129,34 @@ impl CopyIn {
         })
     }
 
+    /// Takes some of the data.
+    pub(crate) fn take(&mut self, runner: &mut Runner<'_>, data: &[u8]) -> Result<(), Error> {
+        let mut come = std::mem::take(&mut self.data);
+        match &mut come {
+            Data::Lines(lines) => lines.push(data),
+            Data::Binary(rows) => rows.push(data),
+        }
+        let go_on = runner.context.interrupt.check().map_err(|why| SqlError::from(why).into());
+        let done = go_on.and_then(|()| match &mut come {
+            Data::Lines(lines) => self.rows_of(runner, lines),
+            Data::Binary(rows) => self.binary_rows_of(runner, rows),
+        });
+        self.data = come;
+        done.map_err(|error| self.failed(runner, error))
+    }
+
+    /// All data has come: the result.
+    pub(crate) fn end(self, runner: &mut Runner<'_>) -> Result<StatementResult, Error> {
+        let place = self.place;
+        Ok(result(self.rows_of_finish(runner)?, place))
+    }
+
+    /// The data has come to an end that it should not have.
+    pub(crate) fn give_up(self, runner: &mut Runner<'_>, why: &str) -> Error {
+        let error = SqlError::new(b"57014", format!("COPY from stdin failed: {why}"));
+        self.failed(runner, self.at_line(error, None).into())
+    }
+
     /// How many columns a row has.
     pub fn columns(&self) -> usize {
         self.columns.len()
@@ -229,70 +167,31 @@ impl CopyIn {
         self.form.is_binary
     }
 
-    /// Takes some of the data.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::copy_in`]; then there is nothing more to do with it.
-    pub fn write(&mut self, session: &Session, data: &[u8]) -> Result<(), Error> {
-        let _guard = panics::guard();
-        let mut come = std::mem::take(&mut self.data);
-        match &mut come {
-            Data::Lines(lines) => lines.push(data),
-            Data::Binary(rows) => rows.push(data),
-        }
-        let go_on = session.interrupt().check().map_err(|why| SqlError::from(why).into());
-        let done = go_on.and_then(|()| match &mut come {
-            Data::Lines(lines) => self.rows_of(session, lines),
-            Data::Binary(rows) => self.binary_rows_of(session, rows),
-        });
-        self.data = come;
-        done.map_err(|error| self.failed(session, error))
-    }
-
-    /// All data has come: the result, as that of a statement.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::copy_in`], and what COMMIT says where the transaction is its own.
-    pub fn finish(self, session: &Session) -> Result<StatementResult, Error> {
-        let _guard = panics::guard();
-        let place = self.place;
-        let rows = self.rows_of_finish(session)?;
-        Ok(result(rows, place))
-    }
-
-    /// The data has come to an end that it should not have; the error that says so, 57014.
-    pub fn fail(self, session: &Session, why: &str) -> Error {
-        let _guard = panics::guard();
-        let error = SqlError::new(b"57014", format!("COPY from stdin failed: {why}"));
-        self.failed(session, self.at_line(error, None).into())
-    }
-
-    fn rows_of_finish(mut self, session: &Session) -> Result<u64, Error> {
+    /// All data has come; how many rows there were.
+    pub(crate) fn rows_of_finish(mut self, runner: &mut Runner<'_>) -> Result<u64, Error> {
         let ended = match std::mem::take(&mut self.data) {
-            Data::Lines(lines) => self.end_lines(session, lines),
+            Data::Lines(lines) => self.end_lines(runner, lines),
             Data::Binary(rows) => rows.end().map_err(|broken| self.at_column(broken).into()),
         };
         if let Err(error) = ended {
-            return Err(self.failed(session, error));
+            return Err(self.failed(runner, error));
         }
         if let Some(lines) = self.lines.take() {
-            let settled = session.talk().settle_changes(self.is_own);
+            let settled = runner.transaction.settle_changes(self.is_own);
             if let Err((number, error)) = settled {
                 self.line = lines.get(number).copied().unwrap_or(self.line);
-                return Err(self.failed(session, self.at_line(*error, None).into()));
+                return Err(self.failed(runner, self.at_line(*error, None).into()));
             }
         }
         if self.is_own {
-            session.talk().commit_own(session)?;
+            runner.transaction.commit_own(runner.context)?;
         }
         Ok(self.rows)
     }
 
-    fn end_lines(&mut self, session: &Session, mut lines: RowBytes) -> Result<(), Error> {
+    fn end_lines(&mut self, runner: &mut Runner<'_>, mut lines: RowBytes) -> Result<(), Error> {
         lines.end();
-        self.rows_of(session, &mut lines)?;
+        self.rows_of(runner, &mut lines)?;
         if lines.is_inside_quotes() {
             let error = SqlError::new(b"22P04", "unterminated CSV quoted field");
             return Err(self.at_line(error, None).into());
@@ -300,31 +199,29 @@ impl CopyIn {
         Ok(())
     }
 
-    fn failed(&self, session: &Session, error: Error) -> Error {
-        let mut talk = session.talk();
-        if self.is_own {
-            talk.abandon()
-        } else {
-            talk.fail()
+    fn failed(&self, runner: &mut Runner<'_>, error: Error) -> Error {
+        match self.is_own {
+            true => runner.transaction.abandon(),
+            false => runner.transaction.fail(),
         }
         error
     }
 
     /// Whether to go on with a message that may have millions of rows: asked from time to time.
-    fn go_on(&self, session: &Session) -> Result<(), Error> {
+    fn go_on(&self, runner: &mut Runner<'_>) -> Result<(), Error> {
         if self.rows.is_multiple_of(ROWS_BETWEEN_LOOKS) {
-            session.interrupt().check().map_err(SqlError::from)?;
+            runner.context.interrupt.check().map_err(SqlError::from)?;
         }
         Ok(())
     }
 
     /// Inserts the rows that are complete.
-    fn rows_of(&mut self, session: &Session, bytes: &mut RowBytes) -> Result<(), Error> {
+    fn rows_of(&mut self, runner: &mut Runner<'_>, bytes: &mut RowBytes) -> Result<(), Error> {
         while let Some(row) = bytes.next() {
-            self.go_on(session)?;
+            self.go_on(runner)?;
             self.line += 1;
             let lines_inside = row.iter().filter(|&&byte| byte == b'\n').count() as u64;
-            self.row(session, row)?;
+            self.row(runner, row)?;
             self.line += lines_inside;
         }
         if bytes.waiting() > ROW_BYTES_MAX {
@@ -335,9 +232,13 @@ impl CopyIn {
     }
 
     /// The same of binary ones.
-    fn binary_rows_of(&mut self, session: &Session, rows: &mut BinaryRows) -> Result<(), Error> {
+    fn binary_rows_of(
+        &mut self,
+        runner: &mut Runner<'_>,
+        rows: &mut BinaryRows,
+    ) -> Result<(), Error> {
         loop {
-            self.go_on(session)?;
+            self.go_on(runner)?;
             self.line += 1;
             let is_whole = rows.next(self.columns.len());
             if !is_whole.map_err(|broken| self.at_column(broken))? {
@@ -352,22 +253,22 @@ impl CopyIn {
                     Err(error) => return Err(self.at_column((error, Some(at))).into()),
                 }
             }
-            self.insert(session, None)?;
+            self.insert(runner, None)?;
         }
     }
 
-    fn row(&mut self, session: &Session, row: &[u8]) -> Result<(), Error> {
+    fn row(&mut self, runner: &mut Runner<'_>, row: &[u8]) -> Result<(), Error> {
         if self.line == 1 && self.form.header {
             return self.header(row).map_err(Error::from);
         }
         self.take_cells(row)?;
-        self.insert(session, Some(row))
+        self.insert(runner, Some(row))
     }
 
     /// Inserts the values of a row.
-    fn insert(&mut self, session: &Session, row: Option<&[u8]>) -> Result<(), Error> {
+    fn insert(&mut self, runner: &mut Runner<'_>, row: Option<&[u8]>) -> Result<(), Error> {
         let insert = (&self.insert, self.values.as_slice());
-        if let Some(done) = session.talk().statement(insert, session) {
+        if let Some(done) = runner.transaction.statement(runner.context, insert) {
             done.map_err(|error| match error {
                 Error::Sql(error) => self.at_line(*error, row).into(),
                 other => other,
@@ -485,6 +386,20 @@ fn result(rows: u64, place: Place) -> StatementResult {
 }
 
 impl CopyOut {
+    /// Executes the query of `COPY ... TO STDOUT`.
+    pub(crate) fn of(
+        runner: &mut Runner<'_>,
+        query: &str,
+        form: CopyForm,
+        place: Place,
+    ) -> Result<Self, Error> {
+        let prepared = prepare(runner.context, runner.transaction, query, &[])?;
+        let columns = prepared.columns().map(|(name, _)| name.to_owned()).collect();
+        let result = runner.execute(&prepared, &[])?;
+        let types = result.types.iter().map(scalar).collect();
+        Ok(Self { form, columns, types, rows: result.rows, place })
+    }
+
     /// How many columns a row has.
     pub fn columns(&self) -> usize {
         self.columns.len()

@@ -18,14 +18,13 @@ use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees};
 use hotrow_sql::{
-    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
-    Truncation, WrittenType, apply, broken_view, changed_names, compile, compile_with_parameters,
+    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ScriptStatement, Truncation,
+    WrittenType, apply, broken_view, changed_names, compile, compile_with_parameters,
     look_up_types, parse_script,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::coarse;
-use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
 use hotrow_transaction::granule::GranuleNotes;
@@ -33,6 +32,7 @@ use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK};
 
 use crate::error::advised;
+use crate::lookup::{Registered, procedure_named};
 use crate::mentions::{Mentioner, Mentions};
 
 /// The texts of the registered procedures, by id, and of all definitions.
@@ -110,41 +110,6 @@ impl Sources {
     }
 }
 
-/// The registered procedures of a schema, for the compiler.
-pub(crate) struct Registered<'a>(pub(crate) &'a Schema);
-
-impl ProcedureNames for Registered<'_> {
-    fn procedure(&self, name: &str) -> Option<&Procedure> {
-        find(self.0, name).map(|(_, compiled)| &compiled.procedure)
-    }
-}
-
-fn find<'a>(schema: &'a Schema, name: &str) -> Option<(ProcedureId, &'a Arc<CompiledProcedure>)> {
-    schema.procedure_named(name)
-}
-
-/// The procedure with this name, or 42883.
-pub(crate) fn procedure_named<'a>(
-    schema: &'a Schema,
-    name: &str,
-) -> Result<(ProcedureId, &'a Arc<CompiledProcedure>), SqlError> {
-    find(schema, name).ok_or_else(|| {
-        let names = schema.named_procedures().map(|(_, known)| known.procedure.name.as_str());
-        let names: Vec<_> = names.take(20).collect();
-        let hint = match names.as_slice() {
-            [] => "No procedure is registered; CREATE FUNCTION registers one.".to_owned(),
-            names => format!("There are: {}.", names.join(", ")),
-        };
-        advised(b"42883", format!("procedure \"{name}\" does not exist"), hint)
-    })
-}
-
-/// The error of a call whose procedure has gone.
-pub(crate) fn unknown_procedure() -> SqlError {
-    let message = "the procedure was dropped before the call ran".to_owned();
-    advised(b"42883", message, "Create it again, then call it.")
-}
-
 /// What EXPLAIN PROCEDURE says, or 42883; and the procedure's actions.
 pub(crate) fn explain(schema: &Schema, name: &str) -> Result<(String, ActionProgram), SqlError> {
     let (_, compiled) = procedure_named(schema, name)?;
@@ -167,7 +132,7 @@ pub(crate) fn draw(schema: &Schema, name: &str) -> Result<String, SqlError> {
 /// its calls hold as wholes.
 pub(crate) fn warnings(schema: &Schema, definition: &Compiled) -> Vec<Notice> {
     let Compiled::CreateProcedure { procedure, .. } = definition else { return Vec::new() };
-    let Some((_, compiled)) = find(schema, &procedure.name) else { return Vec::new() };
+    let Some((_, compiled)) = schema.procedure_named(&procedure.name) else { return Vec::new() };
     coarse::warnings(&schema.catalog, &schema.granules, &compiled.procedure)
 }
 
@@ -509,7 +474,7 @@ fn create_procedure(
     let schema = quiet.schema();
     let mut trees = Trees::new();
     let name = procedure.name.clone();
-    let old = find(&schema, &name);
+    let old = schema.procedure_named(&name);
     let id = match old {
         Some((id, compiled)) if same_parameters(&compiled.procedure, &procedure) => id,
         _ => ProcedureId(schema.procedures.len() as u32),
@@ -549,7 +514,7 @@ fn keep_statement(
     source: String,
 ) -> Result<Defined, SqlError> {
     let schema = quiet.schema();
-    if find(&schema, &procedure.name).is_some() {
+    if schema.procedure_named(&procedure.name).is_some() {
         return Ok(Defined::Nothing);
     }
     if sources.statements == STATEMENTS_MAX {

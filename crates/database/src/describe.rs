@@ -4,11 +4,11 @@ use hotrow_base::ids::{ColumnId, ProcedureId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_engine::schema::Schema;
 use hotrow_transaction::catalog::{self, IndexKind};
-use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program;
 
 use crate::database::Database;
 use crate::error::Error;
+use crate::lookup::table_named;
 
 /// A column.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,7 +86,7 @@ pub struct ProcedureDescription {
 impl Database {
     /// Names of all tables, in the order of their creation.
     pub fn tables(&self) -> Vec<String> {
-        let schema = self.inner().schema.current();
+        let schema = self.core().schema.current();
         let tables = schema.catalog.tables().iter();
         let tables = tables.filter(|table| table.sequence.is_none());
         tables.map(|table| table.name.clone()).collect()
@@ -98,28 +98,19 @@ impl Database {
     ///
     /// 42P01 when there is no such table.
     pub fn describe(&self, table: &str) -> Result<TableDescription, Error> {
-        let schema = self.inner().schema.current();
+        let schema = self.core().schema.current();
         Ok(describe(&schema, table_named(&schema, table)?))
     }
 
     /// All procedures, in the order of their creation.
     pub fn procedures(&self) -> Vec<ProcedureDescription> {
-        let sources = self.inner().sources.lock();
-        let schema = self.inner().schema.current();
+        let sources = self.core().sources.lock();
+        let schema = self.core().schema.current();
         let procedures = schema.named_procedures();
         procedures
             .map(|(id, compiled)| describe_procedure(id, &compiled.procedure, sources.text(id)))
             .collect()
     }
-}
-
-/// The table with this name, or 42P01.
-pub(crate) fn table_named<'a>(
-    schema: &'a Schema,
-    name: &str,
-) -> Result<&'a catalog::Table, SqlError> {
-    let missing = || SqlError::new(b"42P01", format!("relation \"{name}\" does not exist"));
-    schema.catalog.table_named(name).ok_or_else(missing)
 }
 
 fn describe(schema: &Schema, table: &catalog::Table) -> TableDescription {

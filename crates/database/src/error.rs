@@ -4,6 +4,7 @@ use hotrow_base::value::ValueError;
 use hotrow_engine::contract::OptionError;
 use hotrow_log::checkpoint::CheckpointError;
 use hotrow_log::error::LogError;
+use hotrow_log::error::LogFailure;
 use hotrow_transaction::outcome::SqlError;
 
 /// Why something did not happen. After an error of a call or statement nothing of it remains.
@@ -110,4 +111,29 @@ pub(crate) fn advised(code: &[u8; 5], message: String, hint: impl Into<String>) 
     let mut error = SqlError::new(code, message);
     error.hint = Some(hint.into());
     error
+}
+
+/// The error that stands for an answer which would tell what is lost, or may be.
+pub(crate) fn lost(failure: &LogFailure, changes: bool) -> SqlError {
+    let (code, message, hint) = match changes {
+        true => (
+            b"08007",
+            "whether the call will outlast a restart is unknown",
+            "Restart the database, then look whether the call took effect before repeating it.",
+        ),
+        false => (
+            b"58030",
+            "what was read may not outlast a restart: the log has failed",
+            "Restart the database, then ask again.",
+        ),
+    };
+    let mut error = advised(code, message.to_owned(), hint);
+    error.detail = Some(failure.to_string());
+    error
+}
+
+/// Definitions came in between again and again.
+pub(crate) fn changing() -> SqlError {
+    let message = "definitions changed again and again while the statement was compiled";
+    advised(b"40001", message.to_owned(), "Repeat the transaction.")
 }

@@ -27,8 +27,8 @@ use hotrow_transaction::program::Procedure;
 
 use crate::config::Config;
 use crate::contents::Contents;
+use crate::core::empty_schema;
 use crate::data_directory::DataDirectory;
-use crate::database::empty_schema;
 use crate::definition::Sources;
 use crate::error::Error;
 use crate::once::decode_refusal;

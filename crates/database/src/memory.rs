@@ -76,7 +76,7 @@ impl Database {
     /// [`Error::Closed`]; 55P03 when no quiet point comes beside open transactions, 58030 when the
     /// log has failed and rows that were counted may not outlast a restart.
     pub fn memory(&self) -> Result<MemoryReport, Error> {
-        let quiet = self.inner().quiet_beside()?;
+        let quiet = self.core().quiet_beside()?;
         let schema = quiet.schema();
         let tables = schema.catalog.tables().iter();
         let budget = schema.memory.budget();
@@ -85,9 +85,9 @@ impl Database {
             used_bytes: budget.used(),
             limit_bytes: budget.limit(),
         };
-        let seen = self.inner().journal.entered();
+        let seen = self.core().journal.entered();
         drop(quiet);
-        self.inner().settle_seen(seen)?;
+        self.core().settle_seen(seen)?;
         Ok(report)
     }
 }

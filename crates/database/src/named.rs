@@ -10,8 +10,6 @@ use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_sql::{Fields, known_type};
 
-use crate::session::Session;
-
 /// Who has named a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NamedBy {
@@ -34,27 +32,24 @@ struct Named {
 #[derive(Default, Debug)]
 pub(crate) struct Names(BTreeMap<String, Named>);
 
-impl Session {
-    /// Notes a statement's name; one without a name is not told.
-    pub fn note_name(&self, name: &str, text: &str, types: &[SqlType], by: NamedBy) {
-        if name.is_empty() {
-            return;
-        }
+impl Names {
+    /// Notes a name of a statement.
+    pub(crate) fn note(&mut self, name: &str, text: &str, types: &[SqlType], by: NamedBy) {
         let (text, types) = (hotrow_sql::shown(text).into_owned(), types.to_vec());
         let named = Named { text, types, by, at_us: clock::now_us() };
-        self.names().0.insert(name.to_owned(), named);
+        self.0.insert(name.to_owned(), named);
     }
 
-    /// Forgets a statement's name, or all of them.
-    pub fn forget_name(&self, name: Option<&str>) {
+    /// Forgets a name, or all.
+    pub(crate) fn forget(&mut self, name: Option<&str>) {
         match name {
-            Some(name) => drop(self.names().0.remove(name)),
-            None => self.names().0.clear(),
+            Some(name) => drop(self.0.remove(name)),
+            None => self.0.clear(),
         }
     }
 
     /// The rows of `pg_prepared_statements`.
-    pub(crate) fn named_statements(&self) -> Vec<Fields> {
+    pub(crate) fn rows(&self) -> Vec<Fields> {
         let type_name = |of: &SqlType| {
             let (SqlType::Scalar(data_type) | SqlType::Array(data_type)) = of;
             let brackets = if matches!(of, SqlType::Array(_)) { "[]" } else { "" };
@@ -71,6 +66,6 @@ impl Session {
                 ("custom_plans", Value::BigInt(0)),
             ]
         };
-        self.names().0.iter().map(row).collect()
+        self.0.iter().map(row).collect()
     }
 }

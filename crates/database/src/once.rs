@@ -24,8 +24,9 @@ use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure;
 
-use crate::client::Reply;
+use crate::config::Config;
 use crate::error::advised;
+use crate::reply::Reply;
 use crate::rows::Rows;
 
 /// The longest key, in bytes.
@@ -88,6 +89,12 @@ impl Outcomes {
     pub(crate) fn new(keys_max: usize, window_us: i64) -> Self {
         let shards = (0..SHARDS).map(|_| Latch::default()).collect();
         Self { shards, keys_max, window_us, changed: EventCount::new() }
+    }
+
+    /// As many, and for as long, as a database is to keep.
+    pub(crate) fn of(config: &Config) -> Self {
+        let window_us = i64::try_from(config.key_window.as_micros()).unwrap_or(i64::MAX / 2);
+        Self::new(config.keys_max, window_us.min(i64::MAX / 2))
     }
 
     /// Asks whether a call may run.

@@ -9,37 +9,28 @@ use std::cell::{Ref, RefCell};
 use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
-use hotrow_base::ids::TableId;
-use hotrow_base::panics;
+use hotrow_base::memory::MemoryAccount;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{
-    Argument, Compiled, Naming, ScriptStatement, WrittenType, compile, compile_with_literals,
-    compile_with_parameters, parse_script, place_in_text, table_number, with_literals,
+    Compiled, Naming, ScriptStatement, compile, compile_with_literals, compile_with_parameters,
+    parse_script, place_in_text, table_number, with_literals,
 };
-use hotrow_transaction::bytecode::Program;
-use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::{SqlError, apart};
-use hotrow_transaction::program::{Place, Procedure, ResultColumn};
+use hotrow_transaction::program::{Place, ResultColumn};
 
 use crate::arguments::refusal;
-use crate::database::Inner;
-use crate::definition::{Registered, procedure_named};
-use crate::error::{Error, advised};
-use crate::kept::Keeping;
-use crate::query::{ChangeWork, QueryWork};
+use crate::core::Core;
+use crate::error::{Error, advised, changing};
+use crate::keeping::Keeping;
+use crate::lookup::Registered;
 use crate::rows::Rows;
-use crate::session::Session;
-use crate::session_settings::shown_columns;
-use crate::statement::EXPLAINED;
-use crate::statement::{self, StatementResult};
-use crate::transaction::TransactionState;
-use crate::verifier::conceal;
+use crate::work::{QueryWork, Work, columns_of, is_work};
 
 /// A statement to be executed again and again, with values for its parameters `$1`, `$2` ...
-/// ([`Session::prepare`]).
+/// ([`crate::Session::prepare`]).
 ///
 /// ```
 /// use hotrow::{Config, Database, Value};
@@ -80,18 +71,6 @@ struct Known {
     work: Work,
 }
 
-/// What a statement does that is compiled once.
-pub(crate) enum Work {
-    /// calls a procedure
-    Call { name: String, arguments: Vec<Argument>, types: Vec<SqlType>, label: Option<String> },
-    /// runs a program
-    Program(Box<StatementProgram>),
-    /// runs several, and computes its rows from theirs
-    Query(Box<QueryWork>),
-    /// runs a query, and a program for each of its rows
-    Change(Box<ChangeWork>),
-}
-
 impl Known {
     /// What a statement compiles to, if that is kept; inside: what is not.
     fn of(
@@ -106,114 +85,35 @@ impl Known {
     }
 }
 
-/// Whether what a statement compiles to is kept and run in transactions.
-fn is_work(compiled: &Compiled) -> bool {
-    use Compiled as C;
-    matches!(compiled, C::Call { .. } | C::Statement(_) | C::Query(_) | C::Change(_))
-}
-
-/// The program of a statement.
-pub(crate) struct StatementProgram {
-    /// its parameters and columns; its body is gone
-    pub(crate) procedure: Procedure,
-    pub(crate) program: Arc<Program>,
-    /// how it uses tables
-    pub(crate) uses: Vec<(TableId, TableUse)>,
-}
-
-/// A statement that may be done in parts, where there are transactions to hold them together.
-pub(crate) fn in_parts(session: &Session, statement: ScriptStatement) -> ScriptStatement {
-    let inner = session.inner();
-    match inner.interactive {
-        Some(_) if inner.locks_as_it_goes => statement.in_parts(),
-        // One program can be kept, and is run once; parts make a transaction.
-        Some(_) => statement.in_parts_if_need_be(),
-        None => statement,
-    }
-}
-
-impl Session {
-    /// Prepares a statement. `types` are those of its first parameters, as far as the caller wants
-    /// them so; the others follow from where they stand: `n` in `WHERE id = $1` where `id` is of
-    /// that type, text where nothing says more.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Sql`]: 42601 if the text is not one statement, 42P18 for a parameter whose type
-    /// nothing tells, and what compiling says.
-    pub fn prepare(&self, text: &str, types: &[Option<SqlType>]) -> Result<Prepared, Error> {
-        let prepared = self.settle_found(self.prepare_parsed(text, types));
-        prepared.inspect_err(|_| self.talk().fail())
-    }
-
-    /// The types that PREPARE has written.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Sql`]: 42704 for one that does not exist.
-    pub fn look_up_types(&self, types: &[WrittenType]) -> Result<Vec<Option<SqlType>>, Error> {
-        let catalog = &self.inner().schema.current().catalog;
-        let types = hotrow_sql::look_up_types(catalog, types);
-        types.map_err(Error::from).inspect_err(|_| self.talk().fail())
-    }
-
-    /// Prepares a statement that may use the tables of sequences.
-    pub(crate) fn prepare_own(&self, text: &str) -> Result<Prepared, Error> {
-        self.prepare_one(parsed(text)?.as_own(), &[])
-    }
-
-    fn prepare_parsed(&self, text: &str, types: &[Option<SqlType>]) -> Result<Prepared, Error> {
-        let _guard = panics::guard();
-        let _running = self.interrupt().begin();
-        let _entered = self.enter();
-        let mut prepared = self.prepare_one(parsed(text)?, types)?;
-        // It outlives the statement that makes it.
-        prepared.statement.keep_for(self.memory());
-        Ok(prepared)
-    }
-
-    fn prepare_one(
-        &self,
+impl Prepared {
+    /// Compiles a statement with parameters, whose types are given as far as they are known.
+    pub(crate) fn with_parameters(
+        schema: &Schema,
+        generation: u64,
         statement: ScriptStatement,
         types: &[Option<SqlType>],
-    ) -> Result<Prepared, Error> {
-        let statement = in_parts(self, conceal(statement)?);
-        if let Some(Naming::Declare { text, .. }) = statement.naming() {
-            let declared = self.prepare_parsed(text, types)?;
-            let parameters = declared.parameters().to_vec();
-            let takes = Some(Takes { parameters, columns: Vec::new(), literals: None });
-            return Ok(Prepared::new(statement, takes, None));
-        }
-        if !statement.is_transaction_control() {
-            self.talk().refuse_failed()?;
-        }
-        let generation = self.inner().schema.generation();
-        let schema = self.inner().schema.current();
-        let registered = Registered(&schema);
+    ) -> Result<Self, SqlError> {
         let (takes, known) = apart(|| {
             let (compiled, parameters) =
-                compile_with_parameters(&schema.catalog, &registered, &statement, types)?;
-            let columns = columns_of(&schema, &compiled);
-            let known = Known::of(&schema, generation, compiled)?.ok();
-            Ok::<_, SqlError>((Some(Takes { parameters, columns, literals: None }), known))
+                compile_with_parameters(&schema.catalog, &Registered(schema), &statement, types)?;
+            let columns = columns_of(schema, &compiled);
+            let known = Known::of(schema, generation, compiled)?.ok();
+            Ok::<_, SqlError>((Takes { parameters, columns, literals: None }, known))
         })?;
-        Ok(Prepared::new(statement, takes, known))
+        Ok(Self::new(statement, Some(takes), known))
     }
 
-    /// Prepares a statement whose parameters are its literals ([`Prepared::literals`]).
-    pub(crate) fn prepare_shaped(
-        &self,
-        mut statement: ScriptStatement,
-    ) -> Result<Prepared, SqlError> {
-        statement.keep_for(self.memory()); // it outlives the statement that makes it
-        let generation = self.inner().schema.generation();
-        let schema = self.inner().schema.current();
-        let registered = Registered(&schema);
+    /// Compiles a statement whose parameters are its literals ([`Prepared::literals`]).
+    pub(crate) fn shaped(
+        schema: &Schema,
+        generation: u64,
+        statement: ScriptStatement,
+    ) -> Result<Self, SqlError> {
         apart(|| {
             let (compiled, literals) =
-                compile_with_literals(&schema.catalog, &registered, &statement)?;
-            let columns = columns_of(&schema, &compiled);
-            let known = match Known::of(&schema, generation, compiled)? {
+                compile_with_literals(&schema.catalog, &Registered(schema), &statement)?;
+            let columns = columns_of(schema, &compiled);
+            let known = match Known::of(schema, generation, compiled)? {
                 Ok(known) => Some(known),
                 Err(Compiled::Transaction(_)) => None,
                 Err(_) => return Err(SqlError::new(b"0A000", "there is nothing to keep")),
@@ -222,51 +122,30 @@ impl Session {
             let open = SqlType::Scalar(DataType::Text);
             let parameters = literals.iter().map(|known| known.unwrap_or(open)).collect();
             let takes = Some(Takes { parameters, columns, literals: Some(literals) });
-            Ok(Prepared::new(statement, takes, known))
+            Ok(Self::new(statement, takes, known))
         })
     }
 
-    /// Whether preparing the same text with the same types now would give the same.
-    pub fn is_as_new(&self, prepared: &Prepared) -> bool {
-        if self.transaction_state() == TransactionState::Failed {
-            return false; // which refuses most
-        }
-        let generation = self.inner().schema.generation();
-        let known = prepared.known.borrow();
-        match &*known {
+    /// DECLARE, which takes the parameters of its query.
+    pub(crate) fn declaring(statement: ScriptStatement, query: &Self) -> Self {
+        let parameters = query.parameters().to_vec();
+        let takes = Some(Takes { parameters, columns: Vec::new(), literals: None });
+        Self::new(statement, takes, None)
+    }
+
+    /// Has what it takes be paid for by an account that outlives the statement that makes it.
+    pub(crate) fn keep_for(&mut self, memory: &Arc<MemoryAccount>) {
+        self.statement.keep_for(memory);
+    }
+
+    /// Whether compiling it for the schema of this number would give the same.
+    pub(crate) fn is_of(&self, generation: u64) -> bool {
+        match &*self.known.borrow() {
             Some(known) => known.generation == generation,
-            None => prepared.statement.is_transaction_control(),
+            None => self.statement.is_transaction_control(),
         }
     }
 
-    /// Executes a statement with values for its parameters, each converted to the parameter's type
-    /// as an assignment would.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::execute`]; 08P01 for another number of values than there are parameters, 0A000
-    /// if definitions have changed so that it would return other columns now.
-    pub fn execute_prepared(
-        &self,
-        prepared: &Prepared,
-        values: &[Value],
-    ) -> Result<StatementResult, Error> {
-        statement::execute(self, prepared, values)
-    }
-}
-
-fn parsed(text: &str) -> Result<ScriptStatement, SqlError> {
-    let mut statements = apart(|| parse_script(text))?;
-    match (statements.pop(), statements.is_empty()) {
-        (Some(statement), true) => Ok(statement),
-        _ => {
-            let message = "a prepared statement is one statement".to_owned();
-            Err(advised(b"42601", message, "Prepare them one by one."))
-        }
-    }
-}
-
-impl Prepared {
     /// A statement of a script, which has no parameters.
     pub(crate) fn of_script(statement: ScriptStatement) -> Self {
         Self::new(statement, None, None)
@@ -521,71 +400,16 @@ impl Prepared {
     }
 }
 
-impl Work {
-    /// Whether the parts of it that read do nothing else, such as drawing numbers.
-    pub(crate) fn reads_tables_only(&self) -> bool {
-        match self {
-            Self::Query(work) => !work.draws() && !work.reads().is_empty(),
-            Self::Change(work) => !work.rows.draws() && !work.rows.reads().is_empty(),
-            Self::Call { .. } | Self::Program(_) => false,
-        }
-    }
-
-    fn of(schema: &Schema, compiled: Compiled) -> Result<Self, SqlError> {
-        match compiled {
-            Compiled::Call { name, arguments, label } => {
-                let types = called_columns(schema, &name);
-                let types = types.map(|column| SqlType::Scalar(column.data_type)).collect();
-                Ok(Self::Call { name, arguments, types, label })
-            }
-            Compiled::Statement(procedure) => {
-                Ok(Self::Program(Box::new(StatementProgram::of(schema, *procedure)?)))
-            }
-            Compiled::Query(query) => Ok(Self::Query(Box::new(QueryWork::of(schema, query)?))),
-            Compiled::Change(change) => {
-                Ok(Self::Change(Box::new(ChangeWork::of(schema, *change)?)))
-            }
-            other => Err(SqlError::new(b"XX000", format!("no work to keep: {other:?}"))),
-        }
-    }
-}
-
-fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, SqlType)> {
-    let scalar = |column: &ResultColumn| (column.name.clone(), SqlType::Scalar(column.data_type));
-    match compiled {
-        Compiled::Statement(procedure) => procedure.result.iter().map(scalar).collect(),
-        Compiled::Query(query) => QueryWork::columns(query).collect(),
-        Compiled::Change(change) => change.apply.result.iter().map(scalar).collect(),
-        Compiled::Call { name, label, .. } => {
-            let columns = called_columns(schema, name).map(scalar);
-            columns.map(|(name, of)| (label.clone().unwrap_or(name), of)).collect()
-        }
-        Compiled::ExplainProcedure { .. } => {
-            vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]
-        }
-        Compiled::Explained(_) => {
-            vec![(EXPLAINED.to_owned(), SqlType::Scalar(DataType::Text))]
-        }
-        Compiled::Setting(setting) => shown_columns(setting).iter().map(scalar).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The columns that a procedure returns.
-fn called_columns<'a>(schema: &'a Schema, name: &str) -> impl Iterator<Item = &'a ResultColumn> {
-    procedure_named(schema, name).into_iter().flat_map(|(_, called)| &called.procedure.result)
-}
-
 /// Runs what a statement does by `run`, compiled again while that finds it outdated.
 pub(crate) fn run_compiled(
-    inner: &Inner,
+    core: &Core,
     prepared: &Prepared,
     mut run: impl FnMut(&Work, &Schema, u64) -> Result<Option<Rows>, Error>,
 ) -> Result<Rows, Error> {
     for _ in 0..COMPILATIONS_MAX {
         // In this order: a schema that is newer than its number is only compiled for again.
-        let generation = inner.schema.generation();
-        let schema = inner.schema.current();
+        let generation = core.schema.generation();
+        let schema = core.schema.current();
         if prepared.compile(&schema, generation)?.is_some() {
             break;
         }
@@ -598,12 +422,6 @@ pub(crate) fn run_compiled(
 
 /// Times a statement is compiled again because definitions come in between.
 pub(crate) const COMPILATIONS_MAX: u32 = 1000;
-
-/// Definitions came in between again and again.
-pub(crate) fn changing() -> SqlError {
-    let message = "definitions changed again and again while the statement was compiled";
-    advised(b"40001", message.to_owned(), "Repeat the transaction.")
-}
 
 impl std::fmt::Debug for Prepared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

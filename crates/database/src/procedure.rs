@@ -11,19 +11,19 @@ use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::arguments::IntoArguments;
 use crate::books::OpenBooks;
+use crate::calls::address;
 use crate::client::{Mailbox, Priority};
-use crate::database::Inner;
+use crate::core::Core;
 use crate::error::Error;
 use crate::numbers;
 use crate::rows::Rows;
-use crate::session::address;
 
 /// A procedure, looked up once for many calls. For one thread, like the session it came from.
 ///
 /// Stays good when the procedure is replaced by one with the same parameters; fails with 42883
 /// when it is dropped, or replaced by one with others.
 pub struct Procedure {
-    inner: Arc<Inner>,
+    core: Arc<Core>,
     books: OpenBooks,
     mailbox: RefCell<Arc<Mailbox>>,
     id: ProcedureId,
@@ -33,14 +33,10 @@ pub struct Procedure {
 }
 
 impl Procedure {
-    pub(crate) fn new(
-        inner: Arc<Inner>,
-        id: ProcedureId,
-        compiled: Arc<CompiledProcedure>,
-    ) -> Self {
-        let books = inner.library.open();
+    pub(crate) fn new(core: Arc<Core>, id: ProcedureId, compiled: Arc<CompiledProcedure>) -> Self {
+        let books = core.library.open();
         let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
-        Self { inner, books, mailbox, id, compiled, not_sync: PhantomData }
+        Self { core, books, mailbox, id, compiled, not_sync: PhantomData }
     }
 
     /// Its name.
@@ -66,10 +62,10 @@ impl Procedure {
     pub fn call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         let _guard = panics::guard();
         self.address(arguments)?;
-        let deadline = self.inner.config.call_deadline;
-        let called = self.inner.call(&self.mailbox.borrow(), None, deadline);
+        let deadline = self.core.config.call_deadline;
+        let called = self.core.call(&self.mailbox.borrow(), None, deadline);
         Mailbox::renew(&self.mailbox);
-        let called = called.and_then(|reply| self.inner.settle(reply, &self.books));
+        let called = called.and_then(|reply| self.core.settle(reply, &self.books));
         self.books.note_statement(called.is_ok());
         called
     }
@@ -82,8 +78,8 @@ impl Procedure {
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         let _guard = panics::guard();
         self.address(arguments)?;
-        let called = self.inner.try_call(&self.mailbox.borrow(), None);
-        let called = called.and_then(|reply| self.inner.settle(reply, &self.books));
+        let called = self.core.try_call(&self.mailbox.borrow(), None);
+        let called = called.and_then(|reply| self.core.settle(reply, &self.books));
         self.books.note_statement(called.is_ok());
         called
     }
@@ -96,7 +92,7 @@ impl Procedure {
             return Ok(());
         }
         let mut invocation = mailbox.invocation.lock();
-        numbers::draw(&self.inner, procedure, &mut invocation.arguments)
+        numbers::draw(&self.core, procedure, &mut invocation.arguments)
     }
 }
 

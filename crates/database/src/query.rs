@@ -8,88 +8,32 @@ use std::cell::LazyCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotrow_base::clock;
 use hotrow_base::datum::Datum;
 use hotrow_base::memory::Charge;
 use hotrow_base::panics;
-use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
-use hotrow_query::{Advisory, AdvisoryStep, Fetched, Ground, Limits, Query, Row, SystemFunction};
-use hotrow_sql::{Change, SystemContext, sequence_named, system_function, system_rows};
+use hotrow_query::{Advisory, AdvisoryStep, Fetched, Ground, Limits, Row, SystemFunction};
+use hotrow_sql::{SystemContext, sequence_named, system_function, system_rows};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::invocation::{Arguments, Invocation};
-use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{SqlError, apart};
-use hotrow_transaction::program::Procedure;
 
 use crate::arguments::bind_all;
-use crate::database::Inner;
+use crate::context::Context;
+use crate::core::Core;
 use crate::error::{Error, advised};
 use crate::numbers;
-use crate::prepared::{Prepared, StatementProgram, Work, run_compiled};
 use crate::rows::Rows;
-use crate::session::Session;
 use crate::settings::canonical;
 use crate::views;
-
-/// A compiled query.
-pub(crate) struct QueryWork {
-    pub(crate) query: Arc<Query>,
-    /// its reads of tables
-    fetches: Vec<StatementProgram>,
-    columns: Arc<[String]>,
-}
-
-impl QueryWork {
-    pub(crate) fn of(schema: &Schema, query: Arc<Query>) -> Result<Self, SqlError> {
-        let fetch = |procedure: &Procedure| StatementProgram::of(schema, procedure.clone());
-        let fetches = query.fetches.iter().map(fetch).collect::<Result<_, _>>()?;
-        let columns = query.columns.iter().map(|column| column.name.clone()).collect();
-        Ok(Self { query, fetches, columns })
-    }
-
-    /// Its reads of tables, and the procedures that it calls.
-    pub(crate) fn reads(&self) -> &[StatementProgram] {
-        &self.fetches
-    }
-
-    /// Whether it calls procedures that change something.
-    pub(crate) fn writes(&self) -> bool {
-        self.fetches.iter().any(|read| read.uses.iter().any(|(_, usage)| usage.is_written()))
-    }
-
-    /// Whether it draws numbers of sequences.
-    pub(crate) fn draws(&self) -> bool {
-        self.query.draws() || self.query.fetches.iter().any(|called| !called.draws.is_empty())
-    }
-
-    /// Names and types of its columns.
-    pub(crate) fn columns(query: &Query) -> impl Iterator<Item = (String, SqlType)> {
-        let named = query.columns.iter().zip(&query.outputs);
-        named.map(|(column, slot)| (column.name.clone(), query.slots[slot.index()].sql_type))
-    }
-}
-
-/// A compiled change of rows that a query gives.
-pub(crate) struct ChangeWork {
-    pub(crate) rows: QueryWork,
-    /// executed for each of them
-    pub(crate) apply: StatementProgram,
-}
-
-impl ChangeWork {
-    pub(crate) fn of(schema: &Schema, change: Change) -> Result<Self, SqlError> {
-        let rows = QueryWork::of(schema, change.query)?;
-        Ok(Self { rows, apply: StatementProgram::of(schema, change.apply)? })
-    }
-}
+use crate::work::{ChangeWork, QueryWork, StatementProgram};
 
 /// Draws the numbers that a change takes for so many rows, row after row.
-pub(crate) fn draw(work: &ChangeWork, rows: usize, session: &Session) -> Result<Vec<Datum>, Error> {
+pub(crate) fn draw(work: &ChangeWork, rows: usize, context: &Context) -> Result<Vec<Datum>, Error> {
     let mut drawn = Arguments::default();
     for _ in 0..rows {
-        session.draw_for(&work.apply.procedure, &mut drawn)?;
+        context.draw_for(&work.apply.procedure, &mut drawn)?;
     }
     Ok(drawn.datums)
 }
@@ -105,7 +49,7 @@ pub(crate) fn apply(
     let mut invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
     let columns = work.apply.procedure.result.iter().map(|column| column.name.clone()).collect();
     let (mut returned, mut touched) = (Vec::new(), 0);
-    let mut charge = Charge::new(around.session.interrupt().memory());
+    let mut charge = Charge::new(around.context.interrupt.memory());
     let mut numbers = drawn.chunks_exact(work.apply.procedure.draws.len().max(1));
     for row in rows.iter() {
         let values: Vec<&Value> = values.iter().chain(row).collect();
@@ -119,21 +63,11 @@ pub(crate) fn apply(
     Ok(Some(Rows::new(columns, returned, touched).charged(charge)))
 }
 
-impl StatementProgram {
-    /// Lowers a statement for a schema.
-    pub(crate) fn of(schema: &Schema, mut procedure: Procedure) -> Result<Self, SqlError> {
-        let program = Arc::new(lower::lower(&schema.catalog, &procedure)?);
-        let uses = schema.granules.uses_of(&schema.catalog, &procedure);
-        procedure.body = Vec::new();
-        Ok(Self { procedure, program, uses })
-    }
-}
-
 /// What a query is run with.
 pub(crate) struct Around<'a> {
-    pub(crate) inner: &'a Inner,
+    pub(crate) core: &'a Core,
     pub(crate) schema: &'a Schema,
-    pub(crate) session: &'a Session,
+    pub(crate) context: &'a Context,
     pub(crate) now_us: i64,
     /// nothing else runs beside it
     pub(crate) is_alone: bool,
@@ -152,8 +86,8 @@ pub(crate) fn run(
 ) -> Result<Option<Rows>, Error> {
     let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
     let mut ground = Reads { work, around, execute, invocation };
-    let interrupt = Some(Arc::clone(around.session.interrupt()));
-    let limits = Limits { bytes_max: around.inner.config.result_bytes_max, interrupt };
+    let interrupt = Some(Arc::clone(&around.context.interrupt));
+    let limits = Limits { bytes_max: around.core.config.result_bytes_max, interrupt };
     // What the ground does is guarded again.
     let run = || {
         panics::point::reach("query");
@@ -168,23 +102,6 @@ pub(crate) fn run(
         Err(Halt::Outdated) => Ok(None),
         Err(Halt::Failed(error)) => Err(error),
     }
-}
-
-/// Runs a query that reads no table, which needs neither a transaction nor a quiet point.
-pub(crate) fn run_without_tables(
-    session: &Session,
-    prepared: &Prepared,
-    values: &[Value],
-) -> Result<Rows, Error> {
-    let inner = session.inner();
-    inner.refuse_closed()?;
-    let now_us = clock::now_us();
-    run_compiled(inner, prepared, |work, schema, _| {
-        let Work::Query(work) = work else { return Ok(None) };
-        let values = prepared.bound(values)?;
-        let around = Around { inner, schema, session, now_us, is_alone: false };
-        run(work, &values, &around, &mut |_, _| Ok(None))
-    })
 }
 
 /// What ends a query early.
@@ -208,16 +125,16 @@ struct Reads<'a, 'f> {
 
 impl Reads<'_, '_> {
     fn with_context<T>(&self, ask: impl FnOnce(&SystemContext<'_>) -> T) -> T {
-        let Around { inner, schema, session, .. } = self.around;
-        let identity = session.identity();
-        let sources = LazyCell::new(|| inner.sources.lock());
+        let Around { core, schema, context, .. } = self.around;
+        let identity = context.identity();
+        let sources = LazyCell::new(|| core.sources.lock());
         let procedures = schema
             .named_procedures()
             .map(|(id, compiled)| (id.0, &compiled.procedure, sources.text(id)));
-        let setting = |name: &str| session.settings().get(&canonical(name)).ok();
-        let settings = session.settings().all().into_iter();
+        let setting = |name: &str| context.settings().get(&canonical(name)).ok();
+        let settings = context.settings().all().into_iter();
         let settings = settings.map(|[name, value, description]| (name, value, description));
-        let last_number = |id| numbers::last(inner, id);
+        let last_number = |id| numbers::last(core, id);
         ask(&SystemContext {
             last_number: &last_number,
             catalog: &schema.catalog,
@@ -229,8 +146,8 @@ impl Reads<'_, '_> {
             settings: settings.collect(),
             users: schema.catalog.users().keys().cloned().collect(),
             own: &|view| match view {
-                "pg_catalog.pg_prepared_statements" => session.named_statements(),
-                view => views::rows(inner, view),
+                "pg_catalog.pg_prepared_statements" => context.names().rows(),
+                view => views::rows(core, view),
             },
         })
     }
@@ -244,19 +161,19 @@ impl Reads<'_, '_> {
         arguments: &[Value],
     ) -> Result<Option<Value>, SqlError> {
         use SystemFunction as F;
-        let Around { schema, session, .. } = self.around;
+        let Around { schema, context, .. } = self.around;
         if let F::Advisory(function) = function {
             return self.advisory(function, arguments).map(Some);
         }
         if function == F::LastValue {
-            return session.last_number().map(|number| Some(Value::BigInt(number)));
+            return context.last_number().map(|number| Some(Value::BigInt(number)));
         }
         if function == F::SetConfig {
             let [Value::Text(name), Value::Text(value), is_local] = arguments else {
                 return Ok(Some(Value::Null));
             };
             let is_local = *is_local == Value::Bool(true);
-            return session.configure(&canonical(name), value, is_local).map(Some);
+            return configure(context, &canonical(name), value, is_local).map(Some);
         }
         if !matches!(function, F::NextValue | F::CurrentValue | F::SetValue) {
             return Ok(None);
@@ -269,17 +186,28 @@ impl Reads<'_, '_> {
             });
         };
         let number = match (function, arguments) {
-            (F::NextValue, _) => session.next_number(table.id).map_err(as_sql)?,
-            (F::CurrentValue, _) => session.current_number(table.id, &table.name)?,
+            (F::NextValue, _) => context.next_number(table.id).map_err(as_sql)?,
+            (F::CurrentValue, _) => context.current_number(table.id, &table.name)?,
             (_, [_, Value::BigInt(number), rest @ ..]) => {
                 let is_called = !matches!(rest, [Value::Bool(false)]);
-                session.set_number(table.id, *number, is_called).map_err(as_sql)?;
+                context.set_number(table.id, *number, is_called).map_err(as_sql)?;
                 *number
             }
             _ => return Ok(Some(Value::Null)),
         };
         Ok(Some(Value::BigInt(number)))
     }
+}
+
+/// `set_config`
+fn configure(
+    context: &Context,
+    name: &str,
+    value: &str,
+    is_local: bool,
+) -> Result<Value, SqlError> {
+    context.settings().set(name, Some(value), is_local)?;
+    context.settings().get(name).map(Value::Text)
 }
 
 fn relation_exists(catalog: &Catalog, name: &str) -> bool {
@@ -304,20 +232,20 @@ impl Reads<'_, '_> {
             let advice = "SELECT pg_advisory_lock(...) alone.";
             return Err(advised(b"0A000", message.to_owned(), advice));
         }
-        let session = self.around.session;
-        let given = session.advisory().call(function, arguments, session.interrupt())?;
+        let context = self.around.context;
+        let given = context.advisory.call(function, arguments, &context.interrupt)?;
         Ok(given.unwrap_or_default())
     }
 
     fn sleep(&self, seconds: f64) -> Result<Value, SqlError> {
         if self.around.is_alone {
-            self.around.session.interrupt().give_up_attempt()?;
+            self.around.context.interrupt.give_up_attempt()?;
             let message = "pg_sleep beside tables would hold everybody up on this engine";
             return Err(advised(b"0A000", message.to_owned(), "SELECT pg_sleep(...) alone."));
         }
         if seconds > 0.0 {
             let span = Duration::from_secs_f64(seconds.min(SLEEP_SECONDS_MAX));
-            self.around.session.interrupt().sleep(span)?;
+            self.around.context.interrupt.sleep(span)?;
         }
         Ok(Value::Text(String::new()))
     }
@@ -328,7 +256,7 @@ impl Ground for Reads<'_, '_> {
 
     fn go_on(&mut self) -> Result<(), Halt> {
         let _guard = panics::guard();
-        Ok(self.around.session.interrupt().check().map_err(SqlError::from)?)
+        Ok(self.around.context.interrupt.check().map_err(SqlError::from)?)
     }
 
     fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Fetched, Halt> {
@@ -336,7 +264,7 @@ impl Ground for Reads<'_, '_> {
         let read = &self.work.fetches[fetch];
         let arguments = &mut self.invocation.arguments;
         bind_all(&read.procedure, values, arguments)?;
-        self.around.session.draw_for(&read.procedure, arguments).map_err(Halt::Failed)?;
+        self.around.context.draw_for(&read.procedure, arguments).map_err(Halt::Failed)?;
         let rows = (self.execute)(read, &self.invocation).map_err(Halt::Failed)?;
         let (values, charge) = rows.map(Rows::into_parts).ok_or(Halt::Outdated)?;
         Ok(Fetched { values, charge })
@@ -366,14 +294,14 @@ impl Ground for Reads<'_, '_> {
         match (function, arguments) {
             (SystemFunction::Sleep, [Value::Double(seconds)]) => return self.sleep(*seconds),
             (SystemFunction::CancelBackend, [Value::Int(number)]) => {
-                return Ok(Value::Bool(self.around.inner.cancellers.cancel(*number)));
+                return Ok(Value::Bool(self.around.core.cancellers.cancel(*number)));
             }
             // Whom it waits for is not asked: see its documentation.
             (SystemFunction::IsBlocked, [Value::Int(number), ..]) => {
-                return Ok(Value::Bool(self.around.inner.cancellers.is_waiting(*number)));
+                return Ok(Value::Bool(self.around.core.cancellers.is_waiting(*number)));
             }
             (SystemFunction::TerminateBackend, [Value::Int(number)]) => {
-                return Ok(Value::Bool(self.around.inner.cancellers.terminate(*number)));
+                return Ok(Value::Bool(self.around.core.cancellers.terminate(*number)));
             }
             _ => {}
         }

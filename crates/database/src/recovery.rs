@@ -42,11 +42,12 @@ use crate::alone::Alone;
 use crate::config::Config;
 use crate::contents::Contents;
 use crate::data_directory::DataDirectory;
-use crate::definition::{Definition, Registered, Sources, at_place, define};
+use crate::definition::{Definition, Sources, at_place, define};
 use crate::error::Error;
+use crate::lookup::Registered;
 use crate::once::{Outcome, Outcomes, call_checksum, decode_refusal};
+use crate::quietly::execute_quietly;
 use crate::rows::Rows;
-use crate::statement::execute_quietly;
 use crate::verifier::conceal;
 
 /// Calls that are run at a time: threads wait for each other at the end of each run, so many; and
@@ -115,7 +116,7 @@ pub(crate) fn recover(
     let mut recovery = Recovery {
         schema,
         sources: Sources::default(),
-        outcomes: Arc::new(config.outcomes()),
+        outcomes: Arc::new(Outcomes::of(config)),
         alone: Alone::new(config, &journal),
         replayer: Replayer::new(ReplayOptions {
             threads,

@@ -12,14 +12,11 @@
 //!              quiet point of its last snapshot. So it is serializable, and sees what was
 //!              committed before it began
 //!              I2 its end is told when all it saw is durable
-//!              I3 all snapshots together are no larger than `Config::snapshot_bytes_max`
-//! Concurrency  one session's thread; `bytes` -> added to and subtracted from by each report
+//! Concurrency  one session's thread
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotrow_base::clock::{self, Ticks};
-use hotrow_base::ids::TableId;
 use hotrow_base::interrupt::LOOK_EVERY;
 use hotrow_base::value::Value;
 use hotrow_engine::checkpoint::{Turn, begin_of};
@@ -31,113 +28,48 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::RowLocks;
 
-use crate::client::Reply;
+use crate::context::Context;
 use crate::error::Error;
-use crate::prepared::{Prepared, StatementProgram, Work};
+use crate::parts::{Parts, run_in};
+use crate::prepared::Prepared;
+use crate::reply::Reply;
 use crate::rows::Rows;
-use crate::session::Session;
-use crate::talk::{Parts, run_in};
-
-/// The snapshots of all sessions.
-#[derive(Default)]
-pub(crate) struct Snapshots {
-    /// that there are now, by the tables' sizes
-    bytes: AtomicU64,
-}
-
-/// A part of what snapshots may take, until it is dropped.
-struct Room<'a> {
-    snapshots: &'a Snapshots,
-    bytes: u64,
-}
-
-impl Snapshots {
-    /// Bytes that they take now.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.load(Relaxed)
-    }
-
-    fn room(&self, bytes: u64, most: u64) -> Option<Room<'_>> {
-        let fits = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= most);
-        self.bytes.fetch_update(Relaxed, Relaxed, fits).ok()?; // a count, which orders nothing
-        Some(Room { snapshots: self, bytes })
-    }
-}
-
-impl Drop for Room<'_> {
-    fn drop(&mut self) {
-        self.snapshots.bytes.fetch_sub(self.bytes, Relaxed); // as above
-    }
-}
-
-impl Work {
-    /// The programs that read tables for it.
-    fn reads(&self) -> &[StatementProgram] {
-        match self {
-            Self::Program(work) => std::slice::from_ref(work),
-            Self::Query(work) => work.reads(),
-            Self::Call { .. } | Self::Change(_) => &[],
-        }
-    }
-
-    /// Whether it holds rows as writers do: FOR UPDATE.
-    pub(crate) fn holds_rows(&self) -> bool {
-        self.reads().iter().any(|read| read.procedure.row_locks != RowLocks::Shared)
-    }
-
-    /// Whether it is a report: it changes and holds nothing and visits a table as a whole.
-    pub(crate) fn is_report(&self) -> bool {
-        if self.holds_rows() {
-            return false;
-        }
-        let mut uses = self.reads().iter().flat_map(|read| &read.uses).map(|(_, usage)| usage);
-        uses.clone().any(|usage| usage.coarse) && !uses.any(|usage| usage.is_written())
-    }
-
-    /// The tables that it reads.
-    fn tables(&self) -> Vec<TableId> {
-        let uses = self.reads().iter().flat_map(|read| &read.uses);
-        let mut tables: Vec<TableId> = uses.map(|(table, _)| *table).collect();
-        tables.sort_unstable();
-        tables.dedup();
-        tables
-    }
-}
+use crate::snapshots::Room;
 
 /// Runs a report on a snapshot; none when there is none to be had.
 pub(crate) fn run(
-    session: &Session,
+    context: &Context,
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Option<Rows>, Error> {
-    let inner = session.inner();
+    let core = &context.core;
     let mut frame = Frame::new();
     // Its steps are nobody's concern: it is in nobody's way, and can be interrupted.
     frame.set_step_budget(u64::MAX);
-    frame.set_rows_max(inner.config.result_bytes_max);
-    frame.set_interrupt(Some(Arc::clone(session.interrupt())));
-    let mut report = Report { session, prepared, taken: None, has_none: false };
-    let facts = (session, clock::now_us());
-    let rows = run_in(inner, (prepared, values), facts, &mut frame, &mut report);
+    frame.set_rows_max(core.config.result_bytes_max);
+    frame.set_interrupt(Some(Arc::clone(&context.interrupt)));
+    let mut report = Report { context, prepared, taken: None, has_none: false };
+    let now_us = clock::now_us();
+    let rows = run_in(context, (prepared, values), now_us, &mut frame, &mut report);
     if report.has_none {
         return Ok(None);
     }
     let durable_in = report.taken.map_or(0, |taken| taken.durable_in);
     match rows {
         Ok(rows) => {
-            session.note_report();
-            session.settle(Reply::seen(Ok(rows), durable_in)).map(Some)
+            context.books.commits.increment();
+            context.books.snapshots.increment();
+            context.settle(Reply::seen(Ok(rows), durable_in)).map(Some)
         }
-        Err(Error::Sql(error)) => session.settle(Reply::seen(Err(error), durable_in)).map(Some),
+        Err(Error::Sql(error)) => context.settle(Reply::seen(Err(error), durable_in)).map(Some),
         Err(error) => Err(error),
     }
 }
 
 /// A report that is being run.
 struct Report<'a> {
-    session: &'a Session,
+    context: &'a Context,
     prepared: &'a Prepared,
     taken: Option<Taken<'a>>,
     /// no snapshot could be had
@@ -164,9 +96,9 @@ enum Taking<'a> {
 impl<'a> Report<'a> {
     /// Copies the tables that the report reads.
     fn take(&self, generation: u64) -> Result<Taking<'a>, Error> {
-        let (inner, interrupt) = (self.session.inner(), self.session.interrupt());
+        let (core, interrupt) = (&self.context.core, &self.context.interrupt);
         let tables = self.prepared.work().tables();
-        let memory = Arc::clone(&inner.schema.current().memory);
+        let memory = Arc::clone(&core.schema.current().memory);
         let turn = loop {
             interrupt.check().map_err(SqlError::from)?;
             let turn = Turn::wait(&memory, Some(Ticks::from_now(LOOK_EVERY)));
@@ -175,16 +107,16 @@ impl<'a> Report<'a> {
             }
         };
         let wanted = Ticks::now();
-        let Some(quiet) = inner.schema.quiet_for_report() else { return Ok(Taking::NoRoom) };
-        inner.refuse_closed()?;
-        if inner.schema.generation() != generation {
+        let Some(quiet) = core.schema.quiet_for_report() else { return Ok(Taking::NoRoom) };
+        core.refuse_closed()?;
+        if core.schema.generation() != generation {
             return Ok(Taking::Outdated);
         }
         let schema = quiet.schema();
         let bytes = tables.iter().map(|table| schema.table(*table).records().bytes_used()).sum();
-        let room = inner.snapshots.room(bytes, inner.config.snapshot_bytes_max);
+        let room = core.snapshots.room(bytes, core.config.snapshot_bytes_max);
         let Some(room) = room else { return Ok(Taking::NoRoom) };
-        let durable_in = inner.cut().epoch;
+        let durable_in = core.cut().epoch;
         let capture = begin_of(&quiet, turn, tables);
         drop(quiet);
         let quiet = wanted.elapsed();

@@ -6,8 +6,8 @@ use hotrow_base::value::Value;
 use hotrow_engine::schema::Purpose;
 
 use crate::database::Database;
-use crate::describe::table_named;
 use crate::error::Error;
+use crate::lookup::table_named;
 
 impl Database {
     /// Visits every row of a table as values, in no particular order. No call runs meanwhile. What
@@ -40,8 +40,8 @@ impl Database {
         table: &str,
         mut visit: impl FnMut(&[Datum], &[u8]),
     ) -> Result<(), Error> {
-        let quiet = self.inner().quiet(Purpose::SCAN)?;
-        let seen = self.inner().journal.entered();
+        let quiet = self.core().quiet(Purpose::SCAN)?;
+        let seen = self.core().journal.entered();
         let schema = quiet.schema();
         let table = table_named(&schema, table)?;
         let fields = table.layout.fields();
@@ -57,6 +57,6 @@ impl Database {
             visit(&datums, &heap);
         });
         drop(quiet);
-        self.inner().settle_seen(seen)
+        self.core().settle_seen(seen)
     }
 }

@@ -5,11 +5,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use hotrow_base::sync::Latch;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_sql as sql;
 
 use crate::prepared::Prepared;
-use crate::shapes::is_of_type;
 
 /// The statements of a script that a session has read ([`crate::Session::parse`]).
 #[derive(Debug)]
@@ -100,4 +100,15 @@ impl fmt::Debug for SentStatement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SentStatement").field("prepared", &self.prepared).finish_non_exhaustive()
     }
+}
+
+/// Whether a value is of a type as it stands.
+fn is_of_type(value: &Value, sql_type: SqlType) -> bool {
+    matches!(
+        (value, sql_type),
+        (Value::Null, _)
+            | (Value::Int(_), SqlType::Scalar(DataType::Integer))
+            | (Value::BigInt(_), SqlType::Scalar(DataType::BigInt))
+            | (Value::Text(_), SqlType::Scalar(DataType::Text))
+    )
 }

@@ -1,49 +1,46 @@
 //! A session: how one thread talks to the database.
+//!
+//! Role         what a statement needs of it is passed down ([`Context`], [`Runner`]); nobody below
+//!              knows a session, so that nobody comes back to it in the middle of a statement
 
-use std::cell::{Cell, RefCell, RefMut};
-use std::collections::HashMap;
+mod calling;
+mod copying;
+mod settings;
+mod submitting;
+
+use std::cell::{RefCell, RefMut};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hotrow_base::clock;
-use hotrow_base::datum::Datum;
-use hotrow_base::ids::ProcedureId;
-use hotrow_base::interrupt::Interrupt;
-use hotrow_base::interrupt::current::{self, Entered};
-use hotrow_base::memory::{Charge, MemoryAccount, Scope};
+use hotrow_base::interrupt::current::Entered;
+use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
-use hotrow_query::AdvisoryLevel;
-use hotrow_transaction::compiled::CompiledProcedure;
-use hotrow_transaction::invocation::{Arguments, Invocation};
+use hotrow_sql::WrittenType;
 use hotrow_transaction::outcome::{SqlError, apart};
-use hotrow_transaction::program::Procedure as Tree;
 
-use crate::advisory::AdvisoryOwner;
-use crate::arguments::{IntoArguments, bind_all};
-use crate::books::{OpenBooks, SessionBooks};
+use crate::calls::Calls;
 use crate::cancel::{Canceller, Listed};
-use crate::client::{Mailbox, Priority};
-use crate::config::Config;
-use crate::database::Inner;
-use crate::definition::procedure_named;
+use crate::context::{Context, Identity};
+use crate::core::Core;
 use crate::error::Error;
-use crate::held_back::HeldBack;
-use crate::named::Names;
-use crate::numbers::Drawn;
-use crate::once;
-use crate::prepared::{Prepared, in_parts};
-use crate::procedure::Procedure;
+use crate::named::NamedBy;
+use crate::perform::{Outcome, perform};
+use crate::prepare::{in_parts, prepare, prepare_own};
+use crate::prepared::Prepared;
+use crate::result::StatementResult;
 use crate::rows::Rows;
+use crate::run::Runner;
 use crate::script::{Script, SentStatement};
-use crate::settings::{Settings, TransactionStep};
+use crate::session_settings::settle_limits;
+use crate::session_transaction::SessionTransaction;
+use crate::settings::TransactionStep;
 use crate::shapes::Shapes;
-use crate::statement::{self, Outcome, StatementResult};
-use crate::talk::Talk;
 use crate::transaction::TransactionState;
 use crate::verifier::conceal;
+
+pub use submitting::Pending;
 
 /// How one thread talks to the database. Make one for each thread; it can be sent to another
 /// thread, not shared.
@@ -69,81 +66,24 @@ use crate::verifier::conceal;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Session {
-    inner: Arc<Inner>,
-    /// replaced when its call was withdrawn: the queue still has it then
-    mailbox: RefCell<Arc<Mailbox>>,
-    interrupt: Arc<Interrupt>,
-    /// what it keeps between statements, and above the account of the statement that it runs
-    memory: Arc<MemoryAccount>,
+    context: Context,
+    /// taken for the whole of a statement, which knows no session
+    transaction: RefCell<SessionTransaction>,
+    calls: Calls,
+    shapes: RefCell<Shapes>,
     /// under which number it can be cancelled
     listed: RefCell<Option<Listed>>,
-    known: RefCell<Known>,
-    talk: RefCell<Talk>,
-    identity: RefCell<Arc<Identity>>,
-    settings: RefCell<Settings>,
-    drawn: RefCell<Drawn>,
-    names: RefCell<Names>,
-    shapes: RefCell<Shapes>,
-    advisory: AdvisoryOwner,
-    held_back: Arc<HeldBack>,
-    books: OpenBooks,
-    /// there is more to do before anybody waits for the answers
-    is_patient: Cell<bool>,
-    /// within which a thread must take its calls
-    pub(crate) call_deadline: Cell<Option<Duration>>,
-}
-
-/// Who a session is, for queries that ask.
-pub(crate) struct Identity {
-    pub(crate) user: String,
-    pub(crate) database: String,
-    pub(crate) number: i32,
-}
-
-impl Default for Identity {
-    fn default() -> Self {
-        Self { user: "hotrow".to_owned(), database: "hotrow".to_owned(), number: 0 }
-    }
-}
-
-/// Procedures looked up so far.
-#[derive(Default)]
-struct Known {
-    generation: u64,
-    by_name: HashMap<String, (ProcedureId, Arc<CompiledProcedure>)>,
 }
 
 impl Session {
-    pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        let Config { session_memory_bytes, statement_memory_bytes, .. } = inner.config;
-        let memory = inner.memory.child(Scope::Session, session_memory_bytes);
-        let of_statement = memory.child(Scope::Statement, statement_memory_bytes);
-        let interrupt = Arc::new(Interrupt::new(of_statement));
-        let books = inner.library.open();
-        let call_deadline = Cell::new(inner.config.call_deadline);
-        let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
-        let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
-        let advisory = AdvisoryOwner::new(&inner.advisory);
-        let shapes = RefCell::new(Shapes::new(Charge::new(&memory)));
-        Self {
-            inner,
-            mailbox,
-            interrupt,
-            memory,
-            listed: RefCell::default(),
-            known: RefCell::default(),
-            talk,
-            identity: RefCell::default(),
-            settings: RefCell::default(),
-            drawn: RefCell::default(),
-            names: RefCell::default(),
-            shapes,
-            advisory,
-            held_back: Arc::default(),
-            books,
-            is_patient: Cell::new(false),
-            call_deadline,
-        }
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        let context = Context::new(core);
+        let Context { core, interrupt, memory, books, .. } = &context;
+        let transaction = SessionTransaction::new(&core.config, interrupt, books.share());
+        let calls = Calls::new(books.share());
+        let shapes = RefCell::new(Shapes::new(Charge::new(memory)));
+        let (transaction, listed) = (RefCell::new(transaction), RefCell::default());
+        Self { context, transaction, calls, shapes, listed }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -172,7 +112,7 @@ impl Session {
         let mut script = self.parse(script)?;
         while let Some(statement) = self.next_of(&mut script) {
             let statement = statement?;
-            tell(statement::execute(self, &statement, statement.values())?);
+            tell(self.execute_prepared(&statement, statement.values())?);
         }
         Ok(())
     }
@@ -181,7 +121,7 @@ impl Session {
     /// servers, which read values before they execute with them.
     #[doc(hidden)]
     pub fn enter(&self) -> Entered {
-        current::enter(Some(&self.interrupt))
+        self.context.enter()
     }
 
     /// Reads a script whole; its statements, for [`Session::perform_sent`], come one by one from
@@ -192,13 +132,14 @@ impl Session {
     /// [`Error::Sql`]: 42601 and the like, with the place in the script.
     pub fn parse(&self, script: &str) -> Result<Script, Error> {
         let _guard = panics::guard();
-        let _running = self.interrupt.begin();
+        let _running = self.context.interrupt.begin();
         let _entered = self.enter();
         // On other engines single statements are known by their texts.
-        let has_shapes = self.inner.locks_as_it_goes;
+        let has_shapes = self.context.core.locks_as_it_goes;
         let read = || {
             panics::point::reach("parse");
-            let known = has_shapes.then(|| self.shapes.borrow_mut().find(self, script)).flatten();
+            let known =
+                has_shapes.then(|| self.shapes.borrow_mut().find(&self.context, script)).flatten();
             match known {
                 Some(known) => Ok(Script::of(known)),
                 None => {
@@ -207,7 +148,7 @@ impl Session {
                 }
             }
         };
-        Ok(apart(read).inspect_err(|_| self.talk().fail())?)
+        Ok(apart(read).inspect_err(|_| self.transaction().fail())?)
     }
 
     /// The next statement of a script; none behind the last one.
@@ -222,9 +163,10 @@ impl Session {
         let _guard = panics::guard();
         let _entered = self.enter();
         let parsed = apart(|| script.read.next().transpose()).transpose()?.and_then(conceal);
-        let own = |parsed| SentStatement::own(Prepared::of_script(in_parts(self, parsed)));
+        let own =
+            |parsed| SentStatement::own(Prepared::of_script(in_parts(&self.context.core, parsed)));
         let statement = parsed.map(own);
-        Some(statement.inspect_err(|_| self.talk().fail()).map_err(Error::from))
+        Some(statement.inspect_err(|_| self.transaction().fail()).map_err(Error::from))
     }
 
     /// Executes a statement of a script, COPY too, as [`Session::perform`] does one that was
@@ -234,7 +176,7 @@ impl Session {
     ///
     /// As [`Session::execute`].
     pub fn perform_sent(&self, statement: &SentStatement) -> Result<Outcome, Error> {
-        statement::perform(self, statement, statement.values())
+        self.perform(statement, statement.values())
     }
 
     /// Executes a statement as [`Session::execute_prepared`] does, COPY too: its outcome is what
@@ -244,156 +186,53 @@ impl Session {
     ///
     /// As [`Session::execute_prepared`].
     pub fn perform(&self, prepared: &Prepared, values: &[Value]) -> Result<Outcome, Error> {
-        statement::perform(self, prepared, values)
+        self.with_runner(|runner| perform(runner, prepared, values))
     }
 
-    /// Has the calls of this session, and of [procedures](Session::procedure) that it looks up from
-    /// now on, wait in another place in the queue: while all threads are busy, calls of high
-    /// priority are taken before others, and those of low priority after them. Some of the latter
-    /// are taken in any case, so that nobody waits for ever. A call that a thread has taken is run
-    /// as all others are, whatever its priority.
-    pub fn set_priority(&self, priority: Priority) {
-        self.mailbox.borrow().set_priority(priority);
-    }
-
-    /// Calls a procedure and waits for its end. Its name is as stored: in lower case, unless it was
-    /// created in quotes.
+    /// Prepares a statement. `types` are those of its first parameters, as far as the caller wants
+    /// them so; the others follow from where they stand: `n` in `WHERE id = $1` where `id` is of
+    /// that type, text where nothing says more.
     ///
     /// # Errors
     ///
-    /// [`Error::Sql`]: 42883 for an unknown procedure or a wrong number of arguments, 42804 (or
-    /// what the value's conversion says) for a wrong one, else whatever the procedure failed with;
-    /// [`Error::Closed`].
-    pub fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
-        let _guard = panics::guard();
-        let _running = self.interrupt.begin();
-        let called = self.call_uncounted(name, arguments);
-        self.note_statement(called.is_ok());
-        called
+    /// [`Error::Sql`]: 42601 if the text is not one statement, 42P18 for a parameter whose type
+    /// nothing tells, and what compiling says.
+    pub fn prepare(&self, text: &str, types: &[Option<SqlType>]) -> Result<Prepared, Error> {
+        prepare(&self.context, &mut self.transaction(), text, types)
     }
 
-    /// A call that is part of a statement.
-    pub(crate) fn call_uncounted(
-        &self,
-        name: &str,
-        arguments: impl IntoArguments,
-    ) -> Result<Rows, Error> {
-        let inside = self.call_inside(|session| session.address(name, arguments))?;
-        inside.map_or_else(|| self.call_in_queue(), Ok)
-    }
-
-    /// As [`Session::call`], but fails with 53300 when the queue of waiting calls is full.
+    /// The types that PREPARE has written.
     ///
     /// # Errors
     ///
-    /// As [`Session::call`], and 53300.
-    pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
-        let _guard = panics::guard();
-        let _running = self.interrupt.begin();
-        let inside = self.call_inside(|session| session.address(name, arguments));
-        let interrupt = Some(&self.interrupt);
-        let try_call = || self.settle(self.inner.try_call(&self.mailbox.borrow(), interrupt)?);
-        let called = inside.and_then(|rows| rows.map_or_else(try_call, Ok));
-        self.note_statement(called.is_ok());
-        called
+    /// [`Error::Sql`]: 42704 for one that does not exist.
+    pub fn look_up_types(&self, types: &[WrittenType]) -> Result<Vec<Option<SqlType>>, Error> {
+        let catalog = &self.context.core.schema.current().catalog;
+        let types = hotrow_sql::look_up_types(catalog, types);
+        types.map_err(Error::from).inspect_err(|_| self.transaction().fail())
     }
 
-    /// Calls a procedure at most once: of all calls with one `key` the first one runs, and all get
-    /// its outcome, be it rows or an error of the procedure's own. In a database with a directory
-    /// that holds across restarts, so a caller that does not know what became of a call repeats it
-    /// with the same key. Keys are forgotten after [`crate::Config::key_window`], and when
-    /// [`crate::Config::keys_max`] others are younger.
-    ///
-    /// ```
-    /// # let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1))?;
-    /// let session = db.session();
-    /// session.execute(
-    ///     "CREATE TABLE counter (id bigint PRIMARY KEY, n bigint NOT NULL);
-    ///      INSERT INTO counter VALUES (1, 0);
-    ///      CREATE FUNCTION bump() RETURNS bigint AS $$
-    ///      DECLARE result bigint;
-    ///      BEGIN
-    ///        UPDATE counter SET n = n + 1 WHERE id = 1 RETURNING n INTO result;
-    ///        RETURN result;
-    ///      END $$ LANGUAGE plpgsql;",
-    /// )?;
-    /// for _ in 0..3 {
-    ///     assert_eq!(session.call_once("order 17", "bump", ())?.one::<i64>()?, 1);
-    /// }
-    /// assert_eq!(session.call_once("order 18", "bump", ())?.one::<i64>()?, 2);
-    /// # Ok::<(), hotrow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::call`]; 22023 for a key that is empty, longer than 128 bytes, or was used for
-    /// another procedure or other arguments. After 08xxx, 53xxx, 57xxx and 58xxx the call may be
-    /// repeated with its key.
-    pub fn call_once(
-        &self,
-        key: &str,
-        name: &str,
-        arguments: impl IntoArguments,
-    ) -> Result<Rows, Error> {
-        let _guard = panics::guard();
-        let _running = self.interrupt.begin();
-        self.talk().refuse_inside("a call with a key")?;
-        once::check_key(key)?;
-        let (id, compiled) = self.look_up(name)?;
-        let mailbox = self.mailbox.borrow();
-        address(&mailbox, (id, &compiled), false, arguments)?;
-        let call = {
-            let mut invocation = mailbox.invocation.lock();
-            invocation.key.extend_from_slice(key.as_bytes());
-            // Without the numbers, which are others when the call is repeated.
-            once::call_checksum(&compiled.procedure, &invocation.arguments)
-        };
-        self.draw_into(&mailbox, &compiled)?;
-        let called = self.inner.call_once(&mailbox, (key.as_bytes(), call), &self.interrupt);
-        let called = called.and_then(|reply| self.settle(reply));
-        self.note_statement(called.is_ok());
-        called
-    }
-
-    /// A handle for calling one procedure again and again, without looking it up each time.
-    ///
-    /// # Errors
-    ///
-    /// 42883 when there is no such procedure.
-    pub fn procedure(&self, name: &str) -> Result<Procedure, Error> {
-        let (id, compiled) = self.look_up(name)?;
-        let procedure = Procedure::new(Arc::clone(&self.inner), id, compiled);
-        procedure.set_priority(self.mailbox.borrow().priority());
-        Ok(procedure)
-    }
-
-    /// Repeats a recorded call, its time included: for tests that replay a trace. The procedure
-    /// must have the same id and parameters as when the call was recorded.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::call`].
-    pub fn replay(&self, recorded: &Invocation) -> Result<Rows, Error> {
-        let _guard = panics::guard();
-        self.talk().refuse_inside("a repetition")?;
-        let schema = self.inner.schema.current();
-        let fits = schema
-            .procedure(recorded.procedure)
-            .is_some_and(|compiled| fits(&recorded.arguments, &compiled.procedure));
-        if !fits {
-            let message = "the recorded call does not fit any procedure";
-            return Err(SqlError::new(b"42883", message).into());
+    /// Whether preparing the same text with the same types now would give the same.
+    pub fn is_as_new(&self, prepared: &Prepared) -> bool {
+        if self.transaction_state() == TransactionState::Failed {
+            return false; // which refuses most
         }
-        {
-            let mailbox = self.mailbox.borrow();
-            let mut invocation = mailbox.invocation.lock();
-            invocation.procedure = recorded.procedure;
-            invocation.arguments.clone_from(&recorded.arguments);
-            invocation.now_us = recorded.now_us;
-            invocation.key.clear();
-        }
-        let _running = self.interrupt.begin();
-        self.call_in_queue()
+        prepared.is_of(self.context.core.schema.generation())
+    }
+
+    /// Executes a statement with values for its parameters, each converted to the parameter's type
+    /// as an assignment would.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::execute`]; 08P01 for another number of values than there are parameters, 0A000
+    /// if definitions have changed so that it would return other columns now.
+    pub fn execute_prepared(
+        &self,
+        prepared: &Prepared,
+        values: &[Value],
+    ) -> Result<StatementResult, Error> {
+        self.with_runner(|runner| runner.execute(prepared, values))
     }
 
     /// Begins a batch, as far as none is under way: statements are one transaction from here to
@@ -404,9 +243,9 @@ impl Session {
     pub fn begin_batch(&self) {
         let _guard = panics::guard();
         if self.transaction_state() == TransactionState::Idle {
-            self.settings().step(TransactionStep::Begun);
+            self.context.settings().step(TransactionStep::Begun);
         }
-        self.talk().begin_batch();
+        self.transaction().begin_batch();
     }
 
     /// Ends a batch, if one is under way: commits what was done in it, or takes it back; a block
@@ -417,62 +256,50 @@ impl Session {
     /// What COMMIT says.
     pub fn end_batch(&self, stays: bool) -> Result<(), Error> {
         let _guard = panics::guard();
-        let Some(ended) = self.talk().end_batch(self, stays) else { return Ok(()) };
-        self.settle_advisory();
+        let Some(ended) = self.transaction().end_batch(&self.context, stays) else { return Ok(()) };
+        self.transaction().settle_advisory(&self.context);
         if self.transaction_state() == TransactionState::Idle {
-            self.settings().step(match ended {
+            self.context.settings().step(match ended {
                 Ok(true) => TransactionStep::Committed,
                 _ => TransactionStep::RolledBack,
             });
-            self.settle_limits();
+            settle_limits(&self.context, &mut self.transaction());
         }
         ended.map(drop)
     }
 
     /// Whether the session is in a transaction of several statements.
     pub fn transaction_state(&self) -> TransactionState {
-        self.talk().state()
+        self.transaction().state()
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.inner
+    /// The transaction, between two statements.
+    fn transaction(&self) -> RefMut<'_, SessionTransaction> {
+        self.transaction.borrow_mut()
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Inner> {
-        &self.inner
+    /// Has a statement, or a part of one, run.
+    fn with_runner<T>(&self, act: impl FnOnce(&mut Runner<'_>) -> T) -> T {
+        let transaction = &mut *self.transaction();
+        act(&mut Runner { context: &self.context, transaction, calls: &self.calls })
     }
 
-    pub(crate) fn books(&self) -> &SessionBooks {
-        &self.books
+    /// Notes a statement's name; one without a name is not told.
+    pub fn note_name(&self, name: &str, text: &str, types: &[SqlType], by: NamedBy) {
+        if name.is_empty() {
+            return;
+        }
+        self.context.names().note(name, text, types, by);
     }
 
-    pub(crate) fn shared_books(&self) -> Arc<SessionBooks> {
-        self.books.share()
-    }
-
-    pub(crate) fn held_back(&self) -> &Arc<HeldBack> {
-        &self.held_back
-    }
-
-    /// Counts a statement that has ended.
-    pub(crate) fn note_statement(&self, is_done: bool) {
-        self.books.note_statement(is_done);
-    }
-
-    /// Counts a statement that ran on a snapshot.
-    pub(crate) fn note_report(&self) {
-        self.books.commits.increment();
-        self.books.snapshots.increment();
-    }
-
-    /// The numbers it has drawn from sequences.
-    pub(crate) fn drawn(&self) -> RefMut<'_, Drawn> {
-        self.drawn.borrow_mut()
+    /// Forgets a statement's name, or all of them.
+    pub fn forget_name(&self, name: Option<&str>) {
+        self.context.names().forget(name);
     }
 
     /// What interrupts the session's statements from other threads.
     pub fn canceller(&self) -> Canceller {
-        Canceller::new(&self.interrupt)
+        Canceller::new(&self.context.interrupt)
     }
 
     /// Says what `pg_terminate_backend` does to end the session's connection, behind
@@ -483,14 +310,10 @@ impl Session {
         }
     }
 
-    pub(crate) fn interrupt(&self) -> &Arc<Interrupt> {
-        &self.interrupt
-    }
-
     /// The account of what the session keeps between its statements: results that wait to be sent,
     /// prepared statements, portals.
     pub fn memory(&self) -> &Arc<MemoryAccount> {
-        &self.memory
+        &self.context.memory
     }
 
     /// Says who the session is, for queries that ask: `current_user`, `current_database()` and
@@ -498,133 +321,17 @@ impl Session {
     pub fn identify(&self, user: &str, database: &str, number: i32) {
         let (user, database) = (user.to_owned(), database.to_owned());
         drop(self.listed.take());
-        *self.listed.borrow_mut() = Some(self.inner.cancellers.list(number, self.canceller()));
-        *self.identity.borrow_mut() = Arc::new(Identity { user, database, number });
-    }
-
-    pub(crate) fn identity(&self) -> Arc<Identity> {
-        self.identity.borrow().clone()
-    }
-
-    pub(crate) fn advisory(&self) -> &AdvisoryOwner {
-        &self.advisory
-    }
-
-    /// Gives back advisory locks of a transaction, where none is open any more.
-    pub(crate) fn settle_advisory(&self) {
-        let has_any = self.advisory.has_of_transaction();
-        if has_any && self.transaction_state() == TransactionState::Idle {
-            self.advisory.release(AdvisoryLevel::Transaction);
-        }
-    }
-
-    /// Names of statements, for a moment.
-    pub(crate) fn names(&self) -> RefMut<'_, Names> {
-        self.names.borrow_mut()
-    }
-
-    /// Its settings, for a moment.
-    pub(crate) fn settings(&self) -> RefMut<'_, Settings> {
-        self.settings.borrow_mut()
-    }
-
-    /// What it says, one thing at a time.
-    pub(crate) fn talk(&self) -> RefMut<'_, Talk> {
-        self.talk.borrow_mut()
-    }
-
-    /// Addresses a call, and runs it in the open transaction; none when there is none.
-    fn call_inside(
-        &self,
-        address: impl FnOnce(&Self) -> Result<(), Error>,
-    ) -> Result<Option<Rows>, Error> {
-        let mut talk = self.talk();
-        talk.refuse_failed()?;
-        let called = address(self).and_then(|()| {
-            let mailbox = self.mailbox.borrow();
-            let mut invocation = mailbox.invocation.lock();
-            talk.call(self, &mut invocation).transpose()
-        });
-        called.inspect_err(|_| talk.fail())
-    }
-
-    fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
-        let (id, compiled) = self.look_up(name)?;
-        let mailbox = self.mailbox.borrow();
-        address(&mailbox, (id, &compiled), self.is_patient.get(), arguments)?;
-        self.draw_into(&mailbox, &compiled)
-    }
-
-    /// Says whether there is more to do before anybody waits for the answers that come: then calls
-    /// do not hurry the log, and more of them share each of its syncs. How it was before.
-    pub fn set_patient(&self, is_patient: bool) -> bool {
-        self.is_patient.replace(is_patient)
-    }
-
-    /// Puts the numbers that a call draws behind its arguments.
-    fn draw_into(&self, mailbox: &Mailbox, compiled: &CompiledProcedure) -> Result<(), Error> {
-        if compiled.procedure.draws.is_empty() {
-            return Ok(());
-        }
-        self.drawn().begin();
-        self.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
-    }
-
-    /// Has the call in the mailbox run by the engine. While it waits to be taken it is withdrawn by
-    /// an interrupt; later on it looks at it itself.
-    fn call_in_queue(&self) -> Result<Rows, Error> {
-        let deadline = self.call_deadline.get();
-        let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt), deadline);
-        Mailbox::renew(&self.mailbox);
-        self.settle(called?)
-    }
-
-    fn look_up(&self, name: &str) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {
-        let mut known = self.known.borrow_mut();
-        let generation = self.inner.schema.generation();
-        if known.generation != generation {
-            known.by_name.clear();
-            known.generation = generation;
-        }
-        if let Some((id, compiled)) = known.by_name.get(name) {
-            return Ok((*id, Arc::clone(compiled)));
-        }
-        let schema = self.inner.schema.current();
-        let (id, compiled) = procedure_named(&schema, name)?;
-        known.by_name.insert(name.to_owned(), (id, Arc::clone(compiled)));
-        Ok((id, Arc::clone(compiled)))
+        *self.listed.borrow_mut() =
+            Some(self.context.core.cancellers.list(number, self.canceller()));
+        self.context.identify(Identity { user, database, number });
     }
 }
 
-/// Puts a call into a mailbox; the numbers that it draws come behind.
-pub(crate) fn address(
-    mailbox: &Mailbox,
-    (id, compiled): (ProcedureId, &CompiledProcedure),
-    is_patient: bool,
-    arguments: impl IntoArguments,
-) -> Result<(), SqlError> {
-    let mut invocation = mailbox.invocation.lock();
-    invocation.is_patient = is_patient;
-    invocation.procedure = id;
-    invocation.now_us = clock::now_us();
-    invocation.key.clear();
-    bind_all(&compiled.procedure, arguments, &mut invocation.arguments)
-}
-
-/// Whether there is one argument per parameter, and ranges lie in their heaps: a worker trusts
-/// both.
-fn fits(arguments: &Arguments, procedure: &Tree) -> bool {
-    let Arguments { datums, elements, heap } = arguments;
-    let bytes = |datum: &Datum| datum.is_null() || heap.get(datum.as_range().range()).is_some();
-    let one = |(datum, sql_type): (&Datum, SqlType)| match sql_type {
-        SqlType::Scalar(data_type) => !data_type.is_bytes() || bytes(datum),
-        SqlType::Array(_) if datum.is_null() => true,
-        SqlType::Array(element) => elements
-            .get(datum.as_range().range())
-            .is_some_and(|elements| !element.is_bytes() || elements.iter().all(bytes)),
-    };
-    let types = procedure.parameters().iter().map(|slot| slot.sql_type);
-    datums.len() == types.len() && datums.iter().zip(types).all(one)
+/// Runs a statement of the database's own: see [`Core::run_own`].
+pub(crate) fn run_own(core: &Arc<Core>, text: &str, values: &[Value]) -> Result<Rows, Error> {
+    let session = Session::new(Arc::clone(core));
+    let prepared = prepare_own(&session.context, &session.transaction(), text)?;
+    Ok(session.execute_prepared(&prepared, values)?.rows)
 }
 
 impl fmt::Debug for Session {

@@ -15,7 +15,10 @@ mod known;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hotrow_base::types::DataType;
+use hotrow_sql::Setting;
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::ResultColumn;
 
 use self::known::{KNOWN, Known, known};
 use crate::error::advised;
@@ -313,6 +316,18 @@ pub(crate) fn canonical(name: &str) -> String {
 fn unrecognized(name: &str) -> SqlError {
     let message = format!("unrecognized configuration parameter \"{name}\"");
     advised(b"42704", message, "SHOW ALL lists those there are; names of your own have a dot.")
+}
+
+/// The columns of SHOW; of other statements none.
+pub(crate) fn shown_columns(setting: &Setting) -> Vec<ResultColumn> {
+    let column = |name: String| ResultColumn::new(name, DataType::Text);
+    match setting {
+        Setting::Show(name) => vec![column(canonical(name))],
+        Setting::ShowAll => {
+            ["name", "setting", "description"].map(|name| column(name.to_owned())).into()
+        }
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -44,29 +44,28 @@
 
 use hotrow_base::clock::Ticks;
 use hotrow_log::error::LogFailure;
-use hotrow_transaction::outcome::SqlError;
 
 use crate::books::SessionBooks;
-use crate::client::Reply;
-use crate::database::Inner;
-use crate::error::{Error, advised};
+use crate::context::Context;
+use crate::core::Core;
+use crate::error::{Error, lost};
+use crate::reply::Reply;
 use crate::rows::Rows;
-use crate::session::Session;
 
-impl Session {
+impl Context {
     /// Tells what `reply` says when it is durable.
     pub(crate) fn settle(&self, reply: Reply) -> Result<Rows, Error> {
-        let inner = self.inner();
-        if self.held_back().holds()
-            && let Some(log) = inner.journal.log()
+        let core = &self.core;
+        if self.held_back.holds()
+            && let Some(log) = core.journal.log()
         {
-            let epoch = inner.told_in(reply.durable_in);
+            let epoch = core.told_in(reply.durable_in);
             if log.horizon() < epoch {
-                self.held_back().add(epoch, &reply);
-                return inner.answer(reply);
+                self.held_back.add(epoch, &reply);
+                return core.answer(reply);
             }
         }
-        inner.settle(reply, self.books())
+        core.settle(reply, &self.books)
     }
 
     /// Tells something that was found in the schema alone, or an error.
@@ -79,8 +78,8 @@ impl Session {
     }
 }
 
-impl Inner {
-    /// As [`Session::settle`], waiting in any case.
+impl Core {
+    /// As [`Context::settle`], waiting in any case.
     pub(crate) fn settle(&self, reply: Reply, books: &SessionBooks) -> Result<Rows, Error> {
         let waited = self.wait_until_durable(reply.durable_in);
         if let Some((spent, queued, woken)) = reply.spent {
@@ -121,23 +120,4 @@ impl Inner {
     pub(crate) fn wait_for_definitions(&self) {
         let _ = self.wait_until_durable(0);
     }
-}
-
-/// The error that stands for an answer which would tell what is lost, or may be (I2).
-pub(crate) fn lost(failure: &LogFailure, changes: bool) -> SqlError {
-    let (code, message, hint) = match changes {
-        true => (
-            b"08007",
-            "whether the call will outlast a restart is unknown",
-            "Restart the database, then look whether the call took effect before repeating it.",
-        ),
-        false => (
-            b"58030",
-            "what was read may not outlast a restart: the log has failed",
-            "Restart the database, then ask again.",
-        ),
-    };
-    let mut error = advised(code, message.to_owned(), hint);
-    error.detail = Some(failure.to_string());
-    error
 }

@@ -16,14 +16,15 @@ use std::sync::Arc;
 
 use hotrow_base::memory::Charge;
 use hotrow_base::sync::Latch;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_sql::{Shape, parse_shaped};
 use hotrow_transaction::outcome::{SqlError, apart};
 
-use crate::prepared::{Prepared, in_parts};
+use crate::context::Context;
+use crate::prepare::{in_parts, prepare_shaped};
+use crate::prepared::Prepared;
 use crate::script::{Home, SentStatement};
-use crate::session::Session;
 
 /// Shapes that a session knows.
 const SHAPES_MAX: usize = 128;
@@ -65,11 +66,11 @@ impl Shapes {
     }
 
     /// The statement that a text is, if its shape is known.
-    pub(crate) fn find(&mut self, session: &Session, text: &str) -> Option<SentStatement> {
+    pub(crate) fn find(&mut self, context: &Context, text: &str) -> Option<SentStatement> {
         if !self.look.read(text) {
             return None;
         }
-        let generation = session.inner().schema.generation();
+        let generation = context.core.schema.generation();
         let Some(known) = self.known.get_mut(self.look.key()) else {
             self.make_room();
             let known = Known { state: State::SeenOnce, is_used: false };
@@ -92,7 +93,7 @@ impl Shapes {
             None => {
                 self.charge.subtract(known.bytes());
                 known.state = State::Refused(generation);
-                let (compiled, prepared) = compile(session, &self.look, text, generation).ok()?;
+                let (compiled, prepared) = compile(context, &self.look, text, generation).ok()?;
                 self.charge.add(prepared.bytes()).ok()?; // I3
                 known.state = State::Compiled(compiled);
                 Box::new(prepared)
@@ -132,20 +133,20 @@ impl Known {
 
 /// The statement that a text is, with its literals as parameters, and their values; none if it is
 /// not to be had.
-pub(crate) fn prepare(session: &Session, text: &str) -> Option<(Prepared, Vec<Value>)> {
+pub(crate) fn prepare(context: &Context, text: &str) -> Option<(Prepared, Vec<Value>)> {
     let mut look = Shape::default();
     if !look.read(text) {
         return None;
     }
-    let generation = session.inner().schema.generation();
-    let (compiled, prepared) = compile(session, &look, text, generation).ok()?;
+    let generation = context.core.schema.generation();
+    let (compiled, prepared) = compile(context, &look, text, generation).ok()?;
     let values = values(&look, text, &compiled)?;
     Some((prepared, values))
 }
 
 /// `generation`: of the schema, or of one before it.
 fn compile(
-    session: &Session,
+    context: &Context,
     look: &Shape,
     text: &str,
     generation: u64,
@@ -155,7 +156,7 @@ fn compile(
     let Some(statement) = statement else {
         return Err(SqlError::new(b"0A000", "the text is more than its shape tells"));
     };
-    let prepared = session.prepare_shaped(in_parts(session, statement))?;
+    let prepared = prepare_shaped(context, in_parts(&context.core, statement))?;
     let literals = prepared.literals().iter().enumerate();
     let part = |(at, parameter): (usize, &Option<SqlType>)| match parameter {
         Some(_) => None,
@@ -178,15 +179,4 @@ fn values(look: &Shape, text: &str, compiled: &Compiled) -> Option<Vec<Value>> {
 /// Without what stands around the statement.
 fn own_text(text: &str) -> &str {
     text.trim_start().trim_end_matches(|c: char| c.is_whitespace() || c == ';')
-}
-
-/// Whether a value is of a type as it stands.
-pub(crate) fn is_of_type(value: &Value, sql_type: SqlType) -> bool {
-    matches!(
-        (value, sql_type),
-        (Value::Null, _)
-            | (Value::Int(_), SqlType::Scalar(DataType::Integer))
-            | (Value::BigInt(_), SqlType::Scalar(DataType::BigInt))
-            | (Value::Text(_), SqlType::Scalar(DataType::Text))
-    )
 }

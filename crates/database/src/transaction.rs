@@ -24,8 +24,7 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Place;
 use hotrow_transaction::program::RowLocks;
 
-use crate::error::advised;
-use crate::prepared::changing;
+use crate::error::{advised, changing};
 use crate::savepoints::SavepointNames;
 
 /// Whether a session is in a transaction of several statements.

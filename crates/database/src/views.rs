@@ -7,19 +7,20 @@ use hotrow_engine::statistics::Activity;
 use hotrow_sql::Fields;
 
 use crate::books::CallPhase;
-use crate::database::{CallFigures, EngineStatus, HotKey, Inner};
+use crate::core::Core;
+use crate::status::{CallFigures, EngineStatus, HotKey};
 use crate::waits::Wait;
 
 /// Rows of a view at most: beyond the hottest there is nothing to see.
 const ROWS_MAX: usize = 100;
 
 /// The rows of a view, by its full name.
-pub(crate) fn rows(inner: &Inner, view: &str) -> Vec<Fields> {
+pub(crate) fn rows(core: &Core, view: &str) -> Vec<Fields> {
     match view {
-        "hotrow.engine_status" => vec![status(&inner.status())],
-        "hotrow.calls" => inner.call_figures().iter().map(call).collect(),
-        "hotrow.hot_keys" => inner.hot_keys(ROWS_MAX).iter().map(hot_key).collect(),
-        "hotrow.waits" => inner.waits(ROWS_MAX).iter().map(wait).collect(),
+        "hotrow.engine_status" => vec![status(&core.status())],
+        "hotrow.calls" => core.call_figures().iter().map(call).collect(),
+        "hotrow.hot_keys" => core.hot_keys(ROWS_MAX).iter().map(hot_key).collect(),
+        "hotrow.waits" => core.waits(ROWS_MAX).iter().map(wait).collect(),
         _ => Vec::new(),
     }
 }

@@ -1,15 +1,13 @@
 //! Who waits for whom, in words.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use hotrow_base::ids::{ColumnId, ProcedureId};
-use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
-use hotrow_engine::waits::{self, Awaited, Locked, Party, Waited};
+use hotrow_engine::waits::{self, Awaited, Party, Waited};
 
-use crate::database::{Database, Inner};
+use crate::core::Core;
+use crate::lock_names::{name_of, procedure_name};
 
 /// What was waited for, by whom and because of whom, since the engine started.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,36 +43,31 @@ impl fmt::Display for Wait {
     }
 }
 
-impl Database {
-    /// Who has waited for whom since the engine started, and for which rows: the longest waits
-    /// first, at most `most` of them. Always counted; asking walks over all rows to find the keys.
-    pub fn waits(&self, most: usize) -> Vec<Wait> {
-        self.tell_waits(self.inner().engine_waits(), most)
-    }
-
-    /// Says in words what an engine answers that [`Database::start_engine`] has started.
-    pub fn tell_waits(&self, mut waits: Vec<(Awaited, Waited)>, most: usize) -> Vec<Wait> {
-        waits.truncate(most);
-        let schema = self.schema();
-        let locked = waits::find_locked(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
-        let names = waits.iter().map(|(awaited, _)| name_of(&schema, &locked, awaited.lock));
-        let names: Vec<_> = names.collect();
-        told(&schema, waits, names)
-    }
-}
-
-impl Inner {
-    /// As [`Database::waits`], with the names of keys that are known: see [`Database::hot_keys`].
+impl Core {
+    /// As [`crate::Database::waits`], with the names of keys that are known: see
+    /// [`crate::Database::hot_keys`].
     pub(crate) fn waits(&self, most: usize) -> Vec<Wait> {
         let mut waits = self.engine_waits();
         waits.truncate(most);
         let schema = self.schema.current();
         let names = self.names.of(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
-        told(&schema, waits, names)
+        in_words(&schema, waits, names)
     }
 }
 
-fn told(schema: &Schema, waits: Vec<(Awaited, Waited)>, names: Vec<(String, String)>) -> Vec<Wait> {
+/// Says in words who waited for whom; finds the keys by a walk over all rows.
+pub(crate) fn describe_waits(schema: &Schema, waits: Vec<(Awaited, Waited)>) -> Vec<Wait> {
+    let locked = waits::find_locked(schema, waits.iter().map(|(awaited, _)| awaited.lock));
+    let names = waits.iter().map(|(awaited, _)| name_of(schema, &locked, awaited.lock));
+    let names = names.collect();
+    in_words(schema, waits, names)
+}
+
+fn in_words(
+    schema: &Schema,
+    waits: Vec<(Awaited, Waited)>,
+    names: Vec<(String, String)>,
+) -> Vec<Wait> {
     let wait = |((awaited, waited), (table, key)): ((Awaited, Waited), (String, String))| Wait {
         table,
         key,
@@ -87,38 +80,10 @@ fn told(schema: &Schema, waits: Vec<(Awaited, Waited)>, names: Vec<(String, Stri
     waits.into_iter().zip(names).map(wait).collect()
 }
 
-/// Table and key of a lock, among those that were found.
-pub(crate) fn name_of(
-    schema: &Schema,
-    locked: &HashMap<u64, Locked>,
-    lock: u64,
-) -> (String, String) {
-    let catalog = &schema.catalog;
-    let (index, values) = match locked.get(&lock) {
-        None => return (String::new(), String::new()),
-        Some(Locked::Table(table)) => return (catalog.table(*table).name.clone(), String::new()),
-        Some(Locked::Granule(index, values) | Locked::Key(index, values)) => (*index, values),
-    };
-    let index = catalog.index(index);
-    let table = catalog.table(index.table);
-    let column =
-        |(id, value): (ColumnId, &Value)| format!("{}={value}", table.columns[id.index()].name);
-    let key: Vec<_> = index.columns.iter().copied().zip(values).map(column).collect();
-    (table.name.clone(), key.join(", "))
-}
-
 fn party(schema: &Schema, party: Party) -> String {
     match party {
         Party::Unknown => "somebody".to_owned(),
         Party::Session => "a session".to_owned(),
         Party::Procedure(id) => procedure_name(schema, id),
-    }
-}
-
-/// What a procedure is called, there or not.
-pub(crate) fn procedure_name(schema: &Schema, id: ProcedureId) -> String {
-    match schema.procedure(id) {
-        Some(compiled) => compiled.procedure.shown_name().to_owned(),
-        None => "a procedure that was dropped".to_owned(),
     }
 }

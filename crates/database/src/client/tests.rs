@@ -13,10 +13,11 @@ use hotrow_transaction::outcome::SqlError;
 use super::cost::Costs;
 use super::{ClientQueue, ClientSource, Ends, Mailbox, Patience, Priority, Refused};
 use crate::config::Config;
+use crate::once::Outcomes;
 
 fn ends(threads: usize) -> Vec<Ends> {
     let journal = Arc::new(Journal::new(threads, None, None));
-    let outcomes = Arc::new(Config::default().outcomes());
+    let outcomes = Arc::new(Outcomes::of(&Config::default()));
     let of = |worker| Ends {
         outcomes: Arc::clone(&outcomes),
         committer: Committer::new(&journal, WorkerId(worker as u16)),
@@ -327,7 +328,7 @@ fn put(queue: &ClientQueue, procedure: ProcedureId, calls: usize) {
 }
 
 /// What a thread takes for a turn.
-fn take_turn(source: &mut ClientSource) -> Vec<(ProcedureId, super::Ticket)> {
+fn take_turn(source: &mut ClientSource) -> Vec<(ProcedureId, hotrow_engine::source::Ticket)> {
     let mut taken = Vec::new();
     let mut invocation = Invocation::default();
     while let Fetch::Ready(ticket) = source.fetch(&mut invocation) {
@@ -336,7 +337,7 @@ fn take_turn(source: &mut ClientSource) -> Vec<(ProcedureId, super::Ticket)> {
     taken
 }
 
-fn end_turn(source: &mut ClientSource, turn: Vec<(ProcedureId, super::Ticket)>) {
+fn end_turn(source: &mut ClientSource, turn: Vec<(ProcedureId, hotrow_engine::source::Ticket)>) {
     for (procedure, ticket) in turn {
         let execute = if procedure == LONG { 1 << 40 } else { 1 };
         let time = CallTime { execute, ..CallTime::default() };

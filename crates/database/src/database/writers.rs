@@ -16,8 +16,8 @@ impl Database {
     ///
     /// [`Error::Sql`], [`Error::Closed`].
     pub fn expect_writers(&self) -> Result<(), Error> {
-        let quiet = self.inner.quiet(Purpose::DEFINITION)?;
-        if !self.inner.locks_as_it_goes {
+        let quiet = self.core.quiet(Purpose::DEFINITION)?;
+        if !self.core.locks_as_it_goes {
             return Ok(());
         }
         let mut next = (*quiet.schema()).clone();

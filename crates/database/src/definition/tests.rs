@@ -22,7 +22,7 @@ type Compiled = BTreeMap<String, Arc<CompiledProcedure>>;
 
 /// All procedures by name.
 fn compiled(db: &Database) -> Compiled {
-    let schema = db.inner().schema.current();
+    let schema = db.core().schema.current();
     let named =
         |compiled: &Arc<CompiledProcedure>| (compiled.procedure.name.clone(), Arc::clone(compiled));
     schema.procedures.iter().flatten().map(named).collect()

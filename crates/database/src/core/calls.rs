@@ -9,17 +9,18 @@ use hotrow_base::interrupt::Interrupt;
 use hotrow_engine::schema::{Purpose, QUIET_WORKER};
 use hotrow_transaction::outcome::SqlError;
 
-use super::Inner;
+use super::Core;
 use crate::admission::Places;
-use crate::client::{Mailbox, Patience, Refused, Reply};
-use crate::definition::unknown_procedure;
+use crate::client::{Mailbox, Patience, Refused};
 use crate::error::{Error, advised};
+use crate::lookup::unknown_procedure;
 use crate::once::Claim;
+use crate::reply::Reply;
 
 /// What to do about overload.
 const AGAIN: &str = "Nothing of it was done: repeat it later, with growing pauses.";
 
-impl Inner {
+impl Core {
     /// Runs the call in `mailbox`, waiting for room in the queue. Its reply is to be
     /// [settled](crate::settling).
     pub(crate) fn call(
@@ -69,7 +70,7 @@ impl Inner {
         Ok(places)
     }
 
-    /// As [`Inner::call`]; 53300 when the queue is full.
+    /// As [`Core::call`]; 53300 when the queue is full.
     pub(crate) fn try_call(
         &self,
         mailbox: &Arc<Mailbox>,
@@ -136,7 +137,7 @@ impl Inner {
         Ok(self.ends(QUIET_WORKER).tell(&invocation.key, call, invocation.now_us, reply))
     }
 
-    /// As [`Inner::call`], unless one with this key has run: then its outcome.
+    /// As [`Core::call`], unless one with this key has run: then its outcome.
     pub(crate) fn call_once(
         &self,
         mailbox: &Arc<Mailbox>,

@@ -1,38 +1,38 @@
-//! What a session says, statement by statement, where transactions of several statements are known.
+//! The transaction of a session: one that is open, or one for each statement.
 //!
 //! Role         sends statements and calls of a session into its open transaction, or makes a
 //!              transaction of each; keeps what both need
 //! Concurrency  one session's, and so one thread's
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use hotrow_base::clock::Ticks;
+use hotrow_base::clock::{self, Ticks};
 use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::thread;
 use hotrow_base::value::Value;
-use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, Runs, Statement};
+use hotrow_engine::interactive::{Interactive, InteractiveTransaction, Runs, Statement};
+use hotrow_query::AdvisoryLevel;
 use hotrow_sql::{TransactionAccess, TransactionControl};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Notice, SqlError};
 
-use crate::arguments::bind_all;
 use crate::books::{SessionBooks, Spent};
-use crate::client::Reply;
 use crate::config::Config;
-use crate::database::Inner;
-use crate::definition::unknown_procedure;
-use crate::error::Error;
-use crate::prepared::{COMPILATIONS_MAX, Prepared, StatementProgram, Work, changing, run_compiled};
-use crate::query::{self, Around};
+use crate::context::Context;
+use crate::core::Core;
+use crate::error::{Error, changing};
+use crate::lookup::unknown_procedure;
+use crate::parts::{Nothing, run_in};
+use crate::prepared::{COMPILATIONS_MAX, Prepared};
+use crate::reply::Reply;
 use crate::rows::Rows;
-use crate::session::Session;
 use crate::transaction::{
     Ended, Extent, OpenTransaction, TransactionState, inside, outside, warning_inside,
     warning_outside, warning_stays,
 };
-use std::sync::Arc;
 
 /// Times a statement outside transactions is repeated after a conflict, with growing pauses.
 const REPETITIONS_MAX: u32 = 200;
@@ -42,8 +42,8 @@ const DOUBLINGS_MAX: u32 = 9;
 const PLACE_PATIENCE: Duration = Duration::from_secs(1);
 const PLACE_LOOKS_EVERY: Duration = Duration::from_millis(1);
 
-/// See the module.
-pub(crate) struct Talk {
+/// The transaction that is open, if one is, and what every other one needs.
+pub(crate) struct SessionTransaction {
     open: Option<OpenTransaction>,
     frame: Frame,
     /// statements are one transaction, which the first of them begins
@@ -60,7 +60,7 @@ pub(crate) struct Said {
     pub(crate) warning: Option<Notice>,
 }
 
-impl Talk {
+impl SessionTransaction {
     pub(crate) fn new(
         config: &Config,
         interrupt: &Arc<Interrupt>,
@@ -107,15 +107,15 @@ impl Talk {
     /// BEGIN, COMMIT and so on.
     pub(crate) fn control(
         &mut self,
-        session: &Session,
+        context: &Context,
         control: TransactionControl,
     ) -> Result<Said, Error> {
         let said = |tag| Ok(Said { tag, warning: None });
         match control {
             TransactionControl::Begin(modes) => {
-                self.begin(session.inner(), modes.access.unwrap_or_default())
+                self.begin(context, modes.access.unwrap_or_default())
             }
-            TransactionControl::Commit => self.commit(session),
+            TransactionControl::Commit => self.commit(context),
             TransactionControl::Rollback => {
                 let warning = ending(self.open.as_ref(), "ROLLBACK");
                 self.abandon();
@@ -138,15 +138,16 @@ impl Talk {
         }
     }
 
-    fn begin(&mut self, inner: &Inner, access: TransactionAccess) -> Result<Said, Error> {
+    fn begin(&mut self, context: &Context, access: TransactionAccess) -> Result<Said, Error> {
         if let Some(open) = &mut self.open {
             open.refuse_failed()?;
             // What a batch has done before its BEGIN belongs to the block, as PostgreSQL has it.
             let warning = open.begin_block(access).then(warning_inside);
             return Ok(Said { tag: "BEGIN", warning });
         }
-        inner.refuse_closed()?;
-        let Some(engine) = &inner.interactive else { return Err(inner.no_transactions().into()) };
+        let core = &context.core;
+        core.refuse_closed()?;
+        let Some(engine) = &core.interactive else { return Err(core.no_transactions().into()) };
         let mut engine = Arc::clone(engine).begin(&self.interrupt)?;
         engine.limit_idle(self.idle_limit);
         let is_read_only = access == TransactionAccess::ReadOnly;
@@ -155,7 +156,7 @@ impl Talk {
         Ok(Said { tag: "BEGIN", warning: None })
     }
 
-    fn commit(&mut self, session: &Session) -> Result<Said, Error> {
+    fn commit(&mut self, context: &Context) -> Result<Said, Error> {
         let warning = ending(self.open.as_ref(), "COMMIT");
         let Some(open) = self.open.take() else { return Ok(Said { tag: "COMMIT", warning }) };
         match open.commit()? {
@@ -165,7 +166,7 @@ impl Talk {
             }
             Ended::Committed(durable_in) => {
                 self.books.commits.increment();
-                session.settle(Reply::new(Ok(Rows::default()), durable_in))?;
+                context.settle(Reply::new(Ok(Rows::default()), durable_in))?;
                 Ok(Said { tag: "COMMIT", warning })
             }
         }
@@ -184,23 +185,20 @@ impl Talk {
 
     /// Begins a transaction for something that takes several statements, where none is open;
     /// whether it did.
-    pub(crate) fn begin_unless_open(
-        &mut self,
-        inner: &Inner,
-        session: &Session,
-    ) -> Result<bool, Error> {
+    pub(crate) fn begin_unless_open(&mut self, context: &Context) -> Result<bool, Error> {
         if self.open.is_some() {
             return Ok(false);
         }
-        inner.refuse_closed()?;
-        let Some(interactive) = &inner.interactive else {
-            return Err(inner.no_transactions().into());
+        let core = &context.core;
+        core.refuse_closed()?;
+        let Some(interactive) = &core.interactive else {
+            return Err(core.no_transactions().into());
         };
         let engine = begin_soon(interactive, &self.interrupt).or_else(|error| {
-            inner.refuse_closed()?;
+            core.refuse_closed()?;
             Err(Error::from(error))
         })?;
-        let is_read_only = session.settings().is_on("default_transaction_read_only");
+        let is_read_only = context.settings().is_on("default_transaction_read_only");
         self.open = Some(OpenTransaction::new(engine, Extent::Batch, is_read_only));
         Ok(!self.in_batch)
     }
@@ -214,7 +212,7 @@ impl Talk {
     /// it. Whether it stays; none: there was no batch.
     pub(crate) fn end_batch(
         &mut self,
-        session: &Session,
+        context: &Context,
         stays: bool,
     ) -> Option<Result<bool, Error>> {
         if !std::mem::take(&mut self.in_batch) {
@@ -222,7 +220,7 @@ impl Talk {
         }
         match &self.open {
             Some(open) if open.extent() == Extent::Block => Some(Ok(true)),
-            Some(_) if stays => Some(self.commit(session).map(|said| said.tag == "COMMIT")),
+            Some(_) if stays => Some(self.commit(context).map(|said| said.tag == "COMMIT")),
             _ => {
                 self.abandon();
                 Some(Ok(stays))
@@ -232,9 +230,9 @@ impl Talk {
 
     /// Begins a batch's transaction, if it has none yet and statements lock what they touch. Where
     /// transactions are run again, each statement of a long batch would repeat those before it.
-    pub(crate) fn join_batch(&mut self, inner: &Inner, session: &Session) -> Result<(), Error> {
-        if self.in_batch && inner.locks_as_it_goes {
-            self.begin_unless_open(inner, session)?;
+    pub(crate) fn join_batch(&mut self, context: &Context) -> Result<(), Error> {
+        if self.in_batch && context.core.locks_as_it_goes {
+            self.begin_unless_open(context)?;
         }
         Ok(())
     }
@@ -242,13 +240,13 @@ impl Talk {
     /// Makes way for a definition, which is part of no transaction: a batch's is committed, and one
     /// of BEGIN is, too, if only rows of tables go with it that it has made itself. Otherwise fails
     /// with 25001.
-    pub(crate) fn make_way(&mut self, session: &Session, what: &str) -> Result<(), Error> {
+    pub(crate) fn make_way(&mut self, context: &Context, what: &str) -> Result<(), Error> {
         let Some(open) = &mut self.open else { return Ok(()) };
         if open.extent() == Extent::Batch {
-            return self.commit(session).map(drop);
+            return self.commit(context).map(drop);
         }
         let durable_in = open.make_way(what)?;
-        session.settle(Reply::new(Ok(Rows::default()), durable_in)).map(drop)
+        context.settle(Reply::new(Ok(Rows::default()), durable_in)).map(drop)
     }
 
     /// Notes that a definition was made in the open transaction, if there is one.
@@ -258,12 +256,12 @@ impl Talk {
         }
     }
 
-    /// Commits what [`Talk::begin_unless_open`] began.
-    pub(crate) fn commit_own(&mut self, session: &Session) -> Result<(), Error> {
-        self.commit(session).map(drop)
+    /// Commits what [`SessionTransaction::begin_unless_open`] began.
+    pub(crate) fn commit_own(&mut self, context: &Context) -> Result<(), Error> {
+        self.commit(context).map(drop)
     }
 
-    /// Takes back what [`Talk::begin_unless_open`] began.
+    /// Takes back what [`SessionTransaction::begin_unless_open`] began.
     pub(crate) fn abandon(&mut self) {
         if self.open.take().is_some() {
             self.books.rollbacks.increment();
@@ -278,19 +276,37 @@ impl Talk {
     /// Runs a statement in the open transaction, if there is one.
     pub(crate) fn statement(
         &mut self,
+        context: &Context,
         statement: (&Prepared, &[Value]),
-        session: &Session,
     ) -> Option<Result<Rows, Error>> {
-        let inner = session.inner();
-        if let Err(error) = self.join_batch(inner, session) {
-            return Some(Err(error));
-        }
         let Self { open, frame, .. } = self;
         let open = open.as_mut()?;
         let now_us = open.now_us;
-        let done = run_in(inner, statement, (session, now_us), frame, open);
+        let done = run_in(context, statement, now_us, frame, open);
         let is_own = |rows: &Rows| rows.touched() > 0;
-        Some(self.settle_inside(session, done, is_own))
+        Some(self.settle_inside(context, done, is_own))
+    }
+
+    /// Runs a query that reads no table, which needs neither a transaction nor a quiet point.
+    pub(crate) fn without_tables(
+        &mut self,
+        context: &Context,
+        statement: (&Prepared, &[Value]),
+    ) -> Result<Rows, Error> {
+        context.core.refuse_closed()?;
+        run_in(context, statement, clock::now_us(), &mut self.frame, &mut Nothing)
+    }
+
+    /// Gives back advisory locks of a transaction, where none is open any more.
+    pub(crate) fn settle_advisory(&self, context: &Context) {
+        if !self.is_open() && context.advisory.has_of_transaction() {
+            context.advisory.release(AdvisoryLevel::Transaction);
+        }
+    }
+
+    /// Whether one is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
     }
 
     /// Tells the end of something that was done in the open transaction, when what it saw is
@@ -298,7 +314,7 @@ impl Talk {
     /// transaction has made itself, which wait for its COMMIT ([`crate::settling`]).
     fn settle_inside(
         &mut self,
-        session: &Session,
+        context: &Context,
         done: Result<Rows, Error>,
         is_own: impl FnOnce(&Rows) -> bool,
     ) -> Result<Rows, Error> {
@@ -314,7 +330,7 @@ impl Talk {
         if answer.is_err() {
             self.fail(); // nothing is held that nobody needs any more
         }
-        session.settle(Reply::seen(answer, seen))
+        context.settle(Reply::seen(answer, seen))
     }
 
     /// Has changes that follow only noted, where the open transaction can; whether it does.
@@ -335,7 +351,7 @@ impl Talk {
     /// Runs a call in the open transaction, if there is one.
     pub(crate) fn call(
         &mut self,
-        session: &Session,
+        context: &Context,
         invocation: &mut Invocation,
     ) -> Option<Result<Rows, Error>> {
         let Self { open, frame, books, .. } = self;
@@ -343,31 +359,34 @@ impl Talk {
         invocation.now_us = open.now_us;
         let mut writes = false;
         let began = Ticks::now();
-        let called = call_inside(session.inner(), open, frame, (invocation, &mut writes));
+        let called = call_inside(&context.core, open, frame, (invocation, &mut writes));
         let ended = Ticks::now();
         let (procedure, time) = (invocation.procedure, open.time());
         let spent = Spent { procedure, taken: began, ended, time };
         books.note_call(spent, (began, ended, ended), called.is_err());
-        Some(self.settle_inside(session, called, |_| writes))
+        Some(self.settle_inside(context, called, |_| writes))
     }
 
     /// Runs a statement as a transaction of its own.
-    pub(crate) fn alone(
+    pub(crate) fn own(
         &mut self,
-        inner: &Inner,
-        interactive: &Arc<dyn Interactive>,
-        (prepared, values, now_us): (&Prepared, &[Value], i64),
-        session: &Session,
+        context: &Context,
+        (prepared, values): (&Prepared, &[Value]),
     ) -> Result<Rows, Error> {
+        let core = &context.core;
+        let Some(interactive) = &core.interactive else {
+            return Err(core.no_transactions().into());
+        };
+        let now_us = clock::now_us();
         let mut transaction = begin_soon(interactive, &self.interrupt).or_else(|error| {
-            inner.refuse_closed()?;
+            core.refuse_closed()?;
             Err(Error::from(error))
         })?;
         let mut repetitions = 0;
         loop {
             let mut durable_in = 0;
-            let (frame, facts) = (&mut self.frame, (session, now_us));
-            let rows = run_in(inner, (prepared, values), facts, frame, &mut transaction);
+            let statement = (prepared, values);
+            let rows = run_in(context, statement, now_us, &mut self.frame, &mut transaction);
             let committed = rows.and_then(|rows| {
                 durable_in = transaction.commit()?;
                 Ok(rows)
@@ -378,7 +397,7 @@ impl Talk {
                     self.books.commits.increment();
                     let reply =
                         Reply { changes: prepared.writes(), ..Reply::new(Ok(rows), durable_in) };
-                    return session.settle(reply);
+                    return context.settle(reply);
                 }
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
                     self.interrupt.check().map_err(SqlError::from)?;
@@ -391,10 +410,10 @@ impl Talk {
                     transaction.begin_again();
                 }
                 Err(Error::Sql(error)) => {
-                    inner.refuse_closed()?;
+                    core.refuse_closed()?;
                     self.books.rollbacks.increment();
                     let durable_in = transaction.seen();
-                    return session.settle(Reply::seen(Err(error), durable_in));
+                    return context.settle(Reply::seen(Err(error), durable_in));
                 }
                 Err(error) => return Err(error),
             }
@@ -413,193 +432,15 @@ fn ending(open: Option<&OpenTransaction>, verb: &str) -> Option<Notice> {
     }
 }
 
-/// A transaction, or what stands for one, as a statement of several parts uses it.
-pub(crate) trait Parts {
-    /// Executes a part; none when it must be compiled again.
-    fn execute(
-        &mut self,
-        part: Statement<'_>,
-        invocation: &Invocation,
-        frame: &mut Frame,
-    ) -> Result<Option<()>, Error>;
-
-    /// Begins a statement of which several parts change something.
-    fn begin(&mut self) -> Result<usize, Error> {
-        Ok(0)
-    }
-
-    /// It has ended: what was done since it began stays, or is taken back.
-    fn end(&mut self, _began: usize, _ended: &Result<Option<Rows>, Error>) {}
-
-    /// The part that comes is the last one, and nothing that waits for others comes behind it.
-    fn is_last_part(&mut self) {}
-
-    /// Has parts that follow see one state, which is theirs in any case where rows are locked.
-    /// Whether everybody else waits until the statement ends.
-    fn hold(&mut self) -> bool {
-        false
-    }
-
-    /// The parts that see one state have run.
-    fn let_go(&mut self) {}
-
-    /// Something comes in between that may wait for others.
-    fn let_others_go_on(&mut self) {}
-}
-
-impl Parts for OpenTransaction {
-    fn execute(
-        &mut self,
-        part: Statement<'_>,
-        invocation: &Invocation,
-        frame: &mut Frame,
-    ) -> Result<Option<()>, Error> {
-        Self::execute(self, part, invocation, frame).map_err(Error::Sql)
-    }
-
-    fn begin(&mut self) -> Result<usize, Error> {
-        Ok(self.begin_part()?)
-    }
-
-    fn end(&mut self, began: usize, ended: &Result<Option<Rows>, Error>) {
-        self.end_part(began, matches!(ended, Ok(Some(_))));
-    }
-
-    fn hold(&mut self) -> bool {
-        Self::hold(self)
-    }
-
-    fn let_go(&mut self) {
-        Self::let_go(self);
-    }
-
-    fn let_others_go_on(&mut self) {
-        Self::let_go(self);
-    }
-}
-
-/// A transaction of one statement: what fails in it ends it.
-impl Parts for Box<dyn InteractiveTransaction> {
-    fn execute(
-        &mut self,
-        part: Statement<'_>,
-        invocation: &Invocation,
-        frame: &mut Frame,
-    ) -> Result<Option<()>, Error> {
-        match (**self).execute(part, invocation, frame) {
-            Ok(()) => Ok(Some(())),
-            Err(Failure::Outdated) => Ok(None),
-            Err(Failure::Statement(error) | Failure::Ended(error)) => Err(error.into()),
-        }
-    }
-
-    fn end(&mut self, _: usize, ended: &Result<Option<Rows>, Error>) {
-        if let Ok(None) = ended {
-            self.begin_again();
-        }
-    }
-
-    fn is_last_part(&mut self) {
-        (**self).hold();
-    }
-
-    /// Up to its COMMIT, which needs nothing done again then.
-    fn hold(&mut self) -> bool {
-        (**self).hold()
-    }
-
-    fn let_others_go_on(&mut self) {
-        (**self).let_go();
-    }
-}
-
-/// Runs what a statement does in a transaction.
-pub(crate) fn run_in(
-    inner: &Inner,
-    (prepared, values): (&Prepared, &[Value]),
-    (session, now_us): (&Session, i64),
-    frame: &mut Frame,
-    transaction: &mut impl Parts,
-) -> Result<Rows, Error> {
-    let mut invocation = Invocation { now_us, ..Invocation::default() };
-    session.drawn().begin();
-    run_compiled(inner, prepared, |work, schema, generation| {
-        session.drawn().begin_again();
-        if let Work::Program(work) = work {
-            bind_all(&work.procedure, values, &mut invocation.arguments)?;
-            session.draw_for(&work.procedure, &mut invocation.arguments)?;
-            transaction.is_last_part();
-            return execute_part(transaction, (work, generation), &invocation, frame);
-        }
-        let values = prepared.bound(values)?;
-        let began = match work {
-            Work::Change(_) => Some(transaction.begin()?),
-            Work::Query(work) if work.writes() => Some(transaction.begin()?),
-            _ => None,
-        };
-        // Numbers are drawn in transactions of their own.
-        let is_alone = work.reads_tables_only() && transaction.hold();
-        let around = Around { inner, schema, session, now_us, is_alone };
-        let rows = {
-            let mut execute = |part: &StatementProgram, invocation: &Invocation| {
-                execute_part(transaction, (part, generation), invocation, frame)
-            };
-            match work {
-                Work::Query(work) => query::run(work, &values, &around, &mut execute),
-                Work::Change(work) => query::run(&work.rows, &values, &around, &mut execute),
-                Work::Call { .. } | Work::Program(_) => Ok(None),
-            }
-        };
-        let rows = match (work, rows) {
-            (Work::Change(work), Ok(Some(rows))) => {
-                if !work.apply.procedure.draws.is_empty() {
-                    transaction.let_others_go_on();
-                }
-                query::draw(work, rows.len(), session).and_then(|drawn| {
-                    transaction.hold();
-                    let mut execute = |part: &StatementProgram, invocation: &Invocation| {
-                        execute_part(transaction, (part, generation), invocation, frame)
-                    };
-                    query::apply(work, (&values, &rows, &drawn), &around, &mut execute)
-                })
-            }
-            (_, rows) => rows,
-        };
-        transaction.let_go();
-        if let Some(began) = began {
-            transaction.end(began, &rows);
-        }
-        rows
-    })
-}
-
-/// Executes a part of a statement; its rows. None: the schema is another one.
-fn execute_part(
-    transaction: &mut impl Parts,
-    (part, generation): (&StatementProgram, u64),
-    invocation: &Invocation,
-    frame: &mut Frame,
-) -> Result<Option<Rows>, Error> {
-    let done = transaction.execute(part.as_of(generation), invocation, frame)?;
-    Ok(done.map(|()| Rows::of_program(frame, &part.program)))
-}
-
-impl StatementProgram {
-    /// As a statement of a schema.
-    fn as_of(&self, generation: u64) -> Statement<'_> {
-        Statement { runs: Runs::Program(&self.program), uses: &self.uses, generation }
-    }
-}
-
 fn call_inside(
-    inner: &Inner,
+    core: &Core,
     open: &mut OpenTransaction,
     frame: &mut Frame,
     (invocation, writes): (&Invocation, &mut bool),
 ) -> Result<Rows, Error> {
     for _ in 0..COMPILATIONS_MAX {
-        let generation = inner.schema.generation();
-        let schema = inner.schema.current();
+        let generation = core.schema.generation();
+        let schema = core.schema.current();
         let called: ProcedureId = invocation.procedure;
         let compiled = schema.procedure(called).ok_or_else(unknown_procedure)?;
         let uses = schema.granules.uses_of(&schema.catalog, &compiled.procedure);

@@ -3,21 +3,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use hotrow_base::clock::Ticks;
 use hotrow_base::ids::ProcedureId;
-use hotrow_base::sync::Latch;
-use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::Statistics;
-use hotrow_engine::waits::{self, Awaited, Waited};
+use hotrow_engine::waits::Waited;
 use hotrow_log::log::LogStatistics;
 
-use super::{Database, Inner};
 use crate::books::{LatencyCounts, SessionSums};
 use crate::config::Durability;
-use crate::waits::{name_of, procedure_name};
-
-/// Between two walks over all rows to find out which keys locks stand for.
-const WALK_EVERY: Duration = Duration::from_secs(10);
+use crate::core::Core;
+use crate::lock_names::procedure_name;
 
 /// How the database is doing. Sums are since it was opened.
 #[derive(Clone, PartialEq, Debug)]
@@ -111,40 +105,7 @@ pub struct HotKey {
     pub longest: Duration,
 }
 
-impl Database {
-    /// How the database is doing now. Cheap: figures that are kept anyway.
-    pub fn status(&self) -> EngineStatus {
-        self.inner.status()
-    }
-
-    /// How the calls of each procedure went, the most time-consuming first.
-    pub fn calls(&self) -> Vec<CallFigures> {
-        self.inner.call_figures()
-    }
-
-    /// The keys that were waited for longest in all, at most `most` of them. Engines that lock tell
-    /// them; keys are found by a walk over all rows every ten seconds at most, and new ones are
-    /// nameless before.
-    pub fn hot_keys(&self, most: usize) -> Vec<HotKey> {
-        self.inner.hot_keys(most)
-    }
-}
-
-impl Inner {
-    /// The statistics of the engine that runs, or ran.
-    pub(crate) fn engine_statistics(&self) -> Statistics {
-        let running = self.engine.lock().as_ref().map(|engine| engine.statistics());
-        running.unwrap_or_else(|| self.last_books.lock().clone())
-    }
-
-    fn engine_choice(&self) -> Option<String> {
-        self.engine.lock().as_ref().and_then(|engine| engine.choice())
-    }
-
-    pub(crate) fn engine_waits(&self) -> Vec<(Awaited, Waited)> {
-        self.engine.lock().as_ref().map(|engine| engine.waits()).unwrap_or_default()
-    }
-
+impl Core {
     pub(crate) fn status(&self) -> EngineStatus {
         let (open, open_max) = self.interactive.as_ref().map_or((0, 0), |open| open.places());
         let budget = self.schema.current();
@@ -175,12 +136,11 @@ impl Inner {
 
     fn log_status(&self) -> Option<LogStatus> {
         let log = self.journal.log()?;
-        let checkpoints = self.checkpoints.lock().clone();
         Some(LogStatus {
             statistics: log.statistics(),
             horizon: log.horizon(),
             epoch: log.current_epoch(),
-            since_checkpoint_bytes: checkpoints.map_or(0, |checkpoints| checkpoints.growth()),
+            since_checkpoint_bytes: self.bytes_since_checkpoint(),
             failure: log.failure().map(|failure| failure.to_string()),
         })
     }
@@ -218,44 +178,5 @@ impl Inner {
             longest: Duration::from_nanos(waited.longest_ns),
         };
         hottest.into_iter().zip(names).map(hot_key).collect()
-    }
-}
-
-/// What locks are called, as far as it was found out: that takes a walk over all rows.
-#[derive(Default, Debug)]
-pub(crate) struct LockNames {
-    known: Latch<Known>,
-}
-
-#[derive(Default, Debug)]
-struct Known {
-    names: HashMap<u64, (String, String)>,
-    walked: Option<Ticks>,
-}
-
-/// Beyond so many the names are found out anew.
-const NAMES_MAX: usize = 10_000;
-
-impl LockNames {
-    /// The tables and keys of locks, in their order; empty where they are not known.
-    pub(crate) fn of(
-        &self,
-        schema: &Schema,
-        locks: impl Iterator<Item = u64> + Clone,
-    ) -> Vec<(String, String)> {
-        let mut known = self.known.lock();
-        let is_rested = known.walked.is_none_or(|walked| walked.elapsed() >= WALK_EVERY);
-        let unknown: Vec<_> =
-            locks.clone().filter(|lock| !known.names.contains_key(lock)).collect();
-        if is_rested && !unknown.is_empty() {
-            if known.names.len() > NAMES_MAX {
-                known.names.clear();
-            }
-            let found = waits::find_locked(schema, unknown.iter().copied());
-            let named = found.keys().map(|lock| (*lock, name_of(schema, &found, *lock)));
-            known.names.extend(named);
-            known.walked = Some(Ticks::now());
-        }
-        locks.map(|lock| known.names.get(&lock).cloned().unwrap_or_default()).collect()
     }
 }

@@ -1,0 +1,254 @@
+//! Calls of procedures, as a session makes them.
+//!
+//! Role         looks procedures up, binds arguments, and sends a call into the session's open
+//!              transaction or into the queue
+//! Concurrency  one session's, and so one thread's, but for the mailbox ([`crate::client`])
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hotrow_base::clock;
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::ProcedureId;
+use hotrow_base::types::SqlType;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::invocation::{Arguments, Invocation};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Procedure as Tree;
+
+use crate::arguments::{IntoArguments, bind_all};
+use crate::books::SessionBooks;
+use crate::client::{Mailbox, Priority};
+use crate::context::Context;
+use crate::core::Core;
+use crate::error::Error;
+use crate::lookup::procedure_named;
+use crate::once;
+use crate::rows::Rows;
+use crate::session_transaction::SessionTransaction;
+
+/// What a session calls procedures with.
+pub(crate) struct Calls {
+    /// replaced when its call was withdrawn: the queue still has it then
+    mailbox: RefCell<Arc<Mailbox>>,
+    known: RefCell<Known>,
+    /// there is more to do before anybody waits for the answers
+    is_patient: Cell<bool>,
+}
+
+/// Procedures looked up so far.
+#[derive(Default)]
+struct Known {
+    generation: u64,
+    by_name: HashMap<String, (ProcedureId, Arc<CompiledProcedure>)>,
+}
+
+impl Calls {
+    /// Of a session with these books.
+    pub(crate) fn new(books: Arc<SessionBooks>) -> Self {
+        let mailbox = RefCell::new(Arc::new(Mailbox::new(books)));
+        Self { mailbox, known: RefCell::default(), is_patient: Cell::new(false) }
+    }
+
+    pub(crate) fn priority(&self) -> Priority {
+        self.mailbox.borrow().priority()
+    }
+
+    pub(crate) fn set_priority(&self, priority: Priority) {
+        self.mailbox.borrow().set_priority(priority);
+    }
+
+    /// How it was before.
+    pub(crate) fn set_patient(&self, is_patient: bool) -> bool {
+        self.is_patient.replace(is_patient)
+    }
+
+    /// Calls a procedure in the open transaction, or in the queue, and waits for its end.
+    pub(crate) fn call(
+        &self,
+        context: &Context,
+        transaction: &mut SessionTransaction,
+        name: &str,
+        arguments: impl IntoArguments,
+    ) -> Result<Rows, Error> {
+        let inside = self.call_inside(context, transaction, name, arguments)?;
+        inside.map_or_else(|| self.queue(context), Ok)
+    }
+
+    /// As [`Calls::call`]; 53300 when the queue is full.
+    pub(crate) fn try_call(
+        &self,
+        context: &Context,
+        transaction: &mut SessionTransaction,
+        name: &str,
+        arguments: impl IntoArguments,
+    ) -> Result<Rows, Error> {
+        let inside = self.call_inside(context, transaction, name, arguments)?;
+        let try_call = || {
+            let reply = context.core.try_call(&self.mailbox.borrow(), Some(&context.interrupt));
+            context.settle(reply?)
+        };
+        inside.map_or_else(try_call, Ok)
+    }
+
+    /// Calls a procedure in the queue, where no transaction is open.
+    pub(crate) fn call_in_queue(
+        &self,
+        context: &Context,
+        name: &str,
+        arguments: impl IntoArguments,
+    ) -> Result<Rows, Error> {
+        self.address(context, name, arguments)?;
+        self.queue(context)
+    }
+
+    /// Calls a procedure at most once for a key.
+    pub(crate) fn call_once(
+        &self,
+        context: &Context,
+        key: &str,
+        name: &str,
+        arguments: impl IntoArguments,
+    ) -> Result<Rows, Error> {
+        once::check_key(key)?;
+        let (id, compiled) = self.look_up(&context.core, name)?;
+        let mailbox = self.mailbox.borrow();
+        address(&mailbox, (id, &compiled), false, arguments)?;
+        let call = {
+            let mut invocation = mailbox.invocation.lock();
+            invocation.key.extend_from_slice(key.as_bytes());
+            // Without the numbers, which are others when the call is repeated.
+            once::call_checksum(&compiled.procedure, &invocation.arguments)
+        };
+        draw_into(context, &mailbox, &compiled)?;
+        let (core, interrupt) = (&context.core, &context.interrupt);
+        context.settle(core.call_once(&mailbox, (key.as_bytes(), call), interrupt)?)
+    }
+
+    /// Repeats a recorded call.
+    pub(crate) fn replay(&self, context: &Context, recorded: &Invocation) -> Result<Rows, Error> {
+        let schema = context.core.schema.current();
+        let fits = schema
+            .procedure(recorded.procedure)
+            .is_some_and(|compiled| fits(&recorded.arguments, &compiled.procedure));
+        if !fits {
+            let message = "the recorded call does not fit any procedure";
+            return Err(SqlError::new(b"42883", message).into());
+        }
+        {
+            let mailbox = self.mailbox.borrow();
+            let mut invocation = mailbox.invocation.lock();
+            invocation.procedure = recorded.procedure;
+            invocation.arguments.clone_from(&recorded.arguments);
+            invocation.now_us = recorded.now_us;
+            invocation.key.clear();
+        }
+        let _running = context.interrupt.begin();
+        self.queue(context)
+    }
+
+    /// Runs a call in the open transaction; none when there is none, and it is addressed.
+    fn call_inside(
+        &self,
+        context: &Context,
+        transaction: &mut SessionTransaction,
+        name: &str,
+        arguments: impl IntoArguments,
+    ) -> Result<Option<Rows>, Error> {
+        transaction.refuse_failed()?;
+        let called = self.address(context, name, arguments).and_then(|()| {
+            let mailbox = self.mailbox.borrow();
+            let mut invocation = mailbox.invocation.lock();
+            transaction.call(context, &mut invocation).transpose()
+        });
+        called.inspect_err(|_| transaction.fail())
+    }
+
+    fn address(
+        &self,
+        context: &Context,
+        name: &str,
+        arguments: impl IntoArguments,
+    ) -> Result<(), Error> {
+        let (id, compiled) = self.look_up(&context.core, name)?;
+        let mailbox = self.mailbox.borrow();
+        address(&mailbox, (id, &compiled), self.is_patient.get(), arguments)?;
+        draw_into(context, &mailbox, &compiled)
+    }
+
+    /// Has the call in the mailbox run by the engine. While it waits to be taken it is withdrawn by
+    /// an interrupt; later on it looks at it itself.
+    fn queue(&self, context: &Context) -> Result<Rows, Error> {
+        let deadline = context.call_deadline.get();
+        let interrupt = Some(&context.interrupt);
+        let called = context.core.call(&self.mailbox.borrow(), interrupt, deadline);
+        Mailbox::renew(&self.mailbox);
+        context.settle(called?)
+    }
+
+    /// The procedure with this name, or 42883.
+    pub(crate) fn look_up(
+        &self,
+        core: &Core,
+        name: &str,
+    ) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {
+        let mut known = self.known.borrow_mut();
+        let generation = core.schema.generation();
+        if known.generation != generation {
+            known.by_name.clear();
+            known.generation = generation;
+        }
+        if let Some((id, compiled)) = known.by_name.get(name) {
+            return Ok((*id, Arc::clone(compiled)));
+        }
+        let schema = core.schema.current();
+        let (id, compiled) = procedure_named(&schema, name)?;
+        known.by_name.insert(name.to_owned(), (id, Arc::clone(compiled)));
+        Ok((id, Arc::clone(compiled)))
+    }
+}
+
+/// Puts the numbers that a call draws behind its arguments.
+fn draw_into(
+    context: &Context,
+    mailbox: &Mailbox,
+    compiled: &CompiledProcedure,
+) -> Result<(), Error> {
+    if compiled.procedure.draws.is_empty() {
+        return Ok(());
+    }
+    context.drawn().begin();
+    context.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
+}
+
+/// Puts a call into a mailbox; the numbers that it draws come behind.
+pub(crate) fn address(
+    mailbox: &Mailbox,
+    (id, compiled): (ProcedureId, &CompiledProcedure),
+    is_patient: bool,
+    arguments: impl IntoArguments,
+) -> Result<(), SqlError> {
+    let mut invocation = mailbox.invocation.lock();
+    invocation.is_patient = is_patient;
+    invocation.procedure = id;
+    invocation.now_us = clock::now_us();
+    invocation.key.clear();
+    bind_all(&compiled.procedure, arguments, &mut invocation.arguments)
+}
+
+/// Whether there is one argument per parameter, and ranges lie in their heaps: a worker trusts
+/// both.
+fn fits(arguments: &Arguments, procedure: &Tree) -> bool {
+    let Arguments { datums, elements, heap } = arguments;
+    let bytes = |datum: &Datum| datum.is_null() || heap.get(datum.as_range().range()).is_some();
+    let one = |(datum, sql_type): (&Datum, SqlType)| match sql_type {
+        SqlType::Scalar(data_type) => !data_type.is_bytes() || bytes(datum),
+        SqlType::Array(_) if datum.is_null() => true,
+        SqlType::Array(element) => elements
+            .get(datum.as_range().range())
+            .is_some_and(|elements| !element.is_bytes() || elements.iter().all(bytes)),
+    };
+    let types = procedure.parameters().iter().map(|slot| slot.sql_type);
+    datums.len() == types.len() && datums.iter().zip(types).all(one)
+}

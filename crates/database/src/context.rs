@@ -1,0 +1,103 @@
+//! What a statement needs of its session: the database, and what the session has set and drawn.
+//!
+//! Role         passed down to whatever runs for a session. Knows neither the session's transaction
+//!              nor how statements are compiled and run, so that nobody below can come back to what
+//!              is in use above
+//! Concurrency  one session's, and so one thread's; each cell is borrowed for one look or one
+//!              change, in which nothing else is called
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hotrow_base::interrupt::Interrupt;
+use hotrow_base::interrupt::current::{self, Entered};
+use hotrow_base::memory::{MemoryAccount, Scope};
+
+use crate::advisory::AdvisoryOwner;
+use crate::books::OpenBooks;
+use crate::config::Config;
+use crate::core::Core;
+use crate::held_back::HeldBack;
+use crate::named::Names;
+use crate::sequences::Drawn;
+use crate::settings::Settings;
+
+/// What goes down with each statement of a session.
+pub(crate) struct Context {
+    pub(crate) core: Arc<Core>,
+    pub(crate) interrupt: Arc<Interrupt>,
+    /// what the session keeps between statements, and above the account of the one that it runs
+    pub(crate) memory: Arc<MemoryAccount>,
+    pub(crate) advisory: AdvisoryOwner,
+    pub(crate) held_back: Arc<HeldBack>,
+    pub(crate) books: OpenBooks,
+    /// within which a thread must take its calls
+    pub(crate) call_deadline: Cell<Option<Duration>>,
+    identity: RefCell<Arc<Identity>>,
+    settings: RefCell<Settings>,
+    drawn: RefCell<Drawn>,
+    names: RefCell<Names>,
+}
+
+/// Who a session is, for queries that ask.
+pub(crate) struct Identity {
+    pub(crate) user: String,
+    pub(crate) database: String,
+    pub(crate) number: i32,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self { user: "hotrow".to_owned(), database: "hotrow".to_owned(), number: 0 }
+    }
+}
+
+impl Context {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        let Config { session_memory_bytes, statement_memory_bytes, .. } = core.config;
+        let memory = core.memory.child(Scope::Session, session_memory_bytes);
+        let of_statement = memory.child(Scope::Statement, statement_memory_bytes);
+        Self {
+            interrupt: Arc::new(Interrupt::new(of_statement)),
+            memory,
+            advisory: AdvisoryOwner::new(&core.advisory),
+            held_back: Arc::default(),
+            books: core.library.open(),
+            call_deadline: Cell::new(core.config.call_deadline),
+            identity: RefCell::default(),
+            settings: RefCell::default(),
+            drawn: RefCell::default(),
+            names: RefCell::default(),
+            core,
+        }
+    }
+
+    /// Has what this thread compiles and computes obey the session, and pay from its budget.
+    pub(crate) fn enter(&self) -> Entered {
+        current::enter(Some(&self.interrupt))
+    }
+
+    pub(crate) fn identity(&self) -> Arc<Identity> {
+        self.identity.borrow().clone()
+    }
+
+    pub(crate) fn identify(&self, identity: Identity) {
+        *self.identity.borrow_mut() = Arc::new(identity);
+    }
+
+    /// Its settings, for a moment.
+    pub(crate) fn settings(&self) -> RefMut<'_, Settings> {
+        self.settings.borrow_mut()
+    }
+
+    /// The numbers it has drawn from sequences, for a moment.
+    pub(crate) fn drawn(&self) -> RefMut<'_, Drawn> {
+        self.drawn.borrow_mut()
+    }
+
+    /// Names of statements, for a moment.
+    pub(crate) fn names(&self) -> RefMut<'_, Names> {
+        self.names.borrow_mut()
+    }
+}

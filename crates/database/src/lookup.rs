@@ -1,0 +1,53 @@
+//! Tables and procedures by their names, as statements and clients say them.
+
+use std::sync::Arc;
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_engine::schema::Schema;
+use hotrow_sql::ProcedureNames;
+use hotrow_transaction::catalog;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Procedure;
+
+use crate::error::advised;
+
+/// The registered procedures of a schema, for the compiler.
+pub(crate) struct Registered<'a>(pub(crate) &'a Schema);
+
+impl ProcedureNames for Registered<'_> {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        self.0.procedure_named(name).map(|(_, compiled)| &compiled.procedure)
+    }
+}
+
+/// The procedure with this name, or 42883.
+pub(crate) fn procedure_named<'a>(
+    schema: &'a Schema,
+    name: &str,
+) -> Result<(ProcedureId, &'a Arc<CompiledProcedure>), SqlError> {
+    schema.procedure_named(name).ok_or_else(|| {
+        let names = schema.named_procedures().map(|(_, known)| known.procedure.name.as_str());
+        let names: Vec<_> = names.take(20).collect();
+        let hint = match names.as_slice() {
+            [] => "No procedure is registered; CREATE FUNCTION registers one.".to_owned(),
+            names => format!("There are: {}.", names.join(", ")),
+        };
+        advised(b"42883", format!("procedure \"{name}\" does not exist"), hint)
+    })
+}
+
+/// The error of a call whose procedure has gone.
+pub(crate) fn unknown_procedure() -> SqlError {
+    let message = "the procedure was dropped before the call ran".to_owned();
+    advised(b"42883", message, "Create it again, then call it.")
+}
+
+/// The table with this name, or 42P01.
+pub(crate) fn table_named<'a>(
+    schema: &'a Schema,
+    name: &str,
+) -> Result<&'a catalog::Table, SqlError> {
+    let missing = || SqlError::new(b"42P01", format!("relation \"{name}\" does not exist"));
+    schema.catalog.table_named(name).ok_or_else(missing)
+}

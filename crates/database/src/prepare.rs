@@ -1,0 +1,99 @@
+//! Preparing statements: texts are parsed and compiled for the schema in force.
+//!
+//! Role         for sessions, and for what needs statements of its own on the way
+
+use hotrow_base::panics;
+use hotrow_base::types::SqlType;
+use hotrow_sql::{Naming, ScriptStatement, parse_script};
+use hotrow_transaction::outcome::{SqlError, apart};
+
+use crate::context::Context;
+use crate::core::Core;
+use crate::error::{Error, advised};
+use crate::prepared::Prepared;
+use crate::session_transaction::SessionTransaction;
+use crate::verifier::conceal;
+
+/// A statement that may be done in parts, where there are transactions to hold them together.
+pub(crate) fn in_parts(core: &Core, statement: ScriptStatement) -> ScriptStatement {
+    match core.interactive {
+        Some(_) if core.locks_as_it_goes => statement.in_parts(),
+        // One program can be kept, and is run once; parts make a transaction.
+        Some(_) => statement.in_parts_if_need_be(),
+        None => statement,
+    }
+}
+
+/// See [`Session::prepare`](crate::Session::prepare).
+pub(crate) fn prepare(
+    context: &Context,
+    transaction: &mut SessionTransaction,
+    text: &str,
+    types: &[Option<SqlType>],
+) -> Result<Prepared, Error> {
+    let prepared = prepare_parsed(context, transaction, text, types);
+    context.settle_found(prepared).inspect_err(|_| transaction.fail())
+}
+
+/// Prepares a statement that may use the tables of sequences.
+pub(crate) fn prepare_own(
+    context: &Context,
+    transaction: &SessionTransaction,
+    text: &str,
+) -> Result<Prepared, Error> {
+    prepare_one(context, transaction, parsed(text)?.as_own(), &[])
+}
+
+/// Prepares a statement whose parameters are its literals ([`Prepared::literals`]).
+pub(crate) fn prepare_shaped(
+    context: &Context,
+    mut statement: ScriptStatement,
+) -> Result<Prepared, SqlError> {
+    statement.keep_for(&context.memory); // it outlives the statement that makes it
+    let generation = context.core.schema.generation();
+    Prepared::shaped(&context.core.schema.current(), generation, statement)
+}
+
+fn prepare_parsed(
+    context: &Context,
+    transaction: &SessionTransaction,
+    text: &str,
+    types: &[Option<SqlType>],
+) -> Result<Prepared, Error> {
+    let _guard = panics::guard();
+    let _running = context.interrupt.begin();
+    let _entered = context.enter();
+    let mut prepared = prepare_one(context, transaction, parsed(text)?, types)?;
+    prepared.keep_for(&context.memory);
+    Ok(prepared)
+}
+
+fn prepare_one(
+    context: &Context,
+    transaction: &SessionTransaction,
+    statement: ScriptStatement,
+    types: &[Option<SqlType>],
+) -> Result<Prepared, Error> {
+    let statement = in_parts(&context.core, conceal(statement)?);
+    if let Some(Naming::Declare { text, .. }) = statement.naming() {
+        let declared = prepare_parsed(context, transaction, text, types)?;
+        return Ok(Prepared::declaring(statement, &declared));
+    }
+    if !statement.is_transaction_control() {
+        transaction.refuse_failed()?;
+    }
+    let generation = context.core.schema.generation();
+    let schema = context.core.schema.current();
+    Ok(Prepared::with_parameters(&schema, generation, statement, types)?)
+}
+
+fn parsed(text: &str) -> Result<ScriptStatement, SqlError> {
+    let mut statements = apart(|| parse_script(text))?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        _ => {
+            let message = "a prepared statement is one statement".to_owned();
+            Err(advised(b"42601", message, "Prepare them one by one."))
+        }
+    }
+}

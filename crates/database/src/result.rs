@@ -1,0 +1,86 @@
+//! What a statement gave: its rows, and PostgreSQL's command tag.
+
+use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
+use hotrow_transaction::outcome::{self, Notice};
+use hotrow_transaction::program::Place;
+
+use crate::rows::Rows;
+
+/// What a statement of a script gave.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StatementResult {
+    /// what was done, as PostgreSQL's command tags say it: `CREATE TABLE`, `INSERT 0 3`, `CALL`
+    pub tag: String,
+    /// its rows; none for definitions
+    pub rows: Rows,
+    /// the types of their columns; none where no rows can come
+    pub types: Vec<SqlType>,
+    /// where the statement stands in the script
+    pub place: Place,
+    /// what there is to know beside it: what RAISE said, a COMMIT outside of transactions, that a
+    /// table was not there and so was not dropped
+    pub notices: Vec<Notice>,
+}
+
+impl StatementResult {
+    /// Some of its rows, by number.
+    #[must_use]
+    pub fn picked(&self, tag: String, rows: impl Iterator<Item = usize>) -> Self {
+        let (rows, types) = (self.rows.picked(rows), self.types.clone());
+        Self { rows, types, ..Self::of_tag(&tag) }
+    }
+
+    /// The result of a statement that gives no rows.
+    pub fn of_tag(tag: &str) -> Self {
+        Self {
+            tag: tag.to_owned(),
+            rows: Rows::default(),
+            types: Vec::new(),
+            place: Place::default(),
+            notices: Vec::new(),
+        }
+    }
+}
+
+/// Lines of text as rows of one column.
+pub(crate) fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> Rows {
+    let rows = lines.map(|line| vec![Value::from(line)]).collect();
+    outcome::Rows { columns: vec![column.to_owned()], rows, ..outcome::Rows::default() }.into()
+}
+
+/// PostgreSQL's command tag.
+pub(crate) fn tag(text: &str, rows: &Rows) -> String {
+    let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).map(str::to_ascii_uppercase);
+    let verb = words.find(|word| !word.is_empty()).unwrap_or_default();
+    let object = |word: &String| {
+        const KNOWN: [&str; 10] = [
+            "TABLE",
+            "INDEX",
+            "FUNCTION",
+            "PROCEDURE",
+            "SEQUENCE",
+            "VIEW",
+            "TYPE",
+            "DOMAIN",
+            "USER",
+            "ROLE",
+        ];
+        KNOWN.contains(&word.as_str())
+    };
+    match verb.as_str() {
+        "SELECT" | "WITH" | "VALUES" => format!("SELECT {}", rows.len()),
+        "INSERT" => format!("INSERT 0 {}", rows.touched()),
+        "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
+        "UPDATE" | "DELETE" => format!("{verb} {}", rows.touched()),
+        "CREATE" | "DROP" | "ALTER" => match words.find(object) {
+            Some(object) if object == "USER" => format!("{verb} ROLE"),
+            Some(object) => format!("{verb} {object}"),
+            None => verb,
+        },
+        _ => verb,
+    }
+}
+
+#[cfg(test)]
+mod tests;

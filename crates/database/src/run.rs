@@ -1,0 +1,263 @@
+//! Running statements of a session: where each runs, and that it does.
+//!
+//! Role         [`place_for`] chooses among the [`Place`]s that suit a statement, and
+//!              [`Runner::run_at`] runs it there; a place that cannot be had after all refuses, and
+//!              the next one that suits is tried. In all of them but `Call`, `Kept` and `Quiet` the
+//!              parts of the statement are run by [`crate::parts`]
+//! Concurrency  one session's, and so one thread's
+
+use std::sync::Arc;
+
+use hotrow_base::clock;
+use hotrow_base::value::Value;
+use hotrow_engine::journal::text::TextEntry;
+use hotrow_engine::schema::{Purpose, Quiet, Schema};
+use hotrow_query::Query;
+use hotrow_sql::{Argument, Compiled, compile};
+use hotrow_transaction::outcome::{SqlError, apart};
+
+use crate::calls::Calls;
+use crate::context::Context;
+use crate::error::{Error, advised};
+use crate::kept;
+use crate::lookup::Registered;
+use crate::prepared::Prepared;
+use crate::query::{self, Around};
+use crate::quietly::execute_compiled;
+use crate::reply::Reply;
+use crate::reports;
+use crate::rows::Rows;
+use crate::session_transaction::SessionTransaction;
+use crate::work::{QueryWork, Work};
+
+/// What statements of a session are run with.
+pub(crate) struct Runner<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) transaction: &'a mut SessionTransaction,
+    pub(crate) calls: &'a Calls,
+}
+
+/// Where a statement can run, in the order in which they are tried.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Place {
+    /// where the procedure that it calls runs: in the open transaction, or in the queue
+    Call,
+    /// in the open transaction
+    Open,
+    /// nowhere: it reads no table
+    Nothing,
+    /// in one of the places behind `Snapshot`, for a moment: it may take long
+    Attempt,
+    /// on an image of the tables that it reads
+    Snapshot,
+    /// in the queue, as the procedure that it is kept as
+    Kept,
+    /// at a quiet point, by its text
+    Quiet,
+    /// in a transaction of its own
+    Own,
+}
+
+impl Place {
+    const ALL: [Self; 8] = [
+        Self::Call,
+        Self::Open,
+        Self::Nothing,
+        Self::Attempt,
+        Self::Snapshot,
+        Self::Kept,
+        Self::Quiet,
+        Self::Own,
+    ];
+}
+
+/// Where a statement is to run, behind the place that has refused it.
+fn place_for(
+    context: &Context,
+    is_open: bool,
+    prepared: &Prepared,
+    values: &[Value],
+    refused: Option<Place>,
+) -> Place {
+    let core = &context.core;
+    let suits = |place| match place {
+        Place::Call => matches!(&*prepared.work(), Work::Call { .. }),
+        Place::Open => is_open,
+        Place::Nothing => prepared.reads_no_tables(),
+        Place::Attempt => prepared.is_report() && !core.config.report_attempt.is_zero(),
+        Place::Snapshot => prepared.is_report(),
+        Place::Kept => !core.locks_as_it_goes,
+        Place::Quiet => is_by_text(prepared, values) && is_for_quiet_points(context),
+        Place::Own => true,
+    };
+    let behind = |place: &Place| refused.is_none_or(|refused| *place > refused);
+    Place::ALL.into_iter().filter(behind).find(|place| suits(*place)).unwrap_or(Place::Own)
+}
+
+/// Whether a statement can run by its text. The log has texts of statements that run alone, and a
+/// text does not tell such things.
+fn is_by_text(prepared: &Prepared, values: &[Value]) -> bool {
+    !prepared.has_parts()
+        && !prepared.draws()
+        && !values.iter().any(|value| matches!(value, Value::Array(_)))
+}
+
+/// Whether statements run alone: always where they do not lock what they touch, else while there
+/// are no transactions of several statements to be beside of.
+fn is_for_quiet_points(context: &Context) -> bool {
+    let core = &context.core;
+    let is_beside = || core.interactive.is_none() || core.schema.current().interactive;
+    !core.locks_as_it_goes || !is_beside()
+}
+
+impl Runner<'_> {
+    /// Runs a call or a statement in the session's transaction, or as one.
+    pub(crate) fn run(&mut self, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
+        let is_call = matches!(&*prepared.work(), Work::Call { .. });
+        if !is_call {
+            self.transaction.join_batch(self.context)?;
+            if !self.transaction.is_open() {
+                refuse_read_only(self.context, prepared)?;
+            }
+        }
+        self.run_behind(None, prepared, values)
+    }
+
+    /// Runs a statement in the first place that has it, behind the one that refused it.
+    fn run_behind(
+        &mut self,
+        mut refused: Option<Place>,
+        prepared: &Prepared,
+        values: &[Value],
+    ) -> Result<Rows, Error> {
+        loop {
+            let is_open = self.transaction.is_open();
+            let place = place_for(self.context, is_open, prepared, values, refused);
+            if let Some(rows) = self.run_at(place, prepared, values)? {
+                return Ok(rows);
+            }
+            refused = Some(place);
+        }
+    }
+
+    /// Runs a statement in a place; none: it cannot be had.
+    fn run_at(
+        &mut self,
+        place: Place,
+        prepared: &Prepared,
+        values: &[Value],
+    ) -> Result<Option<Rows>, Error> {
+        let context = self.context;
+        let statement = (prepared, values);
+        match place {
+            Place::Call => self.call(prepared, values).map(Some),
+            Place::Open => self.transaction.statement(context, statement).transpose(),
+            Place::Nothing => {
+                let rows = self.transaction.without_tables(context, statement);
+                context.settle_found(rows).map(Some)
+            }
+            Place::Attempt => {
+                let attempt = context.interrupt.attempt(context.core.config.report_attempt);
+                let done = self.run_behind(Some(Place::Snapshot), prepared, values);
+                if done.is_err() && attempt.is_over() { Ok(None) } else { done.map(Some) }
+            }
+            Place::Snapshot => reports::run(context, prepared, values),
+            Place::Kept => kept::run(context, self.calls, prepared, values),
+            Place::Quiet => {
+                let core = &context.core;
+                let quiet = core.quiet_unless(Purpose::ALONE, Some(&context.interrupt))?;
+                if core.locks_as_it_goes && quiet.schema().interactive {
+                    return Ok(None); // somebody has begun one meanwhile
+                }
+                execute_alone(context, quiet, prepared, values).map(Some)
+            }
+            Place::Own => self.transaction.own(context, statement).map(Some),
+        }
+    }
+
+    fn call(&mut self, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
+        let work = prepared.work();
+        let Work::Call { name, arguments, label, .. } = &*work else {
+            return Err(SqlError::new(b"XX000", "the statement calls nothing").into());
+        };
+        let arguments = given(arguments, values);
+        let rows = self.calls.call(self.context, self.transaction, name, arguments)?;
+        Ok(match label {
+            Some(label) => rows.labelled(label),
+            None => rows,
+        })
+    }
+}
+
+/// The values of arguments, where a statement's parameters have these.
+pub(crate) fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
+    arguments.iter().map(|argument| argument.value(values)).collect()
+}
+
+/// Fails with 25006 where a statement outside of transactions would change something, and the
+/// session wants them read-only.
+fn refuse_read_only(context: &Context, prepared: &Prepared) -> Result<(), SqlError> {
+    if !context.settings().is_on("default_transaction_read_only") || !prepared.writes() {
+        return Ok(());
+    }
+    let message = "cannot write in a read-only transaction".to_owned();
+    Err(advised(b"25006", message, "SET default_transaction_read_only = off."))
+}
+
+/// Executes a definition or a single statement at a quiet point. The log has its text, with its
+/// values in it.
+pub(crate) fn execute_alone(
+    context: &Context,
+    quiet: Quiet<'_>,
+    prepared: &Prepared,
+    values: &[Value],
+) -> Result<Rows, Error> {
+    let core = &context.core;
+    core.refuse_unlogged()?;
+    let whole = prepared.with_literals(values)?;
+    let statement = whole.as_ref().unwrap_or(prepared).statement();
+    let schema = quiet.schema();
+    // Values in the text are written as casts, which give columns names.
+    let named = |rows: Rows| match &whole {
+        Some(_) => rows.named(prepared.columns().map(|(name, _)| name.to_owned())),
+        None => rows,
+    };
+    let compiled = apart(|| compile(&schema.catalog, &Registered(&schema), statement))?;
+    if let Compiled::Query(query) = compiled {
+        let reply = query_alone(context, &schema, query)?;
+        drop(quiet);
+        return context.settle(reply).map(named);
+    }
+    let reply = {
+        let (mut sources, mut alone) = (core.sources.lock(), core.alone.lock());
+        alone.heed(Some(&context.interrupt));
+        let (place, text) = (statement.place, &*statement.text);
+        let entry = TextEntry { now_us: clock::now_us(), place, text };
+        let reply = execute_compiled(&quiet, &mut sources, &mut alone, compiled, &entry);
+        alone.heed(None);
+        reply
+    };
+    drop(quiet);
+    context.settle(reply).map(named)
+}
+
+/// Runs a query at a quiet point: it changes nothing, and so the log need not know.
+fn query_alone(context: &Context, schema: &Schema, query: Arc<Query>) -> Result<Reply, Error> {
+    let core = &context.core;
+    let work = apart(|| QueryWork::of(schema, query))?;
+    let now_us = clock::now_us();
+    let around = Around { core, schema, context, now_us, is_alone: true };
+    let rows = query::run(&work, &[], &around, &mut |read, invocation| {
+        let mut alone = core.alone.lock();
+        alone.heed(Some(&context.interrupt));
+        let reply = alone.read(schema, &read.program, invocation);
+        alone.heed(None);
+        Ok(Some(reply.answer.map_err(Error::Sql)?))
+    });
+    let seen = core.alone.lock().seen();
+    match rows {
+        Ok(rows) => Ok(Reply::seen(Ok(rows.unwrap_or_default()), seen)),
+        Err(Error::Sql(error)) => Ok(Reply::seen(Err(error), seen)),
+        Err(error) => Err(error),
+    }
+}

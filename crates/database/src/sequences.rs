@@ -1,0 +1,153 @@
+//! How far sequences are, and what a session has drawn from them.
+//!
+//! Role         plain state of [`crate::numbers`], which has the rules
+//! Concurrency  `counters` -> latched for a look-up; a counter's own lock is held while a block is
+//!              taken: all who wait for it want a number of that block
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use hotrow_base::ids::TableId;
+use hotrow_base::sync::Latch;
+use hotrow_transaction::catalog::Sequence;
+use hotrow_transaction::outcome::SqlError;
+
+use crate::error::advised;
+
+/// Numbers of the first block; each is twice the one before, up to [`BLOCK_MAX`].
+const FIRST_BLOCK: i64 = 32;
+const BLOCK_MAX: i64 = 1024;
+
+/// The sequences of a database, as far as they were drawn from since it was opened.
+#[derive(Default)]
+pub(crate) struct Sequences {
+    counters: Latch<HashMap<TableId, Arc<Counter>>>,
+}
+
+/// How far a sequence is; none: nobody has asked since the database was opened.
+#[derive(Default)]
+pub(crate) struct Counter {
+    pub(crate) state: parking_lot::Mutex<Option<State>>,
+}
+
+/// How far one is.
+#[derive(Clone, Copy)]
+pub(crate) struct State {
+    /// the last number, or the one that comes next
+    pub(crate) last: i64,
+    /// `last` was given
+    pub(crate) is_called: bool,
+    /// the end of the block in hand; none: there is no block
+    until: Option<i64>,
+    block: i64,
+}
+
+/// What a session has drawn.
+#[derive(Default)]
+pub(crate) struct Drawn {
+    by_sequence: HashMap<TableId, i64>,
+    last: Option<TableId>,
+    /// by the statement, since it was compiled last
+    now: Vec<(TableId, i64)>,
+    /// by the statement before that: what it draws first
+    before: VecDeque<(TableId, i64)>,
+}
+
+impl Drawn {
+    /// A statement begins.
+    pub(crate) fn begin(&mut self) {
+        self.now.clear();
+        self.before.clear();
+    }
+
+    /// It begins anew, compiled for another schema, and draws the same numbers.
+    pub(crate) fn begin_again(&mut self) {
+        self.before.extend(self.now.drain(..));
+    }
+
+    /// The number that the statement has drawn when it was compiled before.
+    pub(crate) fn drawn_before(&mut self, sequence: TableId) -> Option<i64> {
+        let (_, number) = self.before.pop_front_if(|(of, _)| *of == sequence)?;
+        Some(number)
+    }
+
+    /// Notes a number that was drawn.
+    pub(crate) fn note(&mut self, sequence: TableId, number: i64) {
+        self.by_sequence.insert(sequence, number);
+        self.last = Some(sequence);
+    }
+
+    /// Notes one that the statement would draw again.
+    pub(crate) fn note_in_statement(&mut self, sequence: TableId, number: i64) {
+        self.note(sequence, number);
+        self.now.push((sequence, number));
+    }
+
+    /// The last number of a sequence.
+    pub(crate) fn current(&self, sequence: TableId) -> Option<i64> {
+        self.by_sequence.get(&sequence).copied()
+    }
+
+    /// The last number of any sequence.
+    pub(crate) fn last(&self) -> Option<i64> {
+        self.current(self.last?)
+    }
+
+    /// DISCARD SEQUENCES
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl State {
+    /// Without a block in hand.
+    pub(crate) fn new(last: i64, is_called: bool) -> Self {
+        Self { last, is_called, until: None, block: FIRST_BLOCK }
+    }
+
+    /// The number behind the last one; fails with 2200H at the end.
+    pub(crate) fn next(&self, of: &Sequence, name: &str) -> Result<i64, SqlError> {
+        if !self.is_called {
+            return Ok(self.last);
+        }
+        let next = self.last.checked_add(of.increment);
+        match next.filter(|next| (of.min..=of.max).contains(next)) {
+            Some(next) => Ok(next),
+            None if of.cycle => Ok(if of.increment > 0 { of.min } else { of.max }),
+            None => {
+                let (end, value) =
+                    if of.increment > 0 { ("maximum", of.max) } else { ("minimum", of.min) };
+                let message =
+                    format!("nextval: reached {end} value of sequence \"{name}\" ({value})");
+                Err(advised(b"2200H", message, "Have it CYCLE, or begin anew with setval."))
+            }
+        }
+    }
+
+    /// Whether a number is of the block in hand, or begins the next one.
+    pub(crate) fn has(&self, of: &Sequence, number: i64) -> bool {
+        let has_wrapped = self.is_called && (number < self.last) == (of.increment > 0);
+        let in_block = |until| if of.increment > 0 { number <= until } else { number >= until };
+        !has_wrapped && self.until.is_some_and(in_block)
+    }
+
+    /// Takes a block that ends there; the next one is twice as long.
+    pub(crate) fn take_block(&mut self, until: i64) {
+        self.until = Some(until);
+        self.block = BLOCK_MAX.min(self.block * 2);
+    }
+
+    /// The end of a block that begins with a number.
+    pub(crate) fn block_from(&self, of: &Sequence, number: i64) -> i64 {
+        let more = of.increment.saturating_mul(self.block - 1);
+        let whole = number.saturating_add(more);
+        if of.increment > 0 { whole.min(of.max) } else { whole.max(of.min) }
+    }
+}
+
+impl Sequences {
+    /// How far a sequence is.
+    pub(crate) fn counter(&self, sequence: TableId) -> Arc<Counter> {
+        Arc::clone(self.counters.lock().entry(sequence).or_default())
+    }
+}

@@ -1,0 +1,81 @@
+//! Settings of a session, as its callers begin and ask for them.
+
+use std::time::Duration;
+
+use hotrow_base::panics;
+use hotrow_query::AdvisoryLevel;
+use hotrow_transaction::outcome::NoticeLevel;
+
+use super::Session;
+use crate::error::Error;
+use crate::session_settings::settle_limits;
+use crate::transaction::TransactionState;
+
+impl Session {
+    /// Begins with what a client asks for: PostgreSQL's startup parameters, and who it is. A time
+    /// zone other than UTC is left aside.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`]: 42704 for an unknown name, 22023 for a value that it cannot have, 55P02.
+    pub fn start_settings<'a>(
+        &self,
+        user: &str,
+        parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(), Error> {
+        let mut settings = self.context.settings();
+        settings.start_fixed("session_authorization", user);
+        for (name, value) in parameters {
+            settings.start(name, value)?;
+        }
+        drop(settings);
+        settle_limits(&self.context, &mut self.transaction());
+        Ok(())
+    }
+
+    /// The settings that clients are told of, as far as they have changed since this was called
+    /// last: at first all of them.
+    pub fn changed_settings(&self) -> Vec<(&'static str, String)> {
+        self.context.settings().take_changed()
+    }
+
+    /// Whether `client_min_messages` lets a client hear what matters so much.
+    pub fn hears(&self, level: NoticeLevel) -> bool {
+        let least = self.context.settings().get("client_min_messages");
+        let least = match least.as_deref().unwrap_or_default() {
+            "log" => NoticeLevel::Log,
+            "info" | "notice" => NoticeLevel::Notice,
+            "warning" => NoticeLevel::Warning,
+            "error" => NoticeLevel::Info,
+            _ => NoticeLevel::Debug,
+        };
+        level >= least
+    }
+
+    /// DISCARD ALL, as far as it is the session's: settings. Fails with 25001 in a transaction.
+    ///
+    /// # Errors
+    ///
+    /// As said.
+    pub fn discard_all(&self) -> Result<(), Error> {
+        let _guard = panics::guard();
+        let refused = self.transaction().refuse_inside("DISCARD ALL");
+        refused.inspect_err(|_| self.transaction().fail())?;
+        self.context.settings().reset_all();
+        self.context.drawn().forget();
+        self.context.advisory.release(AdvisoryLevel::Session);
+        settle_limits(&self.context, &mut self.transaction());
+        Ok(())
+    }
+
+    /// How long a client may say nothing before its connection ends, by the settings: in a
+    /// transaction, or outside. None: for ever.
+    pub fn idle_limit(&self) -> Option<Duration> {
+        self.context.settings().duration(match self.transaction_state() {
+            TransactionState::Idle => "idle_session_timeout",
+            TransactionState::Open | TransactionState::Failed => {
+                "idle_in_transaction_session_timeout"
+            }
+        })
+    }
+}
