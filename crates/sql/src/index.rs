@@ -67,12 +67,18 @@ impl Compiler<'_> {
         if self.is_there(&name, written.if_not_exists, place)? {
             return Ok(vec![CatalogChange::Nothing(is_there(&name))]);
         }
-        let has_all = format!("index \"{name}\" has all rows, not only those of its WHERE");
-        let notice = written.predicate.is_some().then(|| CatalogChange::Nothing(left_out(has_all)));
+        let mut changes = Vec::new();
+        let mut tell = |text| changes.push(CatalogChange::Nothing(left_out(text)));
+        if written.predicate.is_some() {
+            tell(format!("index \"{name}\" has all rows, not only those of its WHERE"));
+        }
+        if written.columns.iter().any(is_backwards) {
+            tell(format!("index \"{name}\" is ascending, and read in both directions"));
+        }
         let definition =
             IndexDefinition { name, columns, unique: written.unique, kind, is_constraint: false };
-        let create = CatalogChange::CreateIndex { table: table_name, definition };
-        Ok(notice.into_iter().chain([create]).collect())
+        changes.push(CatalogChange::CreateIndex { table: table_name, definition });
+        Ok(changes)
     }
 
     /// Fails where an expression is no condition over a table's rows.
@@ -142,22 +148,27 @@ pub(crate) fn key_columns(
 ) -> Result<Vec<ColumnId>> {
     let columns = written
         .iter()
-        .map(|c| column_of(table, &index_column(c, place)?, place_in(&c.column.expr, place)))
+        .map(|column| {
+            let place = place_in(&column.column.expr, place);
+            if is_backwards(column) {
+                let hint = "leave it out: indexes are read in both directions";
+                return Err(unsupported(place, "DESC or NULLS FIRST in a key", hint));
+            }
+            column_of(table, &index_column(column, place)?, place)
+        })
         .collect::<Result<Vec<_>>>()?;
     check_key(&table.columns, &columns, place)?;
     Ok(columns)
 }
 
+/// Whether a column of an index is written to be sorted otherwise than ascending, NULLs last.
+fn is_backwards(written: &ast::IndexColumn) -> bool {
+    let options = &written.column.options;
+    matches!(options.sort, Some(ast::OrderBySort::Desc)) || options.nulls_first == Some(true)
+}
+
 pub(crate) fn index_column(written: &ast::IndexColumn, place: Place) -> Result<String> {
     let place = place_in(&written.column.expr, place);
-    let options = &written.column.options;
-    if matches!(options.sort, Some(ast::OrderBySort::Desc)) || options.nulls_first == Some(true) {
-        return Err(unsupported(
-            place,
-            "DESC or NULLS FIRST in an index",
-            "leave it out: indexes are read in both directions",
-        ));
-    }
     if written.operator_class.is_some() {
         return Err(unsupported(place, "an operator class", "leave it out"));
     }
