@@ -35,7 +35,9 @@ impl Call {
         hints.clear();
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         let mut access = TrialReads::new(schema, scratch);
-        plan.make(&procedure.plan, invocation, frame, &mut access)
+        let made = plan.make(&procedure.plan, invocation, frame, &mut access);
+        self.planned_short = plan.is_short();
+        made
     }
 
     /// Plans the call for a first attempt, and asks for the cache lines of the indexes that it will

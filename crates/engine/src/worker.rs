@@ -73,6 +73,8 @@ pub struct Call {
     time: CallTime,
     /// is to run alone, at a quiet point: said of a call that is to be [`Stop::Replan`]ned
     pub exclusive: bool,
+    /// its plan is short, and so would another one be
+    pub planned_short: bool,
     /// it was parked; taken by its next attempt
     pub resumed: Option<Resumed>,
     /// when it came, if it was parked
@@ -107,6 +109,7 @@ impl Call {
             ticket: Ticket::default(),
             time: CallTime::default(),
             exclusive: false,
+            planned_short: false,
             resumed: None,
             arrival: None,
         }
@@ -120,7 +123,7 @@ impl Call {
             self.attempts = 0;
             self.durable_in = 0;
             self.time = CallTime::default();
-            self.exclusive = false;
+            (self.exclusive, self.planned_short) = (false, false);
             self.arrival = None;
             self.look_up(schema);
         }
@@ -139,6 +142,7 @@ impl Call {
         }
         self.swap(errand);
         (self.time, self.durable_in, self.exclusive) = (time, 0, false);
+        self.planned_short = false;
         (self.resumed, self.arrival) = (Some(resumed), Some(resumed.arrival));
         self.look_up(schema);
         true
@@ -185,7 +189,8 @@ impl Call {
                 return Next::End(Err(error_of(stop, schema, &mut self.frame).into()));
             }
             Stop::Log => return Next::End(Err(committer.failure().into())),
-            Stop::Replan if self.exclusive || self.attempts >= REPLANS_MAX => return Next::Alone,
+            Stop::Replan if self.exclusive || self.planned_short => return Next::Alone,
+            Stop::Replan if self.attempts >= REPLANS_MAX => return Next::Alone,
             Stop::Replan => books.replans.increment(),
             Stop::Conflict(reason) => books.conflicts[reason as usize].increment(),
         }

@@ -10,7 +10,9 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
-use crate::block_loop::{for_statement, foreach_statement};
+use crate::block_loop::{
+    end_label, for_statement, foreach_statement, label, leave_statement, loop_statement,
+};
 use crate::error::{Advice, Result, syntax, too_complex, unsupported};
 use crate::raise::raise;
 use crate::syntax::{
@@ -58,19 +60,23 @@ impl Depth {
 
 /// Parses a whole body; returns it and the place of its final END.
 pub(crate) fn parse_body(cursor: &mut Cursor<'_>) -> Result<(Block, Place)> {
-    refuse_label(cursor)?;
-    let block = block(cursor, Depth::default())?;
+    let label = label(cursor)?;
+    let block = block(cursor, label, Depth::default())?;
     let end = cursor.place();
     cursor.expect("end")?;
-    if !cursor.at_end() && cursor.peek() != Some(&Token::SemiColon) {
-        cursor.identifier()?;
+    match &block.label {
+        // The routine's name, as other databases want it there.
+        None if !cursor.at_end() && cursor.peek() != Some(&Token::SemiColon) => {
+            cursor.identifier()?;
+        }
+        label => end_label(cursor, label.as_ref())?,
     }
     cursor.accept_token(&Token::SemiColon);
     if cursor.at_end() { Ok((block, end)) } else { Err(cursor.unexpected("the end of the body")) }
 }
 
 /// `[DECLARE ...] BEGIN statements`, up to END.
-fn block(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Block> {
+fn block(cursor: &mut Cursor<'_>, label: Option<String>, depth: Depth) -> Result<Block> {
     depth.check(cursor.place())?; // I1
     let mut declarations = Vec::new();
     if cursor.accept("declare") {
@@ -91,7 +97,7 @@ fn block(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Block> {
              ON CONFLICT DO NOTHING) and let the caller handle the error",
         ));
     }
-    Ok(Block { declarations, statements })
+    Ok(Block { label, declarations, statements })
 }
 
 fn declaration(cursor: &mut Cursor<'_>) -> Result<Declaration> {
@@ -186,10 +192,14 @@ pub(crate) fn body(cursor: &mut Cursor<'_>, ends: &[&str], depth: Depth) -> Resu
 }
 
 fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
-    refuse_label(cursor)?;
+    let label = label(cursor)?;
     let Some(Token::Word(word)) = cursor.peek() else {
         return Err(cursor.unexpected("a statement"));
     };
+    let word_is = |names: &[&str]| names.iter().any(|name| cursor.is(name));
+    if label.is_some() && !word_is(&["declare", "begin", "loop", "while", "for", "foreach"]) {
+        return Err(cursor.unexpected("a loop or a block"));
+    }
     let assigns =
         matches!(cursor.peek_at(1), Some(Token::Assignment | Token::Eq | Token::LBracket))
             || (cursor.peek_at(1) == Some(&Token::Period)
@@ -204,15 +214,18 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
             Ok(Kind::Null)
         }
         "declare" | "begin" => {
-            let inner = block(cursor, depth)?;
+            let inner = block(cursor, label, depth)?;
             cursor.expect("end")?;
+            end_label(cursor, inner.label.as_ref())?;
             cursor.expect_token(&Token::SemiColon)?;
             Ok(Kind::Block(inner))
         }
         "if" => if_statement(cursor, depth),
         "case" => case_statement(cursor, depth),
-        "for" => for_statement(cursor, depth),
-        "foreach" => foreach_statement(cursor, depth),
+        "for" => for_statement(cursor, label, depth),
+        "foreach" => foreach_statement(cursor, label, depth),
+        "loop" | "while" => loop_statement(cursor, label, depth),
+        "exit" | "continue" => leave_statement(cursor),
         "raise" => raise(cursor),
         "assert" => assert_statement(cursor),
         "return" => return_statement(cursor),
@@ -223,24 +236,9 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
     }
 }
 
-fn refuse_label(cursor: &Cursor<'_>) -> Result<()> {
-    if cursor.peek() == Some(&Token::ShiftLeft) {
-        return Err(unsupported(
-            cursor.place(),
-            "a label",
-            "loops have no EXIT or CONTINUE, so labels name nothing: leave it out",
-        ));
-    }
-    Ok(())
-}
-
 /// Statements of PL/pgSQL that the subset leaves out, and what to write instead.
 pub(crate) fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlError {
     const ADVICE: &[(&str, &str)] = &[
-        ("while", "loops must be bounded: write FOR i IN 1..n LOOP ... END LOOP"),
-        ("loop", "loops must be bounded: write FOR i IN 1..n LOOP ... END LOOP"),
-        ("exit", "put the rest of the loop's body in IF ... END IF, guarded by a boolean variable"),
-        ("continue", "put the rest of the loop's body in IF ... END IF"),
         ("execute", "statements must be known when the procedure is created: write them out"),
         ("commit", "a call is one transaction, committed when it returns: leave it out"),
         ("rollback", "a call is one transaction: RAISE EXCEPTION undoes it"),

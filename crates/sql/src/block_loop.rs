@@ -1,22 +1,93 @@
-//! FOR and FOREACH.
+//! Loops, what leaves them, and labels.
 
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::block::{Depth, body, expression_to_word, refused, target, targets};
+use crate::block::{
+    Depth, body, expression_to_semicolon, expression_to_word, refused, target, targets,
+};
 use crate::error::{Advice, Result, place_of, syntax, unsupported};
-use crate::syntax::{BlockStatementKind as Kind, Body, ForRange, Target};
+use crate::syntax::{BlockStatementKind as Kind, ForRange, LeaveSyntax, LoopBody, Target, Way};
 use crate::token::{Cursor, is_word, parse_expression, parse_statement};
 
-pub(crate) fn loop_body(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Body> {
+/// `<<name>>`, if it stands here.
+pub(crate) fn label(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
+    if !cursor.accept_token(&Token::ShiftLeft) {
+        return Ok(None);
+    }
+    let name = cursor.identifier()?;
+    cursor.expect_token(&Token::ShiftRight)?;
+    Ok(Some(name))
+}
+
+/// The label that may stand behind END: it is the same as that at the beginning.
+pub(crate) fn end_label(cursor: &mut Cursor<'_>, label: Option<&String>) -> Result<()> {
+    if cursor.at_end() || cursor.peek() == Some(&Token::SemiColon) {
+        return Ok(());
+    }
+    let place = cursor.place();
+    let end = cursor.identifier()?;
+    match label {
+        Some(label) if *label == end => Ok(()),
+        Some(label) => {
+            let message = format!("end label \"{end}\" differs from block's label \"{label}\"");
+            Err(syntax(place, message))
+        }
+        None => Err(syntax(place, format!("end label \"{end}\" specified for unlabeled block"))),
+    }
+}
+
+fn loop_body(cursor: &mut Cursor<'_>, label: Option<String>, depth: Depth) -> Result<LoopBody> {
     let statements = body(cursor, &["end"], depth)?;
     cursor.expect("end")?;
     cursor.expect("loop")?;
+    end_label(cursor, label.as_ref())?;
     cursor.expect_token(&Token::SemiColon)?;
-    Ok(statements)
+    Ok(LoopBody { label, statements })
 }
 
-pub(crate) fn foreach_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
+/// LOOP and WHILE.
+pub(crate) fn loop_statement(
+    cursor: &mut Cursor<'_>,
+    label: Option<String>,
+    depth: Depth,
+) -> Result<Kind> {
+    let condition = match cursor.accept("while") {
+        true => Some(expression_to_word(cursor, "loop")?),
+        false => {
+            cursor.expect("loop")?;
+            None
+        }
+    };
+    Ok(Kind::Loop { condition, body: loop_body(cursor, label, depth)? })
+}
+
+/// EXIT and CONTINUE.
+pub(crate) fn leave_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    let way = match cursor.accept("exit") {
+        true => Way::Exit,
+        false => {
+            cursor.expect("continue")?;
+            Way::Continue
+        }
+    };
+    let place = cursor.place();
+    let label = match cursor.peek() {
+        Some(Token::SemiColon) => None,
+        _ if cursor.is("when") => None,
+        _ => Some((cursor.identifier()?, place)),
+    };
+    let condition =
+        if cursor.accept("when") { Some(expression_to_semicolon(cursor)?) } else { None };
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::Leave(Box::new(LeaveSyntax { way, label, condition })))
+}
+
+pub(crate) fn foreach_statement(
+    cursor: &mut Cursor<'_>,
+    label: Option<String>,
+    depth: Depth,
+) -> Result<Kind> {
     cursor.expect("foreach")?;
     let target = target(cursor)?;
     if cursor.is("slice") {
@@ -25,10 +96,14 @@ pub(crate) fn foreach_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result
     cursor.expect("in")?;
     cursor.expect("array")?;
     let array = expression_to_word(cursor, "loop")?;
-    Ok(Kind::ForEach { target, array, body: loop_body(cursor, depth)? })
+    Ok(Kind::ForEach { target, array, body: loop_body(cursor, label, depth)? })
 }
 
-pub(crate) fn for_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
+pub(crate) fn for_statement(
+    cursor: &mut Cursor<'_>,
+    label: Option<String>,
+    depth: Depth,
+) -> Result<Kind> {
     cursor.expect("for")?;
     let targets = targets(cursor)?;
     cursor.expect("in")?;
@@ -41,7 +116,7 @@ pub(crate) fn for_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kin
     {
         let tokens = cursor.take_until_word("loop")?;
         let query = Box::new(parse_statement(tokens, cursor.place())?);
-        return Ok(Kind::ForQuery { targets, query, body: loop_body(cursor, depth)? });
+        return Ok(Kind::ForQuery { targets, query, body: loop_body(cursor, label, depth)? });
     }
     let [Target { parts, place }] = targets.as_slice() else {
         return Err(cursor.unexpected("SELECT"));
@@ -64,7 +139,7 @@ pub(crate) fn for_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kin
         None
     };
     let from = parse_expression(&from, end)?;
-    let body = loop_body(cursor, depth)?;
+    let body = loop_body(cursor, label, depth)?;
     Ok(Kind::ForRange(Box::new(ForRange { name, reverse, from, to, step, body })))
 }
 

@@ -1,17 +1,157 @@
-//! RETURN and RAISE.
+//! RETURN and RAISE, EXIT and CONTINUE.
 
 use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
 use hotrow_transaction::outcome::NoticeLevel;
-use hotrow_transaction::program::{Place, Raise, Statement, StatementKind};
+use hotrow_transaction::program::{FOUND, LabelId, Place, Raise, Statement, StatementKind};
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::raise::sqlstate;
 use crate::scope::{Compiler, Returning, Variable};
-use crate::syntax::RaiseSyntax;
-use crate::typing::{Coercion, cast};
+use crate::syntax::{BlockStatement, LeaveSyntax, RaiseSyntax, Way};
+use crate::typing::{Coercion, cast, constant};
+
+/// A loop or a labelled block around the statement that is compiled.
+pub(crate) struct Enclosing {
+    label: Option<String>,
+    kind: EnclosingKind,
+    /// what EXIT leaves, once there is one
+    pub(crate) exit: Option<LabelId>,
+    /// what CONTINUE leaves, once there is one
+    pub(crate) next: Option<LabelId>,
+}
+
+/// What stands around a statement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EnclosingKind {
+    /// DECLARE ... BEGIN ... END
+    Block,
+    /// LOOP, or WHILE, which has something to leave already
+    Loop {
+        /// what its condition leaves
+        exit: Option<LabelId>,
+    },
+    /// FOR and FOREACH: FOUND tells, however they end, whether there was a turn
+    For,
+}
+
+impl Enclosing {
+    pub(crate) fn new(label: Option<String>, kind: EnclosingKind) -> Self {
+        let exit = match kind {
+            EnclosingKind::Loop { exit } => exit,
+            EnclosingKind::Block | EnclosingKind::For => None,
+        };
+        Self { label, kind, exit, next: None }
+    }
+}
 
 impl Compiler<'_> {
+    /// A label that no other block has.
+    pub(crate) fn new_label(&mut self) -> Result<LabelId> {
+        let label = LabelId(self.labels);
+        self.labels = self.labels.checked_add(1).ok_or_else(|| {
+            too_complex(self.place, "the procedure has too many loops")
+                .hint("split it into several procedures")
+        })?;
+        Ok(label)
+    }
+
+    /// Emits statements: into a block of their own, if something in them leaves it.
+    pub(crate) fn emit_in_block(
+        &mut self,
+        out: &mut Vec<Statement>,
+        label: Option<LabelId>,
+        emit: impl FnOnce(&mut Self, &mut Vec<Statement>),
+    ) {
+        let Some(label) = label else { return emit(self, out) };
+        let mut body = Vec::new();
+        emit(self, &mut body);
+        self.emit(out, StatementKind::Block { label, body });
+    }
+
+    /// The statements of a block that EXIT may leave.
+    pub(crate) fn labelled(
+        &mut self,
+        label: &str,
+        statements: &[BlockStatement],
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let mut compiled = Vec::new();
+        self.enclosing.push(Enclosing::new(Some(label.to_owned()), EnclosingKind::Block));
+        self.statements(statements, &mut compiled)?;
+        let exit = self.enclosing.pop().and_then(|around| around.exit);
+        self.emit_in_block(out, exit, |_, out| out.append(&mut compiled));
+        Ok(())
+    }
+
+    /// EXIT and CONTINUE.
+    pub(crate) fn leave(&mut self, written: &LeaveSyntax, out: &mut Vec<Statement>) -> Result<()> {
+        let LeaveSyntax { way, label, condition } = written;
+        let at = self.left_by(*way, label.as_ref())?;
+        let condition = match condition {
+            Some(condition) => {
+                let what = if *way == Way::Exit { "EXIT" } else { "CONTINUE" };
+                Some(self.condition(condition, what)?)
+            }
+            None => None,
+        };
+        out.append(&mut self.before);
+        let known = match way {
+            Way::Exit => self.enclosing[at].exit,
+            Way::Continue => self.enclosing[at].next,
+        };
+        let label = known.map_or_else(|| self.new_label(), Ok)?;
+        match way {
+            Way::Exit => self.enclosing[at].exit = Some(label),
+            Way::Continue => self.enclosing[at].next = Some(label),
+        }
+        let mut leaving = Vec::new();
+        // Those that end here have all had a turn.
+        let ended = self.enclosing.iter().skip(if *way == Way::Exit { at } else { at + 1 });
+        if ended.into_iter().any(|around| around.kind == EnclosingKind::For) {
+            self.emit_assign(&mut leaving, FOUND, constant(Value::Bool(true), DataType::Boolean));
+        }
+        self.emit(&mut leaving, StatementKind::Leave(label));
+        match condition {
+            None => out.append(&mut leaving),
+            Some(condition) => {
+                let otherwise = Vec::new();
+                self.emit(out, StatementKind::If { condition, then: leaving, otherwise });
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of the loops and blocks around is left.
+    fn left_by(&self, way: Way, label: Option<&(String, Place)>) -> Result<usize> {
+        let Some((name, place)) = label else {
+            let innermost = self.enclosing.iter().rposition(|one| one.kind != EnclosingKind::Block);
+            return innermost.ok_or_else(|| {
+                let message = match way {
+                    Way::Exit => "EXIT cannot be used outside a loop, unless it has a label",
+                    Way::Continue => "CONTINUE cannot be used outside a loop",
+                };
+                syntax(self.place, message)
+            });
+        };
+        let found = self.enclosing.iter().rposition(|one| one.label.as_ref() == Some(name));
+        match found {
+            None => {
+                let message = format!(
+                    "there is no label \"{name}\" attached to any block or loop enclosing this \
+                     statement"
+                );
+                Err(syntax(*place, message))
+            }
+            Some(at) if way == Way::Continue && self.enclosing[at].kind == EnclosingKind::Block => {
+                let message = format!("block label \"{name}\" cannot be used in CONTINUE");
+                Err(syntax(*place, message))
+            }
+            Some(at) => Ok(at),
+        }
+    }
+
     pub(crate) fn return_statement(
         &mut self,
         value: Option<&ast::Expr>,

@@ -2,15 +2,16 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{
-    Access, Elements, Expr, Place, RowSetId, SlotId, Statement, StatementKind,
+    Access, Elements, Expr, LabelId, Place, RowSetId, SlotId, Statement, StatementKind,
 };
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error};
+use crate::leave::{Enclosing, EnclosingKind};
 use crate::operators::OperatorQuery;
 use crate::scope::{Compiler, Names, Variable};
 use crate::statement::as_query;
-use crate::syntax::{BlockStatement, ForRange, Target};
+use crate::syntax::{ForRange, LoopBody, Target};
 use crate::typing::{Coercion, assign, integer};
 
 /// What a loop over rows goes through.
@@ -39,34 +40,83 @@ impl Compiler<'_> {
             None => integer(1),
         };
         let slot = self.slot(&written.name, SqlType::Scalar(DataType::Integer))?;
-        self.names.push(Names::default());
+        self.names.push(Names { label: written.body.label.clone(), variables: Vec::new() });
         let variable = Variable::Scalar { slot, constant: false, not_null: false };
         self.declare(&written.name, variable, place)?;
         let mut body = Vec::new();
-        self.loop_body(&written.body, &mut body)?;
+        let exit = self.loop_body(&written.body, EnclosingKind::For, &mut body)?;
         self.names.pop();
         self.place = place;
         let reverse = written.reverse;
-        self.emit(out, StatementKind::ForRange { slot, from, to, step, reverse, body });
+        let kind = StatementKind::ForRange { slot, from, to, step, reverse, body };
+        self.emit_in_block(out, exit, |this, out| this.emit(out, kind));
         Ok(())
     }
 
-    pub(crate) fn loop_body(
+    /// LOOP, or WHILE with its condition.
+    pub(crate) fn unbounded_loop(
         &mut self,
-        body: &[BlockStatement],
+        condition: Option<&ast::Expr>,
+        body: &LoopBody,
+        place: Place,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
-        self.loops += 1;
-        self.statements(body, out)?;
-        self.loops -= 1;
+        let mut compiled = Vec::new();
+        let mut exit = None;
+        if let Some(condition) = condition {
+            self.loops += 1; // it is computed at each turn, and so is what comes before it
+            let condition = self.condition(condition, "WHILE");
+            self.loops -= 1;
+            let condition = condition?;
+            compiled.append(&mut self.before);
+            let label = self.new_label()?;
+            let mut otherwise = Vec::new();
+            self.emit(&mut otherwise, StatementKind::Leave(label));
+            let kind = StatementKind::If { condition, then: Vec::new(), otherwise };
+            self.emit(&mut compiled, kind);
+            exit = Some(label);
+        }
+        let exit = self.loop_body(body, EnclosingKind::Loop { exit }, &mut compiled)?;
+        self.place = place;
+        let kind = StatementKind::Loop { body: compiled };
+        self.emit_in_block(out, exit, |this, out| this.emit(out, kind));
         Ok(())
+    }
+
+    /// Compiles the body of a loop; what EXIT leaves, if there is one in it.
+    fn loop_body(
+        &mut self,
+        body: &LoopBody,
+        kind: EnclosingKind,
+        out: &mut Vec<Statement>,
+    ) -> Result<Option<LabelId>> {
+        self.loops += 1;
+        let exit = self.turn(body, kind, out);
+        self.loops -= 1;
+        exit
+    }
+
+    /// One turn of a loop.
+    fn turn(
+        &mut self,
+        body: &LoopBody,
+        kind: EnclosingKind,
+        out: &mut Vec<Statement>,
+    ) -> Result<Option<LabelId>> {
+        let mut compiled = Vec::new();
+        self.enclosing.push(Enclosing::new(body.label.clone(), kind));
+        self.statements(&body.statements, &mut compiled)?;
+        let left = self.enclosing.pop();
+        let (exit, next) = left.map_or((None, None), |left| (left.exit, left.next));
+        self.emit_in_block(out, next, |_, out| out.append(&mut compiled));
+        Ok(exit)
     }
 
     pub(crate) fn for_each(
         &mut self,
         target: &Target,
         array: &ast::Expr,
-        body: &[BlockStatement],
+        body: &LoopBody,
         place: Place,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
@@ -85,10 +135,11 @@ impl Compiler<'_> {
             self.emit_assign(&mut compiled, variable, value);
             slot
         };
-        self.loop_body(body, &mut compiled)?;
+        let exit = self.loop_body(body, EnclosingKind::For, &mut compiled)?;
         self.place = place;
         let elements = Elements::Array(array);
-        self.emit(out, StatementKind::ForEach { slot, elements, body: compiled });
+        let kind = StatementKind::ForEach { slot, elements, body: compiled };
+        self.emit_in_block(out, exit, |this, out| this.emit(out, kind));
         Ok(())
     }
 
@@ -96,12 +147,12 @@ impl Compiler<'_> {
         &mut self,
         targets: &[Target],
         query: &ast::Statement,
-        body: &[BlockStatement],
+        body: &LoopBody,
         place: Place,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let query = as_query(query, place)?;
-        self.names.push(Names::default());
+        self.names.push(Names { label: body.label.clone(), variables: Vec::new() });
         let of = self.or_operators(
             out,
             |this, out| {
@@ -119,18 +170,22 @@ impl Compiler<'_> {
         let mut compiled = Vec::new();
         match of {
             // Exactly one row: the body runs once, on the values just assigned.
-            LoopOf::Access(None) => self.statements(body, out)?,
+            LoopOf::Access(None) => {
+                let exit = self.turn(body, EnclosingKind::For, &mut compiled)?;
+                self.emit_in_block(out, exit, |_, out| out.append(&mut compiled));
+            }
             LoopOf::Access(Some((rows, query, into))) => {
-                self.loop_body(body, &mut compiled)?;
+                let exit = self.loop_body(body, EnclosingKind::For, &mut compiled)?;
                 self.place = place;
-                self.emit(out, StatementKind::ForQuery { rows, query, into, body: compiled });
+                let kind = StatementKind::ForQuery { rows, query, into, body: compiled };
+                self.emit_in_block(out, exit, |this, out| this.emit(out, kind));
             }
             LoopOf::Operators(of, slots) => {
                 let pairs = self.fitted(&slots, &of.columns)?;
                 self.emit_assigns(&mut compiled, pairs)?;
-                self.loop_body(body, &mut compiled)?;
+                let exit = self.loop_body(body, EnclosingKind::For, &mut compiled)?;
                 self.place = place;
-                self.emit_operators(out, *of, compiled);
+                self.emit_in_block(out, exit, |this, out| this.emit_operators(out, *of, compiled));
             }
         }
         self.names.pop();

@@ -45,7 +45,8 @@ pub(crate) enum Variable {
 /// The names of one block.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Names {
-    /// a label that may qualify them: the procedure's name for its parameters
+    /// a label that may qualify them: that of the block or loop, the procedure's name for its
+    /// parameters
     pub(crate) label: Option<String>,
     pub(crate) variables: Vec<(String, Variable)>,
 }
@@ -169,6 +170,10 @@ pub(crate) struct Compiler<'c> {
     pub(crate) place: Place,
     /// loops around the current statement
     pub(crate) loops: usize,
+    /// loops and blocks around it that EXIT and CONTINUE may mean, the innermost last
+    pub(crate) enclosing: Vec<crate::leave::Enclosing>,
+    /// how many labels there are in the program
+    pub(crate) labels: u16,
     pub(crate) result: Vec<ResultColumn>,
     pub(crate) returning: Returning,
     /// a statement outside of procedures: whole-table work is nobody's surprise there
@@ -231,6 +236,8 @@ impl<'c> Compiler<'c> {
             charge: current::charge(),
             place: Place::default(),
             loops: 0,
+            enclosing: Vec::new(),
+            labels: 0,
             result: Vec::new(),
             returning: Returning::Nothing,
             ad_hoc: false,

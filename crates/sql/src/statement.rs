@@ -24,12 +24,16 @@ impl Compiler<'_> {
     /// Compiles a block in a scope of its own.
     pub(crate) fn block(&mut self, block: &Block, out: &mut Vec<Statement>) -> Result<()> {
         self.is_procedure = true;
-        self.names.push(Names::default());
+        let names = Names { label: block.label.clone(), variables: Vec::new() };
+        self.names.push(names);
         for declaration in &block.declarations {
             self.place = declaration.place;
             self.with_what_comes_before(out, |this, out| this.declaration(declaration, out))?;
         }
-        self.statements(&block.statements, out)?;
+        match &block.label {
+            None => self.statements(&block.statements, out)?,
+            Some(label) => self.labelled(label, &block.statements, out)?,
+        }
         self.names.pop();
         Ok(())
     }
@@ -190,6 +194,10 @@ impl Compiler<'_> {
             Kind::ForQuery { targets, query, body } => {
                 self.for_query(targets, query, body, statement.place, out)
             }
+            Kind::Loop { condition, body } => {
+                self.unbounded_loop(condition.as_ref(), body, statement.place, out)
+            }
+            Kind::Leave(written) => self.leave(written, out),
             Kind::Sql { statement, into } => {
                 self.sql(statement, into.as_ref(), out)?;
                 if let Some(into) = into {

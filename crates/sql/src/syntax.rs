@@ -242,6 +242,7 @@ pub(crate) enum TypeNameKind {
 /// DECLARE ... BEGIN ... END.
 #[derive(Debug)]
 pub(crate) struct Block {
+    pub(crate) label: Option<String>,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) statements: Vec<BlockStatement>,
 }
@@ -278,18 +279,71 @@ pub(crate) struct Into {
 
 pub(crate) type Body = Vec<BlockStatement>;
 
+/// What stands between LOOP and END LOOP.
+#[derive(Debug)]
+pub(crate) struct LoopBody {
+    pub(crate) label: Option<String>,
+    pub(crate) statements: Body,
+}
+
+/// EXIT and CONTINUE.
+#[derive(Debug)]
+pub(crate) struct LeaveSyntax {
+    pub(crate) way: Way,
+    /// of what is left, or continued; none: the innermost loop
+    pub(crate) label: Option<(String, Place)>,
+    /// WHEN
+    pub(crate) condition: Option<ast::Expr>,
+}
+
+/// Where a statement that leaves the body of a loop goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// behind the loop
+    Exit,
+    /// at its next turn
+    Continue,
+}
+
 /// A statement of a block.
 #[derive(Debug)]
 pub(crate) enum BlockStatementKind {
     Null,
     Block(Block),
-    Assign { target: Target, value: ast::Expr },
-    If { arms: Vec<(ast::Expr, Body)>, otherwise: Body },
-    Case { operand: Option<ast::Expr>, arms: Vec<(Vec<ast::Expr>, Body)>, otherwise: Option<Body> },
+    Assign {
+        target: Target,
+        value: ast::Expr,
+    },
+    If {
+        arms: Vec<(ast::Expr, Body)>,
+        otherwise: Body,
+    },
+    Case {
+        operand: Option<ast::Expr>,
+        arms: Vec<(Vec<ast::Expr>, Body)>,
+        otherwise: Option<Body>,
+    },
     ForRange(Box<ForRange>),
-    ForEach { target: Target, array: ast::Expr, body: Body },
-    ForQuery { targets: Vec<Target>, query: Box<ast::Statement>, body: Body },
-    Sql { statement: Box<ast::Statement>, into: Option<Into> },
+    ForEach {
+        target: Target,
+        array: ast::Expr,
+        body: LoopBody,
+    },
+    ForQuery {
+        targets: Vec<Target>,
+        query: Box<ast::Statement>,
+        body: LoopBody,
+    },
+    /// LOOP, or WHILE with its condition
+    Loop {
+        condition: Option<ast::Expr>,
+        body: LoopBody,
+    },
+    Leave(Box<LeaveSyntax>),
+    Sql {
+        statement: Box<ast::Statement>,
+        into: Option<Into>,
+    },
     Perform(Box<ast::Statement>),
     Return(Option<ast::Expr>),
     ReturnNext(Option<ast::Expr>),
@@ -306,7 +360,7 @@ pub(crate) struct ForRange {
     pub(crate) from: ast::Expr,
     pub(crate) to: ast::Expr,
     pub(crate) step: Option<ast::Expr>,
-    pub(crate) body: Body,
+    pub(crate) body: LoopBody,
 }
 
 /// RAISE.

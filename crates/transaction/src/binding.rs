@@ -4,13 +4,17 @@
 //!              definition of it computes from static slots under static control; everything a
 //!              row decides is **dynamic**. Where it is asked which slots have one value in a call,
 //!              whenever they are looked at, accesses count like assignments that read nothing
-//!              but columns which nobody changes.
+//!              but columns which nobody changes. A block that is left under dynamic control is
+//!              dynamic control itself: how much of it runs, and how often the loop in it, rows
+//!              decide.
 //! Source       offline partial evaluation (binding-time analysis, flow-insensitive, one
 //!              division per procedure). We analyse slots, not program points: a variable that is
 //!              static in one place and dynamic in another counts as dynamic.
 
+use std::collections::HashSet;
+
 use crate::program::{
-    Access, Elements, Expr, KeyList, Procedure, SlotId, Statement, StatementKind,
+    Access, Elements, Expr, KeyList, LabelId, Procedure, SlotId, Statement, StatementKind,
 };
 use crate::walk::{self, Site};
 
@@ -18,6 +22,17 @@ use crate::walk::{self, Site};
 #[derive(Clone, Debug)]
 pub struct Binding {
     is_static: Vec<bool>,
+    /// blocks that rows decide whether to leave
+    left_by_rows: HashSet<LabelId>,
+}
+
+/// The control that a statement is under.
+#[derive(Default)]
+struct Control {
+    /// blocks around it, the outermost first
+    blocks: Vec<LabelId>,
+    /// parameters decide whether it is reached once this one of them, or one behind, has begun
+    static_from: usize,
 }
 
 impl Binding {
@@ -28,7 +43,8 @@ impl Binding {
 
     /// Analyses a procedure: what parameters decide, and accesses that `is_fixed` names.
     pub fn with_rows(procedure: &Procedure, is_fixed: impl Fn(&Access) -> bool) -> Self {
-        let mut binding = Self { is_static: vec![true; procedure.slots.len()] };
+        let is_static = vec![true; procedure.slots.len()];
+        let mut binding = Self { is_static, left_by_rows: HashSet::new() };
         walk::statements(&procedure.body, &mut |statement| {
             if let Some(Site::Access(access)) = walk::own_site(statement) {
                 walk::private_slots(access, &mut |slot| {
@@ -36,7 +52,7 @@ impl Binding {
                 });
             }
         });
-        while binding.pass(&procedure.body, true, &is_fixed) {}
+        while binding.pass(&procedure.body, (true, &mut Control::default()), &is_fixed) {}
         binding
     }
 
@@ -44,7 +60,7 @@ impl Binding {
     fn pass(
         &mut self,
         block: &[Statement],
-        static_control: bool,
+        (static_control, around): (bool, &mut Control),
         is_fixed: &impl Fn(&Access) -> bool,
     ) -> bool {
         let mut changed = false;
@@ -62,10 +78,24 @@ impl Binding {
                     }
                 }
             }
-            let inner = static_control && self.controls_statically(statement);
-            for nested in walk::blocks(statement) {
-                changed |= self.pass(nested, inner, is_fixed);
+            if let StatementKind::Leave(label) = statement.kind
+                && !around.blocks[around.static_from..].contains(&label)
+            {
+                changed |= self.left_by_rows.insert(label);
             }
+            let is_known = self.controls_statically(statement);
+            let outer = (around.blocks.len(), around.static_from);
+            if !is_known {
+                around.static_from = around.blocks.len();
+            }
+            if let StatementKind::Block { label, .. } = statement.kind {
+                around.blocks.push(label);
+            }
+            for nested in walk::blocks(statement) {
+                changed |= self.pass(nested, (static_control && is_known, &mut *around), is_fixed);
+            }
+            around.blocks.truncate(outer.0);
+            around.static_from = outer.1;
         }
         changed
     }
@@ -104,8 +134,43 @@ impl Binding {
             StatementKind::ForEach { elements: Elements::Array(array), .. } => self.slot(*array),
             StatementKind::ForEach { elements: Elements::Keys(keys), .. } => self.is_list(keys),
             StatementKind::ForQuery { .. } | StatementKind::ForOperators(_) => false,
+            StatementKind::Block { label, .. } => !self.is_left_by_rows(*label),
+            StatementKind::Loop { body } => {
+                self.is_left_statically(body) && self.has_known_end(body)
+            }
             _ => true,
         }
+    }
+
+    /// Whether parameters decide that a loop without a bound, of this body, comes to an end.
+    pub fn has_known_end(&self, body: &[Statement]) -> bool {
+        let mut has_end = self.has_known_return(body);
+        walk::left_labels(body, &mut |label| has_end |= !self.is_left_by_rows(label));
+        has_end
+    }
+
+    fn has_known_return(&self, block: &[Statement]) -> bool {
+        block.iter().any(|statement| {
+            let is_known = match &statement.kind {
+                StatementKind::Return(_) => return true,
+                // Whether it comes to an end does not matter: this asks for one in it.
+                StatementKind::Loop { body } => self.is_left_statically(body),
+                _ => self.controls_statically(statement),
+            };
+            is_known && walk::blocks(statement).iter().any(|inner| self.has_known_return(inner))
+        })
+    }
+
+    /// Whether parameters decide about all that leaves a loop of this body for what is around it.
+    fn is_left_statically(&self, body: &[Statement]) -> bool {
+        let mut by_rows = false;
+        walk::left_labels(body, &mut |label| by_rows |= self.is_left_by_rows(label));
+        !by_rows
+    }
+
+    /// Whether rows decide if, or where, a block is left.
+    pub fn is_left_by_rows(&self, label: LabelId) -> bool {
+        self.left_by_rows.contains(&label)
     }
 
     /// Whether parameters alone decide the values of a list.

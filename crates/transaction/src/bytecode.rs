@@ -301,6 +301,10 @@ pub enum Op {
         slot: u16,
         to: u32,
     },
+    /// another turn of a loop that has no bound
+    Again {
+        to: u32,
+    },
     /// first row of a row set, or jumps when there is none
     RowsBegin {
         rows: u16,

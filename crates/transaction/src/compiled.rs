@@ -13,7 +13,7 @@ use crate::lower;
 use crate::outcome::SqlError;
 use crate::plan::MarkCode;
 use crate::program::Procedure;
-use crate::slice::{Knowledge, Slice};
+use crate::slice::{Knowledge, LoopKnowledge, Slice};
 use crate::walk::{self, Site};
 
 /// The program that plans a procedure's calls.
@@ -72,6 +72,8 @@ pub struct CompiledProcedure {
     pub plan: PlanProgram,
     /// per site: how its granules become known
     pub knowledge: Vec<Knowledge>,
+    /// per loop without a bound: what planning does with it
+    pub loops: Vec<LoopKnowledge>,
     /// a loop whose turns may come in any order
     pub free_loop: Option<FreeLoop>,
     /// what it does with granules
@@ -97,7 +99,8 @@ impl CompiledProcedure {
         mark_unchanged(&mut program, catalog, granules, &procedure);
         let plan = PlanProgram::new(catalog, granules, &slice)?;
         let free_loop = FreeLoop::of(catalog, &procedure, &slice.planned);
-        let (notes, knowledge) = (GranuleNotes::of(catalog, granules, &procedure), slice.knowledge);
-        Ok(Self { procedure, program, plan, knowledge, free_loop, notes })
+        let notes = GranuleNotes::of(catalog, granules, &procedure);
+        let Slice { knowledge, loops, .. } = slice;
+        Ok(Self { procedure, program, plan, knowledge, loops, free_loop, notes })
     }
 }

@@ -6,12 +6,13 @@ use std::fmt::Write;
 
 use crate::catalog::{Catalog, Index};
 use crate::compiled::CompiledProcedure;
+use crate::frame::TURNS_AHEAD_MAX;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks::{self, LockTemplate};
 use crate::plan::Plan;
 use crate::program::{Effect, Path, Statement, StatementKind};
 use crate::routing::{self, Routing};
-use crate::slice::Knowledge;
+use crate::slice::{Knowledge, LoopKnowledge};
 use crate::walk::{self, Site};
 
 /// Explains a procedure: for each access how its rows are found, what is locked, how that becomes
@@ -46,6 +47,7 @@ pub fn explain(
         let _ = writeln!(text, "       {}", knowledge_text(catalog, site, knowledge));
         let _ = writeln!(text, "       {routed}");
     }
+    text.push_str(&loops(compiled));
     text.push_str(&unwritten(catalog, granules, compiled));
     let reads = if compiled.plan.needs_reconnaissance {
         "reads records on trial first (reconnaissance) and is planned again when a guess was wrong"
@@ -55,6 +57,35 @@ pub fn explain(
     let _ = writeln!(text, "Planning a call {reads}.");
     let reach = routing::explain_procedure(catalog, granules, routing, procedure);
     let _ = writeln!(text, "{reach}");
+    text
+}
+
+/// What planning does with each loop that has no bound.
+fn loops(compiled: &CompiledProcedure) -> String {
+    let mut text = String::new();
+    let mut known = compiled.loops.iter();
+    walk::statements(&compiled.procedure.body, &mut |statement| {
+        let StatementKind::Loop { body } = &statement.kind else { return };
+        let Some(known) = known.next() else { return };
+        let what = match (known, walk::sites(body).is_empty()) {
+            (LoopKnowledge::Once, true) => {
+                "touches no table and decides no key: planning passes over it".to_owned()
+            }
+            (LoopKnowledge::Once, false) => {
+                "touches the same at each turn: it is planned as one turn".to_owned()
+            }
+            (LoopKnowledge::Ahead, _) => format!(
+                "is ended by parameters: planning runs it ahead, and a call of more than \
+                 {TURNS_AHEAD_MAX} turns may run alone"
+            ),
+            (LoopKnowledge::Trial, _) => format!(
+                "is ended by rows: planning runs it on trial, and a call that is ended by its own \
+                 changes, or by more than {TURNS_AHEAD_MAX} turns, may run alone. To have it \
+                 planned from parameters, write FOR i IN 1..n, or a condition on parameters"
+            ),
+        };
+        let _ = writeln!(text, "The loop at line {} {what}.", statement.place.line);
+    });
     text
 }
 

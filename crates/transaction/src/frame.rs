@@ -35,6 +35,11 @@ pub const STEPS_DEFAULT: u64 = 100_000_000;
 /// Steps between two looks at what may interrupt them: some 100 us.
 const STEPS_BETWEEN_LOOKS: u64 = 1024;
 
+/// Turns of loops without a bound that planning runs ahead of a call. Each may make a trial read
+/// and note a granule, some microsecond, so that planning that comes to no end takes no more than
+/// some 20 ms; the call then runs with what is planned, or alone.
+pub const TURNS_AHEAD_MAX: u32 = 16_384;
+
 /// Bytes that the texts of one call may take.
 pub const HEAP_BYTES_MAX: usize = 1 << 30;
 
@@ -61,6 +66,8 @@ pub struct Machine {
     steps_left: u64,
     /// those behind it
     steps_behind: u64,
+    /// turns of loops without a bound that planning may still run ahead
+    turns_ahead: u32,
     /// what may end the call early; none: nothing but its budget
     interrupt: Option<Arc<Interrupt>>,
     rows_max: RowsMax,
@@ -190,6 +197,7 @@ impl Frame {
         machine.heap.clear();
         machine.elements.clear();
         machine.give_steps(self.step_budget);
+        machine.turns_ahead = TURNS_AHEAD_MAX;
         machine.forget();
         machine.slots[FOUND.0] = Datum::FALSE;
         machine.slots[NOW.0] = Datum::int(invocation.now_us);
@@ -423,6 +431,12 @@ impl Machine {
             Some(_) => budget.min(STEPS_BETWEEN_LOOKS),
         };
         self.steps_behind = budget - self.steps_left;
+    }
+
+    /// Takes one turn off those of loops without a bound that planning may run ahead.
+    pub(crate) fn turn_ahead(&mut self) -> Result<(), Fault> {
+        self.turns_ahead = self.turns_ahead.checked_sub(1).ok_or(Fault::StepBudget)?;
+        Ok(())
     }
 
     /// A portion of steps is used up: whether there is another one.

@@ -187,6 +187,9 @@ pub(crate) fn run_here<A: RecordAccess, H: Hook>(
                 operators::compute(program, number, pc - 1, frame, access, hook)?;
                 continue;
             }
+            Op::Again { to } => {
+                slow::another_turn(frame, H::FORGIVES).map(|()| pure::jump(&mut pc, true, to))
+            }
             Op::RowsBegin { rows, to } => {
                 slow::next_row(program, rows, frame).map(|any| pure::jump(&mut pc, !any, to))
             }

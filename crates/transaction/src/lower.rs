@@ -35,7 +35,7 @@ use crate::bytecode::{Failure, Op, Program, TableCode};
 use crate::catalog::Catalog;
 use crate::frame::SLOTS_MAX;
 use crate::outcome::SqlError;
-use crate::program::{FOUND, NOW, Procedure, ROW_COUNT, SlotId, Statement};
+use crate::program::{FOUND, LabelId, NOW, Procedure, ROW_COUNT, SlotId, Statement};
 pub(crate) use access::{key_code, packed_bits};
 use segments::{Label, Segments};
 
@@ -103,6 +103,8 @@ struct Lowerer<'a> {
     check_slots: Option<Vec<u16>>,
     /// bound slots that are loaded where they are read, with their loads' numbers, and the site
     deferred: (u16, Vec<SlotId>),
+    /// blocks around the statement that is lowered, and where their ends are
+    blocks: Vec<(LabelId, Label)>,
     /// bodies that are entries of their own
     parts: usize,
     /// segments of operators' reads, which are the entries behind these
@@ -146,6 +148,7 @@ impl<'a> Lowerer<'a> {
             not_null,
             check_slots: None,
             deferred: (0, Vec::new()),
+            blocks: Vec::new(),
             parts: 1,
             reads: Vec::new(),
             failed: None,

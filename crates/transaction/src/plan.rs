@@ -81,6 +81,7 @@ pub struct Plan {
     arena: Vec<u8>,
     entries: Vec<Entry>,
     footprint: Footprint,
+    is_short: bool,
 }
 
 impl Plan {
@@ -111,7 +112,11 @@ impl Plan {
         frame.begin(&slice.program, invocation);
         let mut recorder = Recorder { marks: &slice.marks, plan: self, watch };
         match interpret::run(&slice.program, 0, frame, access, &mut recorder) {
-            Ok(()) | Err(Stop::Error) => Ok(()),
+            Ok(()) => Ok(()),
+            Err(Stop::Error) => {
+                self.is_short = true;
+                Ok(())
+            }
             Err(stop) => Err(stop),
         }
     }
@@ -120,6 +125,13 @@ impl Plan {
         self.arena.clear();
         self.entries.clear();
         self.footprint.clear();
+        self.is_short = false;
+    }
+
+    /// Whether planning came to no end within its steps: what it has found is the call's, and is
+    /// perhaps not all. Another plan would not be better.
+    pub fn is_short(&self) -> bool {
+        self.is_short
     }
 
     /// Keys and granules of another call come next: keys go behind those that are there, and the

@@ -6,7 +6,10 @@
 //! Invariants   I1 every expression is typed; operands have been cast, so operators never convert
 //!              I2 slots 0, 1, 2 are FOUND, the call's time and the last row count; parameters
 //!              follow from [`FIRST_PARAMETER`], then local variables and temporaries
-//!              I3 loops are bounded: integer ranges, arrays, materialised query results
+//!              I3 every turn of a loop is a step of the call, so that its step budget ends a loop
+//!                 that nothing else ends
+//!              I4 a label is that of one [`StatementKind::Block`], and whatever leaves it stands
+//!                 in it
 
 use std::sync::Arc;
 
@@ -188,6 +191,10 @@ pub struct Statement {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RowSetId(pub u16);
 
+/// What a [`StatementKind::Leave`] leaves, and goes on behind.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LabelId(pub u16);
+
 /// What a statement does.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
@@ -249,6 +256,22 @@ pub enum StatementKind {
     },
     /// `FOR row IN query`, of a query that is more than one access
     ForOperators(Box<OperatorLoop>),
+    /// LOOP: turns without end. Something in it leaves a block around it, or returns. WHILE is one
+    /// that begins with IF
+    Loop {
+        /// body
+        body: Vec<Statement>,
+    },
+    /// statements behind which [`StatementKind::Leave`] goes on. EXIT leaves one around its loop,
+    /// CONTINUE one around its loop's body
+    Block {
+        /// no other block has it
+        label: LabelId,
+        /// body
+        body: Vec<Statement>,
+    },
+    /// EXIT and CONTINUE: goes on behind the block of this label, which it stands in
+    Leave(LabelId),
     /// RAISE EXCEPTION: undoes the transaction
     Raise(Raise),
     /// RAISE NOTICE and the like: tells the client, and goes on

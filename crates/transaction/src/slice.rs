@@ -6,10 +6,13 @@
 //!              site stood; the mark tells the planner which slots hold the granule's key.
 //! Invariants   I1 whatever path the procedure takes at run time, every site it reaches on
 //!              predicted values has had its mark run with the same granule: branches on unknown
-//!              conditions contribute both arms, unknown loops their body
+//!              conditions contribute both arms, unknown loops their body, unknown blocks all that
+//!              is in them
 //!              I2 a slice only reads; reads in it are reconnaissance
 //!              I3 marks with keys stand in the order in which execution reaches their sites
 //!              I4 the mark of a site with trial reads stands right before them
+//!              I5 a loop without a bound is in the slice with all that may end it, and what they
+//!                 depend on; or its body is, once
 //! Source       partial evaluation, off-line: binding times first, then a residual program.
 //!              Reconnaissance: orthrus.txt 3.2 (OLLP). We differ from OLLP in what is checked at
 //!              execution: not the values read, but whether each access stays inside the
@@ -28,8 +31,8 @@ use crate::catalog::Catalog;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks;
 use crate::program::{
-    Elements, Expr, ExprKind, Insert, KeySlot, OperatorLoop, Path, Place, Procedure, RowLocks,
-    Slot, SlotId, Statement, StatementKind,
+    Elements, Expr, ExprKind, Insert, KeySlot, LabelId, OperatorLoop, Path, Place, Procedure,
+    RowLocks, Slot, SlotId, Statement, StatementKind,
 };
 use crate::walk::{self, Site};
 use needs::Needs;
@@ -92,6 +95,17 @@ pub enum Knowledge {
     WholeTable,
 }
 
+/// What planning does with a loop that has no bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopKnowledge {
+    /// nothing, or its body once: how often it runs decides nothing that planning asks for
+    Once,
+    /// it is run ahead: parameters alone end it
+    Ahead,
+    /// it is run on trial: rows end it
+    Trial,
+}
+
 /// A procedure's slice.
 #[derive(Clone, Debug)]
 pub struct Slice {
@@ -103,6 +117,8 @@ pub struct Slice {
     pub knowledge: Vec<Knowledge>,
     /// per site of the whole procedure: its key is taken from the plan
     pub planned: Vec<bool>,
+    /// per loop without a bound of the whole procedure, in preorder
+    pub loops: Vec<LoopKnowledge>,
     /// whether the slice reads records
     pub needs_reconnaissance: bool,
 }
@@ -138,11 +154,14 @@ impl Slice {
             marks: Vec::new(),
             knowledge: vec![Knowledge::Parameters; sites],
             planned: vec![false; sites],
+            loops: Vec::new(),
             reads: false,
             next_site: 0,
+            labels: walk::labels(&needs.procedure.body),
+            ended: Vec::new(),
         };
         let body = cutter.block(&needs.procedure.body, Control { known: true, once: true });
-        let Cutter { slots, row_sets, marks, knowledge, planned, reads, .. } = cutter;
+        let Cutter { slots, row_sets, marks, knowledge, planned, loops, reads, .. } = cutter;
         let procedure = Procedure {
             name: procedure.name.clone(),
             parameters: procedure.parameters,
@@ -155,7 +174,7 @@ impl Slice {
             row_sets,
             row_locks: RowLocks::default(),
         };
-        Self { procedure, marks, knowledge, planned, needs_reconnaissance: reads }
+        Self { procedure, marks, knowledge, planned, loops, needs_reconnaissance: reads }
     }
 }
 
@@ -191,12 +210,18 @@ struct Cutter<'a> {
     marks: Vec<SiteMark>,
     knowledge: Vec<Knowledge>,
     planned: Vec<bool>,
+    loops: Vec<LoopKnowledge>,
     reads: bool,
     next_site: u16,
+    /// the next label that no block has
+    labels: u16,
+    /// loops without a bound in which rows decide that the procedure ends, the innermost last, and
+    /// what the slice leaves there
+    ended: Vec<(&'a Statement, LabelId)>,
 }
 
-impl Cutter<'_> {
-    fn block(&mut self, block: &[Statement], control: Control) -> Vec<Statement> {
+impl<'a> Cutter<'a> {
+    fn block(&mut self, block: &'a [Statement], control: Control) -> Vec<Statement> {
         let mut out = Vec::new();
         for statement in block {
             self.statement(statement, control, &mut out);
@@ -204,7 +229,7 @@ impl Cutter<'_> {
         out
     }
 
-    fn statement(&mut self, statement: &Statement, control: Control, out: &mut Vec<Statement>) {
+    fn statement(&mut self, statement: &'a Statement, control: Control, out: &mut Vec<Statement>) {
         let place = statement.place;
         let keep = |kind| Statement { kind, place };
         match &statement.kind {
@@ -248,11 +273,28 @@ impl Cutter<'_> {
                 self.loop_statement(statement, body, control, out);
             }
             StatementKind::ForOperators(of) => self.operators(statement, of, control, out),
+            StatementKind::Loop { body } => self.unbounded(statement, body, control, out),
+            StatementKind::Block { label, body } => {
+                let known = self.needs.binding.controls_statically(statement);
+                let mut body = self.block(body, control.under(known));
+                match self.needs.condition(statement) {
+                    true => out.push(keep(StatementKind::Block { label: *label, body })),
+                    false => out.append(&mut body),
+                }
+            }
+            StatementKind::Leave(label) if self.needs.leaves(*label) => {
+                out.push(statement.clone());
+            }
             StatementKind::Return(_) if control.known => {
                 out.push(keep(StatementKind::Return(Vec::new())));
             }
+            StatementKind::Return(_) | StatementKind::Raise(_) if self.needs.end(statement) => {
+                let ended = self.ended.iter().find(|(of, _)| self.needs.ends(statement, of));
+                out.extend(ended.map(|(_, label)| keep(StatementKind::Leave(*label))));
+            }
             StatementKind::Mark(id) => out.push(keep(StatementKind::Mark(id | OWN_MARK))),
-            StatementKind::Return(_)
+            StatementKind::Leave(_)
+            | StatementKind::Return(_)
             | StatementKind::ReturnNext(_)
             | StatementKind::Raise(_)
             | StatementKind::Notice(..) => {}
@@ -266,8 +308,8 @@ impl Cutter<'_> {
 
     fn loop_statement(
         &mut self,
-        statement: &Statement,
-        body: &[Statement],
+        statement: &'a Statement,
+        body: &'a [Statement],
         control: Control,
         out: &mut Vec<Statement>,
     ) {
@@ -308,15 +350,15 @@ impl Cutter<'_> {
     /// A loop over rows that operators compute: kept with its reads, or all marks without it.
     fn operators(
         &mut self,
-        statement: &Statement,
-        of: &OperatorLoop,
+        statement: &'a Statement,
+        of: &'a OperatorLoop,
         control: Control,
         out: &mut Vec<Statement>,
     ) {
         let inner = control.under(false);
         let mut kept = of.clone();
-        for read in &mut kept.reads {
-            read.body = self.block(&read.body, inner);
+        for (read, of) in kept.reads.iter_mut().zip(&of.reads) {
+            read.body = self.block(&of.body, inner);
         }
         kept.body = self.block(&of.body, inner);
         if self.needs.condition(statement) {
@@ -327,6 +369,54 @@ impl Cutter<'_> {
         }
         kept.reads.into_iter().for_each(|read| out.extend(read.body));
         out.append(&mut kept.body);
+    }
+
+    /// A loop without a bound: kept with what ends it, or its body without it. Where rows decide
+    /// that the procedure ends in it, the slice goes on behind it, and so comes to all marks that
+    /// belong to a statement around it.
+    fn unbounded(
+        &mut self,
+        statement: &'a Statement,
+        body: &'a [Statement],
+        control: Control,
+        out: &mut Vec<Statement>,
+    ) {
+        let known = self.needs.binding.controls_statically(statement);
+        let is_ended = self.is_ended(statement, body, control.known && known);
+        let mut inner = control.under(known);
+        inner.once &= !is_ended;
+        self.loops.push(match (self.needs.condition(statement), inner.known && !is_ended) {
+            (false, _) => LoopKnowledge::Once,
+            (true, true) => LoopKnowledge::Ahead,
+            (true, false) => LoopKnowledge::Trial,
+        });
+        if !self.needs.condition(statement) {
+            out.append(&mut self.block(body, inner));
+            return;
+        }
+        let (label, place) = (LabelId(self.labels), statement.place);
+        if is_ended {
+            self.labels = self.labels.saturating_add(1);
+            self.ended.push((statement, label));
+        }
+        let body = self.block(body, inner);
+        let mut kind = StatementKind::Loop { body };
+        if is_ended {
+            self.ended.pop();
+            kind = StatementKind::Block { label, body: vec![Statement { kind, place }] };
+        }
+        out.push(Statement { kind, place });
+    }
+
+    /// Whether rows decide that the procedure ends in a block of this loop, which the slice must
+    /// end then.
+    fn is_ended(&self, whole: &Statement, block: &[Statement], known: bool) -> bool {
+        block.iter().any(|statement| {
+            let is_known = known && matches!(statement.kind, StatementKind::Return(_));
+            let inner = known && self.needs.binding.controls_statically(statement);
+            self.needs.ends(statement, whole) && !is_known
+                || walk::blocks(statement).iter().any(|block| self.is_ended(whole, block, inner))
+        })
     }
 
     fn take_site(&mut self) -> u16 {

@@ -7,8 +7,8 @@ use hotrow_base::ids::TableId;
 use hotrow_base::types::SqlType;
 
 use crate::program::{
-    Access, Consume, Effect, Elements, Expr, ExprKind, Insert, Path, RangeEnd, RowsTo, SlotId,
-    Statement, StatementKind,
+    Access, Consume, Effect, Elements, Expr, ExprKind, Insert, LabelId, Path, RangeEnd, RowsTo,
+    SlotId, Statement, StatementKind,
 };
 
 /// One place where a procedure touches rows. Sites are numbered in preorder; the query of a FOR
@@ -47,7 +47,9 @@ pub fn blocks(statement: &Statement) -> Vec<&[Statement]> {
         StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
         StatementKind::ForRange { body, .. }
         | StatementKind::ForEach { body, .. }
-        | StatementKind::ForQuery { body, .. } => vec![body],
+        | StatementKind::ForQuery { body, .. }
+        | StatementKind::Loop { body }
+        | StatementKind::Block { body, .. } => vec![body],
         StatementKind::ForOperators(of) => {
             of.reads.iter().map(|read| &read.body[..]).chain([&of.body[..]]).collect()
         }
@@ -61,12 +63,45 @@ pub fn blocks_mut(statement: &mut Statement) -> Vec<&mut Vec<Statement>> {
         StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
         StatementKind::ForRange { body, .. }
         | StatementKind::ForEach { body, .. }
-        | StatementKind::ForQuery { body, .. } => vec![body],
+        | StatementKind::ForQuery { body, .. }
+        | StatementKind::Loop { body }
+        | StatementKind::Block { body, .. } => vec![body],
         StatementKind::ForOperators(of) => {
             of.reads.iter_mut().map(|read| &mut read.body).chain([&mut of.body]).collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// Whether a block may be left before its end.
+pub fn is_left(label: LabelId, body: &[Statement]) -> bool {
+    let mut left = false;
+    statements(body, &mut |statement| {
+        left |= matches!(statement.kind, StatementKind::Leave(of) if of == label);
+    });
+    left
+}
+
+/// One more than the greatest label of the blocks in a body.
+pub fn labels(body: &[Statement]) -> u16 {
+    let mut labels = 0;
+    statements(body, &mut |statement| {
+        if let StatementKind::Block { label, .. } = statement.kind {
+            labels = labels.max(label.0.saturating_add(1));
+        }
+    });
+    labels
+}
+
+/// Calls `visit` with the labels of blocks around a body that something in it leaves.
+pub fn left_labels(body: &[Statement], visit: &mut impl FnMut(LabelId)) {
+    let (mut own, mut left) = (Vec::new(), Vec::new());
+    statements(body, &mut |statement| match statement.kind {
+        StatementKind::Block { label, .. } => own.push(label),
+        StatementKind::Leave(label) => left.push(label),
+        _ => {}
+    });
+    left.into_iter().filter(|label| !own.contains(label)).for_each(visit);
 }
 
 /// The access site a statement itself is, if any.
@@ -345,7 +380,10 @@ pub fn uses(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
         StatementKind::Return(values) | StatementKind::ReturnNext(values) => {
             exprs(values.iter().collect());
         }
-        StatementKind::Mark(_) => {}
+        StatementKind::Loop { .. }
+        | StatementKind::Block { .. }
+        | StatementKind::Leave(_)
+        | StatementKind::Mark(_) => {}
     }
 }
 

@@ -22,6 +22,7 @@ mod interrupts;
 mod kept_statements;
 mod lifecycle;
 mod limits;
+mod loops;
 mod named_types;
 mod parked;
 mod parts;

@@ -6,6 +6,7 @@ mod free_loops;
 mod fuzz;
 mod hostile;
 mod last_use;
+mod leaving;
 #[path = "../mutation/mod.rs"]
 mod mutation;
 mod parameters;

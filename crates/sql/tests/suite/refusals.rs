@@ -28,11 +28,15 @@ fn compiles(statement: &str) {
 fn statements_of_procedures() {
     // statement, code, column, a word of the hint
     let cases: &[(&str, &str, u32, &str)] = &[
-        ("WHILE n > 0 LOOP n := n - 1; END LOOP;", "0A000", 1, "FOR i IN 1..n"),
-        ("LOOP NULL; END LOOP;", "0A000", 1, "FOR i IN 1..n"),
-        ("<<here>> NULL;", "0A000", 1, "EXIT"),
-        ("EXIT;", "0A000", 1, "IF"),
-        ("CONTINUE;", "0A000", 1, "IF"),
+        ("<<here>> NULL;", "42601", 10, ""),
+        ("EXIT;", "42601", 1, ""),
+        ("CONTINUE;", "42601", 1, ""),
+        ("<<here>> LOOP EXIT there; END LOOP;", "42601", 20, ""),
+        ("<<here>> LOOP EXIT; END LOOP there;", "42601", 30, ""),
+        ("LOOP EXIT; END LOOP there;", "42601", 21, ""),
+        ("<<here>> BEGIN CONTINUE here; END;", "42601", 25, ""),
+        ("WHILE v LOOP NULL; END LOOP;", "42804", 7, ""),
+        ("LOOP EXIT WHEN v; END LOOP;", "42804", 16, ""),
         ("EXECUTE 'SELECT 1';", "0A000", 1, "write them out"),
         ("COMMIT;", "0A000", 1, "leave it out"),
         ("BEGIN NULL; EXCEPTION WHEN OTHERS THEN NULL; END;", "0A000", 13, "IF NOT FOUND"),

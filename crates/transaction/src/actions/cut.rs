@@ -82,14 +82,18 @@ pub(super) fn cut(
     }
     let binding = Binding::of(&normal);
     let mut assigned = vec![false; normal.slots.len()];
-    let mut reads_found = false;
+    let (mut reads_found, mut keeps_found) = (false, false);
     walk::statements(&normal.body, &mut |statement| {
         walk::defines(statement, &mut |slot| assigned[slot.index()] = true);
         walk::uses(statement, &mut |slot| reads_found |= slot == FOUND);
         // Whose FOUND is what it was, unless something in it sets it.
         reads_found |= matches!(&statement.kind,
             StatementKind::ForOperators(of) if !of.sets_found);
+        // What is left before it has set FOUND takes the old one, though nobody may read it.
+        keeps_found |=
+            matches!(statement.kind, StatementKind::Loop { .. } | StatementKind::Block { .. });
     });
+    keeps_found |= reads_found;
     let body = normal.body.clone();
     let cut = Cut {
         marked: normal,
@@ -106,6 +110,7 @@ pub(super) fn cut(
         splitter: &splitter,
         assigned,
         reads_found,
+        keeps_found,
         cut,
         site: 0,
         refused: None,
@@ -124,6 +129,8 @@ struct Cutter<'a> {
     /// slots that some statement assigns
     assigned: Vec<bool>,
     reads_found: bool,
+    /// or some leaf takes it, to pass it on
+    keeps_found: bool,
     cut: Cut,
     site: u16,
     refused: Option<String>,
@@ -162,7 +169,18 @@ impl<'a> Cutter<'a> {
             {
                 self.unroll(statement, body, guards, out);
             }
+            StatementKind::Loop { body } | StatementKind::Block { body, .. }
+                if known && guards.is_empty() && can_go_through(statement) =>
+            {
+                let mut inner = self.block(body, guards);
+                let mut marked = statement.clone();
+                for nested in walk::blocks_mut(&mut marked) {
+                    *nested = std::mem::take(&mut inner);
+                }
+                out.push(marked);
+            }
             StatementKind::Access(access) => self.access(statement, access, guards, out),
+            StatementKind::Leave(_) => out.push(statement.clone()),
             StatementKind::Return(values) if values.is_empty() => out.push(statement.clone()),
             StatementKind::Mark(_) => {}
             _ => self.leaf(statement, guards, out),
@@ -357,7 +375,7 @@ impl<'a> Cutter<'a> {
         out.pop();
         // FOUND is told by the driver, behind the loop; until then it is in its slot what it was.
         self.cut.leaves[first].outputs = Box::default();
-        if self.reads_found {
+        if self.keeps_found {
             let kept = self.fresh("$found", SqlType::Scalar(DataType::Boolean));
             let copy = |slot, from| {
                 let value = Expr {
@@ -469,6 +487,16 @@ impl<'a> Cutter<'a> {
     fn is_known(&self, slot: SlotId) -> bool {
         slot.index() < self.assigned.len() && self.binding.slot(slot)
     }
+}
+
+/// Whether a loop without a bound, or a block, is run by the driver: when there are accesses in it.
+/// One that only computes is one leaf, however many turns it takes. (Under a guard it is one leaf
+/// too: the driver, leaving a block around a leaf's statement, would not come to the leaf's mark.)
+fn can_go_through(statement: &Statement) -> bool {
+    leaf::any(statement, |inner| {
+        let returns = matches!(inner.kind, StatementKind::Return(_));
+        walk::own_site(inner).is_some() || returns
+    })
 }
 
 fn loop_variable(statement: &Statement) -> SlotId {

@@ -67,6 +67,11 @@ impl Flow {
                     certain.extend([crate::program::FOUND, crate::program::ROW_COUNT]);
                 }
             }
+            StatementKind::Loop { body } => self.inside(&[], body, certain),
+            StatementKind::Block { label, body } if walk::is_left(*label, body) => {
+                self.inside(&[], body, certain); // which may be left before it has written anything
+            }
+            StatementKind::Block { body, .. } => self.block(body, certain),
             _ => walk::defines(statement, &mut |slot| {
                 certain.insert(slot);
             }),
@@ -94,7 +99,9 @@ impl Flow {
 /// Whether what follows a block is never reached from it.
 pub(super) fn ends(block: &[Statement]) -> bool {
     block.iter().any(|statement| match &statement.kind {
-        StatementKind::Return(_) | StatementKind::Raise(_) => true,
+        StatementKind::Return(_) | StatementKind::Raise(_) | StatementKind::Leave(_) => true,
+        StatementKind::Loop { .. } => true,
+        StatementKind::Block { label, body } => ends(body) && !walk::is_left(*label, body),
         StatementKind::If { then, otherwise, .. } => ends(then) && ends(otherwise),
         _ => false,
     })

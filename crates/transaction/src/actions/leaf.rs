@@ -67,6 +67,7 @@ pub(super) fn may_stop(procedure: &Procedure, statement: &Statement) -> bool {
         | StatementKind::ForOperators(_)
         | StatementKind::ForRange { .. }
         | StatementKind::ForEach { .. }
+        | StatementKind::Loop { .. }
         | StatementKind::Raise(_)
         | StatementKind::Notice(..) => true,
         StatementKind::If { condition, .. } => walk::can_fail(condition),
@@ -76,7 +77,7 @@ pub(super) fn may_stop(procedure: &Procedure, statement: &Statement) -> bool {
                 value.data_type() != column.data_type || walk::can_fail(value)
             })
         }
-        StatementKind::Mark(_) => false,
+        StatementKind::Block { .. } | StatementKind::Leave(_) | StatementKind::Mark(_) => false,
     })
 }
 

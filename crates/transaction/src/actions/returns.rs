@@ -88,7 +88,10 @@ impl Mover<'_> {
                 }
                 Ok(())
             }
-            _ => Err("it returns inside a loop over rows".to_owned()),
+            StatementKind::ForQuery { .. } | StatementKind::ForOperators(_) => {
+                Err("it returns inside a loop over rows".to_owned())
+            }
+            _ => Err("it returns inside a loop that rows end".to_owned()),
         }
     }
 

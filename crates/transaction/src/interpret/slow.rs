@@ -30,6 +30,17 @@ pub(super) fn next_row(program: &Program, number: u16, frame: &mut Frame) -> Res
     Ok(true)
 }
 
+/// Takes the step of another turn of a loop without a bound. Planning runs few of them ahead: what
+/// ends the loop may be what the call itself writes, which trial reads do not find.
+#[inline(never)]
+pub(super) fn another_turn(frame: &mut Frame, is_ahead: bool) -> Result<(), Fault> {
+    frame.machine.step()?;
+    if is_ahead {
+        frame.machine.turn_ahead()?;
+    }
+    frame.machine.check_heap()
+}
+
 /// Runs the pure instruction at `at`; returns the next position.
 #[inline(never)]
 pub(super) fn pure(program: &Program, at: usize, machine: &mut Machine) -> Result<usize, Fault> {

@@ -298,6 +298,7 @@ pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Resu
         | Op::VisitPart { .. }
         | Op::VisitEnd { .. }
         | Op::TouchedByVisit
+        | Op::Again { .. }
         | Op::RowsBegin { .. }
         | Op::RowsNext { .. }
         | Op::ReturnRow { .. }

@@ -142,6 +142,7 @@ fn target(op: &mut Op) -> Option<&mut u32> {
         | Op::RangeNext { to, .. }
         | Op::EachBegin { to, .. }
         | Op::EachNext { to, .. }
+        | Op::Again { to }
         | Op::RowsBegin { to, .. }
         | Op::RowsNext { to, .. }
         | Op::Point { missing: to, .. }

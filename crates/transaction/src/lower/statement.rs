@@ -47,6 +47,25 @@ impl Lowerer<'_> {
                 self.for_query(*rows, query, into, body);
             }
             StatementKind::ForOperators(of) => self.for_operators(of),
+            StatementKind::Loop { body } => {
+                let again = self.label();
+                self.place(again);
+                self.block(body);
+                self.emit(Op::Again { to: again.0 });
+            }
+            StatementKind::Block { label, body } => {
+                let end = self.label();
+                self.blocks.push((*label, end));
+                self.block(body);
+                self.blocks.pop();
+                self.place(end);
+            }
+            StatementKind::Leave(label) => {
+                let left = self.blocks.iter().rev().find(|(of, _)| of == label);
+                // A part of a procedure may be without the block around it: it ends there.
+                let op = left.map_or(Op::End, |(_, end)| Op::Jump { to: end.0 });
+                self.emit(op);
+            }
             StatementKind::Raise(raise) => {
                 let raise = self.raise(raise);
                 self.emit(Op::Raise { raise });
@@ -72,6 +91,11 @@ impl Lowerer<'_> {
     }
 
     fn if_statement(&mut self, condition: &Expr, then: &[Statement], otherwise: &[Statement]) {
+        if let ([], [Statement { kind: StatementKind::Leave(label), .. }]) = (then, otherwise)
+            && let Some(&(_, left)) = self.blocks.iter().rev().find(|(of, _)| of == label)
+        {
+            return self.jump_unless(condition, left); // as WHILE does
+        }
         let (no, end) = (self.label(), self.label());
         self.jump_unless(condition, no);
         self.block(then);

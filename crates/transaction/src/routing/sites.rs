@@ -224,6 +224,7 @@ impl<'a> Definitions<'a> {
                     | StatementKind::ForEach { .. }
                     | StatementKind::ForQuery { .. }
                     | StatementKind::ForOperators(_)
+                    | StatementKind::Loop { .. }
             );
             let inside = if is_loop { 2 } else { runs };
             walk::defines(statement, &mut |slot| {

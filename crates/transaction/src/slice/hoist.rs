@@ -35,8 +35,9 @@ fn take_invariant(statement: &mut Statement, marks: &[SiteMark]) -> Vec<Statemen
             changed.insert(slot);
         });
     });
-    let (StatementKind::ForRange { body, .. } | StatementKind::ForEach { body, .. }) =
-        &mut statement.kind
+    let (StatementKind::ForRange { body, .. }
+    | StatementKind::ForEach { body, .. }
+    | StatementKind::Loop { body }) = &mut statement.kind
     else {
         return Vec::new();
     };

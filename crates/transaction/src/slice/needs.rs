@@ -13,7 +13,9 @@ use crate::binding::Binding;
 use crate::catalog::Catalog;
 use crate::granule::Granules;
 use crate::locks;
-use crate::program::{Expr, ExprKind, FOUND, Procedure, Slot, SlotId, Statement, StatementKind};
+use crate::program::{
+    Expr, ExprKind, FOUND, LabelId, Procedure, Slot, SlotId, Statement, StatementKind,
+};
 use crate::walk::{self, Site};
 
 /// The closure.
@@ -25,6 +27,10 @@ pub(super) struct Needs {
     slots: Vec<bool>,
     reads: HashSet<u16>,
     conditions: HashSet<*const Statement>,
+    /// blocks that the slice leaves where the procedure does
+    leaves: HashSet<LabelId>,
+    /// RETURN and RAISE that end loops without a bound in the slice, too, with those loops
+    ends: HashMap<*const Statement, HashSet<*const Statement>>,
     found_of: HashMap<SlotId, u16>,
 }
 
@@ -47,6 +53,8 @@ impl Needs {
             procedure,
             reads: HashSet::new(),
             conditions: HashSet::new(),
+            leaves: HashSet::new(),
+            ends: HashMap::new(),
             found_of,
         };
         let body = std::mem::take(&mut needs.procedure.body);
@@ -77,6 +85,22 @@ impl Needs {
     /// Whether a statement's condition or bounds must be evaluated.
     pub(super) fn condition(&self, statement: &Statement) -> bool {
         self.conditions.contains(&std::ptr::from_ref(statement))
+    }
+
+    /// Whether the slice leaves this block where the procedure does.
+    pub(super) fn leaves(&self, label: LabelId) -> bool {
+        self.leaves.contains(&label)
+    }
+
+    /// Whether this RETURN or RAISE ends loops without a bound in the slice, too.
+    pub(super) fn end(&self, statement: &Statement) -> bool {
+        self.ends.contains_key(&std::ptr::from_ref(statement))
+    }
+
+    /// Whether it ends this loop there.
+    pub(super) fn ends(&self, statement: &Statement, whole: &Statement) -> bool {
+        let ended = self.ends.get(&std::ptr::from_ref(statement));
+        ended.is_some_and(|loops| loops.contains(&std::ptr::from_ref(whole)))
     }
 
     /// The site whose FOUND this slot is a copy of.
@@ -156,15 +180,27 @@ impl Pass<'_> {
         true
     }
 
+    /// Whether a statement decides something that is needed: the value of a slot, or what runs
+    /// behind it.
     fn defines_needed(&self, statement: &Statement) -> bool {
-        let mut needed = false;
+        let mut needed = match statement.kind {
+            StatementKind::Leave(label) => self.needs.leaves(label),
+            StatementKind::Return(_) | StatementKind::Raise(_) => self.needs.end(statement),
+            _ => false,
+        };
         walk::defines(statement, &mut |slot| needed |= self.needs.slot(slot));
         needed
     }
 
     fn block_defines_needed(&self, block: &[Statement]) -> bool {
         let mut needed = false;
-        walk::statements(block, &mut |statement| needed |= self.defines_needed(statement));
+        walk::statements(block, &mut |statement| {
+            needed |= match statement.kind {
+                StatementKind::Leave(_) => false, // what is left may lie in the block
+                _ => self.defines_needed(statement),
+            }
+        });
+        walk::left_labels(block, &mut |label| needed |= self.needs.leaves(label));
         needed
     }
 
@@ -182,6 +218,7 @@ impl Pass<'_> {
             StatementKind::ForQuery { .. } | StatementKind::ForOperators(_) => {
                 self.condition(statement, site);
             }
+            StatementKind::Return(_) | StatementKind::Raise(_) => {} // no value of theirs is kept
             _ => self.need_uses(statement),
         }
     }
@@ -197,7 +234,31 @@ impl Pass<'_> {
         for read in site..site + reads {
             self.changed |= self.needs.reads.insert(read);
         }
+        match &statement.kind {
+            StatementKind::Block { label, .. } => {
+                self.changed |= self.needs.leaves.insert(*label);
+            }
+            StatementKind::Loop { body } => self.loop_ends(statement, body),
+            _ => {}
+        }
         self.need_uses(statement);
+    }
+
+    /// Keeps all that may end a loop without a bound, but errors where parameters end it too.
+    fn loop_ends(&mut self, whole: &Statement, body: &[Statement]) {
+        walk::left_labels(body, &mut |label| self.changed |= self.needs.leaves.insert(label));
+        let has_known_end = self.needs.binding.has_known_end(body);
+        walk::statements(body, &mut |statement| {
+            let is_end = match statement.kind {
+                StatementKind::Return(_) => true,
+                StatementKind::Raise(_) => !has_known_end,
+                _ => false,
+            };
+            if is_end {
+                let ended = self.needs.ends.entry(std::ptr::from_ref(statement)).or_default();
+                self.changed |= ended.insert(std::ptr::from_ref(whole));
+            }
+        });
     }
 
     fn need_uses(&mut self, statement: &Statement) {
@@ -270,7 +331,7 @@ impl FoundCopies<'_> {
                 | StatementKind::ForEach { .. }
                 | StatementKind::ForQuery { .. }
                 | StatementKind::ForOperators(_) => LastFound::Unknown,
-                _ if self.site != before || has_loop(&block[at]) => LastFound::Unknown,
+                _ if self.site != before || sets_found(&block[at]) => LastFound::Unknown,
                 _ => last,
             };
             at += 1;
@@ -311,12 +372,11 @@ impl FoundCopies<'_> {
     }
 }
 
-/// Loops set FOUND when they end.
-fn has_loop(statement: &Statement) -> bool {
+/// Whether anything in a statement sets FOUND: loops do when they end, and EXIT from one does.
+fn sets_found(statement: &Statement) -> bool {
     let mut found = false;
     walk::statements(std::slice::from_ref(statement), &mut |inner| {
-        found |=
-            matches!(inner.kind, StatementKind::ForRange { .. } | StatementKind::ForEach { .. });
+        walk::defines(inner, &mut |slot| found |= slot == FOUND);
     });
     found
 }

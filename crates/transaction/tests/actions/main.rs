@@ -4,6 +4,7 @@ mod checked;
 mod compare;
 mod flat;
 mod generate;
+mod leaving;
 mod noted;
 mod operators;
 mod programs;

@@ -10,6 +10,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::compare::{Planned, Subject, Tally};
 use crate::generate::Generator;
+use crate::leaving;
 use crate::world;
 
 pub fn arguments(procedure: &Procedure, random: &mut SmallRng) -> Invocation {
@@ -40,6 +41,19 @@ enum With {
     Notices,
     /// they read columns that nobody changes
     Unchanged,
+    /// they have loops without a bound, and leave loops and blocks
+    Leaving,
+}
+
+/// Tells which program it was that something panicked in.
+struct Told(u64);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("in program {}", self.0);
+        }
+    }
 }
 
 fn run(seeds: std::ops::Range<u64>, with: With) -> Tally {
@@ -48,6 +62,7 @@ fn run(seeds: std::ops::Range<u64>, with: With) -> Tally {
     let mut plan = Planned::default();
     let mut failures = Vec::new();
     for seed in seeds {
+        let _told = Told(seed);
         let mut random = SmallRng::seed_from_u64(seed);
         let mut procedure = Generator::procedure(&mut random);
         let own = &mut SmallRng::seed_from_u64(seed);
@@ -55,6 +70,7 @@ fn run(seeds: std::ops::Range<u64>, with: With) -> Tally {
             With::Nothing => {}
             With::Notices => Generator::tell(&mut procedure, own),
             With::Unchanged => Generator::use_unchanged(&mut procedure, own),
+            With::Leaving => leaving::add(&mut procedure, own),
         }
         let granules = Granules::infer(&catalog, [&procedure]);
         let subject = Subject::new(&catalog, &granules, &procedure);
@@ -81,9 +97,7 @@ fn run(seeds: std::ops::Range<u64>, with: With) -> Tally {
 /// `HOTROW_PROGRAMS` makes more of them, `HOTROW_FIRST` begins with this one.
 #[test]
 fn any_order_of_actions_is_the_procedure() {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let first = number("HOTROW_FIRST").unwrap_or(0);
-    let count = number("HOTROW_PROGRAMS").unwrap_or(2000);
+    let (first, count) = programs();
     let tally = run(first..first + count, With::Nothing);
     println!("{tally:?}");
     assert!(tally.replans * 20 < tally.calls, "reconnaissance is mostly right: {tally:?}");
@@ -98,6 +112,23 @@ fn any_order_of_actions_is_the_procedure() {
     println!("{tally:?}");
     assert!(tally.unlocked * 4 > tally.calls, "many read what nobody changes: {tally:?}");
     assert!(tally.split * 20 > tally.calls, "many have accesses that are cut in two: {tally:?}");
+}
+
+/// As above, of procedures with LOOP, EXIT and CONTINUE.
+#[test]
+fn what_leaves_loops_leaves_them_in_any_order_of_actions() {
+    let (first, count) = programs();
+    let tally = run(first..first + count, With::Leaving);
+    println!("{tally:?}");
+    assert!(tally.replans * 20 < tally.calls, "reconnaissance is mostly right: {tally:?}");
+    assert!(tally.whole * 4 < tally.calls, "most can be cut: {tally:?}");
+    assert!(tally.parallel * 8 > tally.calls, "some can run at once: {tally:?}");
+}
+
+/// The first one's number, and how many there are.
+fn programs() -> (u64, u64) {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    (number("HOTROW_FIRST").unwrap_or(0), number("HOTROW_PROGRAMS").unwrap_or(2000))
 }
 
 /// Only of use as long as the generator makes the same programs of the same numbers.

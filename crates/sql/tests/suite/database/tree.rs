@@ -133,6 +133,15 @@ impl Printer<'_> {
                 let text = format!("return next ({})", self.list(values));
                 self.line(depth, &text);
             }
+            StatementKind::Loop { body } => {
+                self.line(depth, "loop");
+                self.body(body, depth + 1);
+            }
+            StatementKind::Block { label, body } => {
+                self.line(depth, &format!("block {}", label.0));
+                self.body(body, depth + 1);
+            }
+            StatementKind::Leave(label) => self.line(depth, &format!("leave {}", label.0)),
             StatementKind::Mark(n) => self.line(depth, &format!("mark {n}")),
         }
     }
