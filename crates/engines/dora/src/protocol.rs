@@ -402,9 +402,10 @@ pub enum Message<B> {
     Leave(Share<Flow<B>>, u32),
     /// to the hall that looks for circles: who waits for whom in a hall
     Waits(Address, Vec<Wait>),
-    /// to a hall: its report has been looked at, so that it may send another one. Else reports
-    /// would pile up before a detector that takes longer to look than halls take to report
-    Looked,
+    /// to a hall: its report has been looked at, for so many nanoseconds, so that it may send
+    /// another one. Else reports would pile up before a detector that takes longer to look than
+    /// halls take to report
+    Looked(u64),
     /// to a hall: the call of this age is in a circle
     GiveWay(u64),
     /// to a hall: of the layout with this number, move a dataset to another hall

@@ -39,8 +39,8 @@ enum Looking {
     Not,
     /// it reports before long
     Soon,
-    /// it has reported at this moment, and the detector has not looked at that yet
-    Reported(u64),
+    /// it has reported, and the detector has not looked at that yet
+    Reported,
 }
 
 impl Looks {
@@ -50,10 +50,10 @@ impl Looks {
     /// And where they ask in one round: only a dataset that has moved, or a call that runs hall by
     /// hall among others that do not, makes one.
     pub const RARELY: u64 = 1_000_000;
-    /// How many times as long as the detector took to answer a hall waits before it reports again.
-    /// The answer waits behind all other reports, so looking takes at most a fifth of the
-    /// detector's time, however many halls there are and however long each look takes.
-    pub const PAUSES_PER_ANSWER: u64 = 4;
+    /// How many times as long as the detector took to look a hall waits before it reports again: so
+    /// each hall has it look for a fifth of its time at most. The answer's own way is no part of
+    /// that, for where threads wait for a core it takes milliseconds, and a circle as many.
+    const PAUSES_PER_LOOK: u64 = 4;
 }
 
 /// A visit of a call: asks for what it locks of a dataset.
@@ -207,19 +207,16 @@ impl<S: Store> Hall<S> {
             Message::Visited(asker) => self.granted.push_back(*asker),
             Message::Leave(flow, visit) => self.leave(flow, visit as usize, ports),
             Message::Waits(hall, waits) => {
+                let began = ports.now();
                 for (hall, age) in self.reports.take(hall, waits) {
                     ports.send(hall, Message::GiveWay(age));
                 }
-                ports.send(hall, Message::Looked);
+                ports.send(hall, Message::Looked(ports.now() - began));
             }
-            Message::Looked => {
-                let Looking::Reported(at) = self.looking else {
-                    unreachable!("it has one report on its way at most")
-                };
-                let took = ports.now() - at;
+            Message::Looked(took) => {
                 self.looking = Looking::Not;
                 // Somebody may have come since it reported; if nobody waits then, that is the last.
-                self.look_after(took.saturating_mul(Looks::PAUSES_PER_ANSWER), ports);
+                self.look_after(took.saturating_mul(Looks::PAUSES_PER_LOOK), ports);
             }
             Message::GiveWay(age) => self.withdraw(|asker| asker.flow.age == age, ports),
             Message::Yield(layout, number, to) => self.give_away((layout, number), to, ports),
@@ -654,7 +651,7 @@ impl<S: Store> Hall<S> {
         }
         let is_waiting = !waits.is_empty();
         if is_waiting || self.has_reported {
-            self.looking = Looking::Reported(ports.now());
+            self.looking = Looking::Reported;
             ports.send(detector, Message::Waits(self.own, waits));
         }
         self.has_reported = is_waiting;

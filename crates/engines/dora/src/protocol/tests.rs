@@ -605,7 +605,7 @@ fn reports_never_pile_up_before_a_slow_detector() {
     for seed in 0..100 {
         let ran = run_reporting(seed, BY_PHASE, None, REPORT_TAKES).expect("all get through");
         // The first comes after a hall's own time, and of the last the answer is not waited for.
-        let of_each = ran.over / (REPORT_TAKES * (1 + Looks::PAUSES_PER_ANSWER)) + 2;
+        let of_each = ran.over / REPORT_TAKES + 2;
         assert!(ran.reports <= of_each * u64::from(HALLS), "{ran:?}");
         gave_way += ran.gave_way;
     }
