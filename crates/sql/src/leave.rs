@@ -4,6 +4,7 @@ use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{FOUND, LabelId, Place, Raise, Statement, StatementKind};
+use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
@@ -57,7 +58,8 @@ impl Compiler<'_> {
         Ok(label)
     }
 
-    /// Emits statements: into a block of their own, if something in them leaves it.
+    /// Emits statements: into a block of their own, if something in them leaves it. It begins with
+    /// the first one that may: rows that decide about it do not decide about those before.
     pub(crate) fn emit_in_block(
         &mut self,
         out: &mut Vec<Statement>,
@@ -67,6 +69,9 @@ impl Compiler<'_> {
         let Some(label) = label else { return emit(self, out) };
         let mut body = Vec::new();
         emit(self, &mut body);
+        let leaves = |statement: &Statement| walk::is_left(label, std::slice::from_ref(statement));
+        let before = body.iter().position(leaves).unwrap_or(body.len());
+        out.extend(body.drain(..before));
         self.emit(out, StatementKind::Block { label, body });
     }
 

@@ -22,8 +22,8 @@
 //! What parameters decide (assignments, conditions, loops) is executed while planning. A condition
 //! on rows is a leaf of its own that guards the leaves in its branches; a disabled leaf passes the
 //! old values of its outputs on, as LADS's disable messages do. A loop over rows is one leaf with
-//! all granules that reconnaissance finds for it, and so is a loop that rows end. A procedure that cannot be cut is one action,
-//! and [`ActionProgram::uncut`] says why.
+//! all granules that reconnaissance finds for it, and so is a loop that rows end. A procedure that
+//! cannot be cut is one action, and [`ActionProgram::uncut`] says why.
 
 mod batch;
 mod conditions;

@@ -28,13 +28,13 @@ END $$;
 
 -- ended by rows, whose keys rows tell
 CREATE FUNCTION take_first(start bigint) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE at bigint := start; s text; n bigint;
+DECLARE at bigint := start; s text; following bigint;
 BEGIN
   LOOP
-    SELECT state, next INTO s, n FROM job WHERE id = at;
+    SELECT state, next INTO s, following FROM job WHERE id = at;
     IF NOT FOUND THEN RETURN -1; END IF;
     EXIT WHEN s = 'ready';
-    at := n;
+    at := following;
   END LOOP;
   UPDATE job SET state = 'taken', tries = tries + 1 WHERE id = at;
   UPDATE tally SET n = n + 1 WHERE id = 0;
@@ -222,9 +222,11 @@ fn an_endless_loop_ends_by_its_time_and_by_a_cancel() {
         session.execute("RESET statement_timeout")?;
         let canceller = session.canceller();
         let began = Instant::now();
-        let code = std::thread::scope(|scope| {
-            let session = &session;
-            let thread = scope.spawn(move || said(session, "CALL never_ends(1)"));
+        let (session, code) = std::thread::scope(|scope| {
+            let thread = scope.spawn(move || {
+                let code = said(&session, "CALL never_ends(1)");
+                (session, code)
+            });
             while !thread.is_finished() {
                 assert!(began.elapsed() < Duration::from_secs(30), "it is not cancelled");
                 std::thread::sleep(Duration::from_millis(5));
@@ -233,10 +235,7 @@ fn an_endless_loop_ends_by_its_time_and_by_a_cancel() {
             thread.join().expect("it ends well")
         });
         assert_eq!(code, "57014");
-        assert_eq!(
-            said(&session, "SELECT string_agg(n::text, ' ') FROM tally WHERE id IN (1, 2)").len(),
-            3
-        );
+        assert_eq!(said(&session, "SELECT sum(n) FROM tally WHERE id IN (1, 2)"), "8");
         assert_eq!(said(&session, "SELECT add_all('{1,2}', 1)"), "2");
         Ok(())
     });
@@ -253,13 +252,14 @@ fn explain_tells_what_becomes_of_a_loop() {
         rows.map(|row| row[0].to_string()).collect::<Vec<_>>().join("\n")
     };
     for (name, expected) in [
-        ("add_all", "The loop at line 4 is ended by parameters: planning runs it ahead"),
-        ("take_first", "The loop at line 4 is ended by rows: planning runs it on trial"),
-        ("collatz", "The loop at line 4 is ended by parameters: planning runs it ahead"),
-        ("never_ends", "The loop at line 2 touches the same at each turn"),
-        ("spins", "The loop at line 1 touches no table and decides no key"),
+        ("add_all", " is ended by parameters: planning runs it ahead"),
+        ("take_first", " is ended by rows: planning runs it on trial"),
+        ("collatz", " is ended by parameters: planning runs it ahead"),
+        ("never_ends", " touches the same at each turn"),
+        ("spins", " touches no table and decides no key"),
     ] {
         let text = text(name);
-        assert!(text.contains(expected), "{name}: {text}");
+        let told = text.lines().find(|line| line.starts_with("The loop at line "));
+        assert!(told.is_some_and(|line| line.contains(expected)), "{name}: {text}");
     }
 }
