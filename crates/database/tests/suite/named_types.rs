@@ -147,7 +147,8 @@ fn columns_take_over_what_a_domain_asks_for() {
     let session = db.session();
     let schema = "CREATE DOMAIN positive AS integer DEFAULT 1 CHECK (VALUE > 0);
                   CREATE DOMAIN name AS text;
-                  CREATE TABLE item (id integer PRIMARY KEY, n positive NOT NULL, of positive, t name);
+                  CREATE TABLE item (
+                      id integer PRIMARY KEY, n positive NOT NULL, of positive, t name);
                   INSERT INTO item (id) VALUES (1)";
     session.execute(schema).unwrap();
     assert_eq!(rows(&session, "SELECT * FROM item"), ["1|1|1|-"]);
