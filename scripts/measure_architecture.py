@@ -99,6 +99,8 @@ def main():
     print(f"{'crate':10} {'files':>5} {'lines':>7}  {'circle':>6} {'its lines':>9}  files over {LONG} lines")
     for crate in sys.argv[1:] or ["sql", "query", "database"]:
         modules = sources(crate)
+        if not modules:
+            sys.exit(f"no sources in {CRATES / crate}: name a folder of crates/, as in engines/dora")
         lines = {module: sum(bool(line.strip()) for line in text.split("\n")) for module, (_, text) in modules.items()}
         graph = {module: set(imports(modules, module, text)) for module, (_, text) in modules.items()}
         largest = max(circles(graph), key=len)

@@ -139,6 +139,13 @@ fn types_are_made_changed_and_dropped_as_postgresql_has_it() {
     let labels = "SELECT t.typname, e.enumlabel FROM pg_enum e \
                   JOIN pg_type t ON t.oid = e.enumtypid ORDER BY e.enumsortorder";
     assert_eq!(rows(&session, labels).len(), 4);
+    // As drivers and psql look a type up.
+    let told = "SELECT format_type(t.oid, -1), format_type(t.typarray, -1), t.typtype \
+                FROM pg_type t WHERE t.oid = to_regtype('public.mood')";
+    assert_eq!(rows(&session, told), ["mood|mood[]|e"]);
+    let column = "SELECT format_type(atttypid, atttypmod) FROM pg_attribute \
+                  WHERE attrelid = 'person'::regclass AND attname = 'm'";
+    assert_eq!(rows(&session, column), ["mood"]);
 }
 
 #[test]

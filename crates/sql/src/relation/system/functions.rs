@@ -5,7 +5,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
-    Catalog, Check, Index, IndexKind, ReferentialAction, Table, View,
+    Catalog, Check, Index, IndexKind, NamedType, ReferentialAction, Table, View,
 };
 use hotrow_transaction::program::Procedure;
 
@@ -260,7 +260,13 @@ pub fn system_function(
         F::TypeOid => {
             let bare = name.strip_prefix("pg_catalog.").unwrap_or(name);
             let named = |known: &&KnownType| known.name == bare || known.standard == bare;
-            let found = TYPES.iter().find(named);
+            let found = TYPES.iter().find(named).copied().or_else(|| {
+                let own = name.strip_prefix("public.").unwrap_or(name).trim_matches('"');
+                match **context.catalog.type_named(own)? {
+                    NamedType::Enum(of) => Some(enum_type(of)),
+                    NamedType::Composite(_) | NamedType::Domain(_) => None,
+                }
+            });
             return found.map_or(Value::Null, |known| Value::BigInt(known.oid));
         }
         F::RelationSize => return Value::BigInt(0),
@@ -304,12 +310,22 @@ pub fn sequence_named<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Table>
 }
 
 fn format_type(number: i64, modifier: i32) -> Option<String> {
-    let (known, suffix) = match TYPES.iter().find(|known| known.oid == number) {
-        Some(known) => (known, ""),
-        // Of some types there are no arrays.
-        None if number == 0 => return None,
-        None => (TYPES.iter().find(|known| known.array == number)?, "[]"),
+    if number == 0 {
+        return None; // of some types there are no arrays
+    }
+    let oid = u32::try_from(number).ok()?;
+    // An enum has an even number, and arrays of it the next one.
+    let of_enum = || match (enum_with_oid(oid), oid.checked_sub(1).and_then(enum_with_oid)) {
+        (Some(of), _) => Some((enum_type(of), "")),
+        (None, Some(of)) => Some((enum_type(of), "[]")),
+        (None, None) => None,
     };
+    let of_known = |known: &KnownType| match number {
+        number if number == known.oid => Some((*known, "")),
+        number if number == known.array => Some((*known, "[]")),
+        _ => None,
+    };
+    let (known, suffix) = TYPES.iter().find_map(of_known).or_else(of_enum)?;
     let digits = match known.name {
         "varchar" | "bpchar" if modifier >= 4 => format!("({})", modifier - 4),
         "numeric" if modifier >= 4 => {
