@@ -232,10 +232,11 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             Ok(())
         }
         CatalogChange::SetType { name, named } => {
-            if let (Some(NamedType::Enum(before)), NamedType::Enum(next)) =
-                (catalog.type_named(name).map(|named| &**named).cloned(), named)
+            if let NamedType::Enum(next) = *named
+                && let Some(&NamedType::Enum(before)) =
+                    catalog.type_named(name).map(|known| &**known)
             {
-                catalog.replace_type(DataType::Enum(before), DataType::Enum(*next));
+                catalog.replace_type(DataType::Enum(before), DataType::Enum(next));
             }
             catalog.set_type(name, named.clone());
             Ok(())

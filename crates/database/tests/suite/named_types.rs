@@ -2,7 +2,8 @@
 
 use crate::every_engine::{every_engine, open};
 use crate::scratch::Directory;
-use hotrow::{Config, Database, Error, Session, Value};
+use crate::views::{refusal, rows};
+use hotrow::{Config, Database, Value};
 
 const SCHEMA: &str = "
     CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
@@ -22,23 +23,6 @@ const SCHEMA: &str = "
         UPDATE person SET m = CASE WHEN m < p_mood THEN p_mood ELSE m END WHERE id = p;
         IF NOT FOUND THEN RAISE EXCEPTION 'nobody is %, % or not', p, p_mood; END IF;
     END $$;";
-
-fn rows(session: &Session, query: &str) -> Vec<String> {
-    let results = session.execute(query).unwrap_or_else(|error| panic!("{query}: {error}"));
-    let text = |value: &Value| match value {
-        Value::Null => "-".to_owned(),
-        other => other.to_string(),
-    };
-    let rows = results.last().expect("a result").rows.iter();
-    rows.map(|row| row.iter().map(text).collect::<Vec<_>>().join("|")).collect()
-}
-
-fn refusal(session: &Session, statement: &str) -> String {
-    match session.execute(statement) {
-        Err(Error::Sql(error)) => format!("{} {}", error.code(), error.message),
-        other => panic!("{statement}: {other:?}"),
-    }
-}
 
 #[test]
 fn enums_are_values_on_every_engine() {

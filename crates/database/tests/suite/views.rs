@@ -20,7 +20,8 @@ fn open() -> Database {
     db
 }
 
-fn rows(session: &Session, query: &str) -> Vec<String> {
+/// What a query gives, a text for each row; NULL is `-`.
+pub fn rows(session: &Session, query: &str) -> Vec<String> {
     let results = session.execute(query).unwrap_or_else(|error| panic!("{query}: {error}"));
     let text = |value: &Value| match value {
         Value::Null => "-".to_owned(),
@@ -30,7 +31,8 @@ fn rows(session: &Session, query: &str) -> Vec<String> {
     rows.map(|row| row.iter().map(text).collect::<Vec<_>>().join("|")).collect()
 }
 
-fn refusal(session: &Session, statement: &str) -> String {
+/// Code and message of the error that a statement has.
+pub fn refusal(session: &Session, statement: &str) -> String {
     match session.execute(statement) {
         Err(Error::Sql(error)) => format!("{} {}", error.code(), error.message),
         other => panic!("{statement}: {other:?}"),

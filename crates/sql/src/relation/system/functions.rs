@@ -119,7 +119,7 @@ pub fn known_type(data_type: DataType) -> KnownType {
 
 /// An enum gets its numbers when this process meets it: they may be others after a restart, so
 /// clients ask for them on each connection, as they do elsewhere.
-fn enum_type(of: EnumType) -> KnownType {
+pub(super) fn enum_type(of: EnumType) -> KnownType {
     let oid = FIRST_ENUM + 2 * i64::from(of.number());
     let (name, array) = (of.name(), oid + 1);
     KnownType { oid, name, standard: name, array, length: 4, category: "E" }

@@ -451,10 +451,9 @@ fn enums(context: &SystemContext<'_>) -> impl Iterator<Item = EnumType> {
 
 fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
     let label = |of: EnumType, (place, label): (u16, &str)| {
-        let oid = functions::known_type(DataType::Enum(of)).oid;
         vec![
             ("oid", Value::BigInt(LABELS.of(usize::from(place)))),
-            ("enumtypid", Value::BigInt(oid)),
+            ("enumtypid", Value::BigInt(functions::enum_type(of).oid)),
             ("enumsortorder", Value::Real(f32::from(place) + 1.0)),
             ("enumlabel", text(label)),
         ]
@@ -468,7 +467,7 @@ fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
 
 fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
-    let enums = enums(context).map(|of| functions::known_type(DataType::Enum(of)));
+    let enums = enums(context).map(functions::enum_type);
     for known in functions::TYPES.iter().copied().chain(enums) {
         let is_enum = known.category == "E";
         let common = |oid: i64, name: String, length: i16, category: &str| {
