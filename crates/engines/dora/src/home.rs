@@ -20,6 +20,7 @@ use hotrow_engine::statistics::{LockKind, Stopwatch};
 use hotrow_engine::worker::{Call, keep_same};
 use hotrow_flow::client_calls::{ClientCall, ClientCalls, Left};
 use hotrow_flow::datasets::View;
+use hotrow_flow::deadlock::reports::Attempt;
 use hotrow_flow::exchange::Exchange;
 use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
@@ -212,6 +213,7 @@ impl Home {
         (mut client, age): Aged,
         exchange: &mut Exchange<Told>,
     ) {
+        let attempt = Attempt { age, number: client.attempts };
         let Flow { halls, is_sequential, leader, visits, body, .. } = &mut *flow;
         *leader = 0;
         let Body { call, how, .. } = body;
@@ -240,7 +242,7 @@ impl Home {
             1 => *body.client.lock() = Some(client),
             _ => body.slot = self.calls.away.keep(client),
         }
-        (flow.age, flow.enqueue) = (age, self.crew.settings.enqueue);
+        (flow.attempt, flow.enqueue) = (attempt, self.crew.settings.enqueue);
         if !flow.visits.is_empty() {
             let whole = flow.visits.iter().filter(|visit| visit.whole).count();
             let locks = &self.calls.books().locks;
@@ -282,7 +284,7 @@ impl Home {
 
     /// A call has ended.
     fn take_end(&mut self, flow: Share<Flow>, view: &View, exchange: &mut Exchange<Told>) {
-        let (body, age) = (&flow.body, flow.age);
+        let (body, age) = (&flow.body, flow.attempt.age);
         let (call, procedure) = (&body.call, body.call.invocation.procedure);
         let back = body.client.lock().take();
         let was_along = back.is_some(); // it was run in its client's frame

@@ -38,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hotrow_base::pool::NONE;
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
-use hotrow_flow::deadlock::reports::Wait;
+use hotrow_flow::deadlock::reports::{Attempt, Wait};
 use hotrow_flow::lock_space::whole::WholeSpace;
 use hotrow_flow::node::{Address, Ports};
 use hotrow_log::position::Position;
@@ -63,8 +63,8 @@ pub enum Enqueue {
 pub struct Flow<B> {
     /// to whom its end is told
     pub home: Address,
-    /// lower for older, unlike any other's; it keeps it when it gives way
-    pub age: u64,
+    /// of a call, which keeps its age when it gives way
+    pub attempt: Attempt,
     /// how it asks for locks
     pub enqueue: Enqueue,
     /// what it locks, dataset by dataset
@@ -125,7 +125,7 @@ impl<B> Flow<B> {
     pub fn new(home: Address, body: B) -> Self {
         Self {
             home,
-            age: 0,
+            attempt: Attempt::default(),
             enqueue: Enqueue::Forwarded,
             locks: Vec::new(),
             visits: Vec::new(),
@@ -406,8 +406,8 @@ pub enum Message<B> {
     /// another one. Else reports would pile up before a detector that takes longer to look than
     /// halls take to report
     Looked(u64),
-    /// to a hall: the call of this age is in a circle
-    GiveWay(u64),
+    /// to a hall: this one is in a circle
+    GiveWay(Attempt),
     /// to a hall: of the layout with this number, move a dataset to another hall
     Yield(u64, u16, Address),
     /// to a hall: it has this dataset from now on, with all who have locked something in it

@@ -5,9 +5,10 @@
 //!              circle may have been none at any: whoever gives way does so unseen, and the oldest
 //!              never does
 //! Invariants   I1 a circle that does not end by itself is found once all its waits are reported
-//!              I2 of each circle the youngest gives way, so that the oldest of all gets through.
-//!              Whoever waits for itself has given way, and come again before all of its last
-//!              attempt had gone: that ends by itself
+//!              I2 of each circle the youngest gives way, so that the oldest of all gets through
+//!              I3 attempts of one call have different names: who has given way and come again is
+//!              not taken for what older reports still tell of it. It may wait for its own last
+//!              attempt, which waits for nobody
 //! Bounds       linear in the waits reported, times the circles found
 //! Source       orthrus.txt 4 and dora.txt 4.1.3 name wait-for graphs. We differ: its parts are
 //!              brought together by messages, so that nobody looks into another thread's
@@ -16,8 +17,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::node::Address;
 
-/// Who waits, and for whom: each named by its age, lower for older, unlike any other's.
-pub type Wait = (u64, u64);
+/// An attempt of a call. The lesser is the older.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct Attempt {
+    /// of the call: lower for older, unlike any other's
+    pub age: u64,
+    /// so often it gave way before
+    pub number: u32,
+}
+
+/// Who waits, and for whom.
+pub type Wait = (Attempt, Attempt);
 
 /// See the module.
 #[derive(Default, Debug)]
@@ -29,34 +39,49 @@ pub struct Reports {
 impl Reports {
     /// Takes a node's report, in place of its last one. Who is to give way, at which node it waits;
     /// one that waits at several nodes is listed for each.
-    pub fn take(&mut self, from: Address, waits: Vec<Wait>) -> Vec<(Address, u64)> {
+    pub fn take(&mut self, from: Address, mut waits: Vec<Wait>) -> Vec<(Address, Attempt)> {
+        debug_assert!(waits.iter().all(|(waiter, other)| waiter != other), "each has a name");
+        waits.retain(|(waiter, other)| waiter != other);
         self.waits.insert(from, waits);
-        let mut awaited = BTreeMap::<u64, BTreeSet<u64>>::new();
-        let waits = self.waits.values().flatten();
-        for &(waiter, other) in waits.filter(|(waiter, other)| waiter != other) {
-            awaited.entry(waiter).or_default().insert(other);
-        }
-        let mut victims = BTreeSet::new();
+        let mut told = Vec::new();
         loop {
+            let mut awaited = BTreeMap::<Attempt, BTreeSet<Attempt>>::new();
+            for &(waiter, other) in self.waits.values().flatten() {
+                awaited.entry(waiter).or_default().insert(other);
+            }
             leave_those_in_trouble(&mut awaited);
             let Some(youngest) = youngest_of_a_circle(&awaited) else { break };
-            awaited.remove(&youngest);
-            victims.insert(youngest);
-        }
-        let mut told = Vec::new();
-        for (&node, waits) in &mut self.waits {
-            let here: BTreeSet<_> = waits.iter().map(|&(waiter, _)| waiter).collect();
-            told.extend(here.intersection(&victims).map(|&victim| (node, victim)));
-            // It is not told twice; if it stays, it is reported again.
-            waits.retain(|(waiter, _)| !victims.contains(waiter));
+            for (&node, waits) in &mut self.waits {
+                if take_out(waits, youngest) {
+                    told.push((node, youngest));
+                }
+            }
         }
         told
     }
 }
 
+/// Has somebody wait no more at a node, nor have anything there: who waited behind it waits for
+/// whom it waited for. Of a queue of which one after the other would come to be in a circle, all
+/// are so found in one look: if 1 has a and waits for b behind 4, 3 and 2, which come for a when
+/// they have b, then not only 4 gives way. Whether it waited there.
+///
+/// It is not told twice; if it stays, it is reported again.
+fn take_out(waits: &mut Vec<Wait>, leaves: Attempt) -> bool {
+    let of = |wait: &&Wait| wait.0 == leaves;
+    let before: Vec<_> = waits.iter().filter(of).map(|&(_, other)| other).collect();
+    let behind = waits.iter().filter(|(_, other)| *other == leaves).map(|&(waiter, _)| waiter);
+    let moved = behind.flat_map(|waiter| before.iter().map(move |&other| (waiter, other)));
+    // Nobody waits for itself: each turn of the search above takes a name out for good.
+    let mut moved: Vec<Wait> = moved.filter(|(waiter, other)| waiter != other).collect();
+    waits.retain(|(waiter, other)| *waiter != leaves && *other != leaves);
+    waits.append(&mut moved);
+    !before.is_empty()
+}
+
 /// Leaves only those who wait, directly or not, for somebody in a circle.
-fn leave_those_in_trouble(awaited: &mut BTreeMap<u64, BTreeSet<u64>>) {
-    let mut waiters = BTreeMap::<u64, Vec<u64>>::new();
+fn leave_those_in_trouble(awaited: &mut BTreeMap<Attempt, BTreeSet<Attempt>>) {
+    let mut waiters = BTreeMap::<Attempt, Vec<Attempt>>::new();
     let mut ending = BTreeSet::new();
     for (&waiter, others) in &*awaited {
         for &other in others {
@@ -80,7 +105,7 @@ fn leave_those_in_trouble(awaited: &mut BTreeMap<u64, BTreeSet<u64>>) {
 
 /// Where everybody waits for somebody who waits: the youngest of some circle; none, if nobody
 /// waits.
-fn youngest_of_a_circle(awaited: &BTreeMap<u64, BTreeSet<u64>>) -> Option<u64> {
+fn youngest_of_a_circle(awaited: &BTreeMap<Attempt, BTreeSet<Attempt>>) -> Option<Attempt> {
     let (mut way, mut places) = (Vec::new(), BTreeMap::new());
     let mut at = *awaited.keys().next()?;
     loop {
@@ -96,33 +121,67 @@ fn youngest_of_a_circle(awaited: &BTreeMap<u64, BTreeSet<u64>>) -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// Waits of first attempts, by age.
+    fn waits(all: impl IntoIterator<Item = (u64, u64)>) -> Vec<Wait> {
+        all.into_iter().map(|(waiter, other)| (first(waiter), first(other))).collect()
+    }
+
+    fn first(age: u64) -> Attempt {
+        Attempt { age, number: 0 }
+    }
+
     #[test]
     fn the_youngest_of_each_circle_gives_way_wherever_it_waits() {
         let mut reports = Reports::default();
-        assert_eq!(reports.take(1, vec![(10, 20), (30, 40)]), []);
+        assert_eq!(reports.take(1, waits([(10, 20), (30, 40)])), []);
         // 10 waits for 20 and 20 for 10; 30 waits for 40 only, and 5 for the circle.
-        assert_eq!(reports.take(2, vec![(20, 10), (5, 20)]), [(2, 20)]);
-        assert_eq!(reports.take(2, vec![(5, 20)]), [], "it has given way");
+        assert_eq!(reports.take(2, waits([(20, 10), (5, 20)])), [(2, first(20))]);
+        assert_eq!(reports.take(2, waits([(5, 20)])), [], "it has given way");
         // Two circles, one of which waits at two nodes.
-        let both = reports.take(3, vec![(40, 30), (20, 7), (7, 20)]);
-        assert_eq!(both, [(3, 20), (3, 40)]);
-        assert_eq!(reports.take(4, vec![(50, 50)]), [], "it waits for what it had before");
+        let both = reports.take(3, waits([(40, 30), (20, 7), (7, 20)]));
+        assert_eq!(both, [(3, first(20)), (3, first(40))]);
+    }
+
+    #[test]
+    fn a_queue_that_would_come_to_be_in_circles_gives_way_at_once() {
+        let mut reports = Reports::default();
+        assert_eq!(reports.take(1, waits([(2, 1)])), []);
+        // 1 stands behind those who will come for what it has.
+        assert_eq!(
+            reports.take(2, waits([(3, 2), (4, 3), (1, 4)])),
+            [(2, first(4)), (2, first(3)), (1, first(2)),]
+        );
+        assert_eq!(reports.take(2, waits([])), []);
+        // 5 came last, and only then 2 and 3 get what they wait for.
+        assert_eq!(reports.take(1, waits([(2, 5)])), []);
+        assert_eq!(reports.take(2, waits([(3, 2), (5, 3)])), [(2, first(5))]);
+    }
+
+    #[test]
+    fn who_comes_again_is_not_taken_for_its_last_attempt() {
+        let mut reports = Reports::default();
+        assert_eq!(reports.take(1, waits([(10, 20)])), []);
+        let again = Attempt { age: 20, number: 1 };
+        // It waits for 10, which still waits for what 20 had in its first attempt.
+        assert_eq!(reports.take(2, vec![(again, first(10))]), []);
+        assert_eq!(reports.take(3, vec![(again, first(20))]), [], "what it had before is let go");
+        assert_eq!(reports.take(1, vec![(first(10), again)]), [(2, again), (3, again)]);
     }
 
     #[test]
     fn waits_that_have_ended_are_forgotten() {
         let mut reports = Reports::default();
-        assert_eq!(reports.take(1, vec![(1, 2)]), []);
-        assert_eq!(reports.take(1, vec![]), []);
-        assert_eq!(reports.take(2, vec![(2, 1)]), []);
-        assert_eq!(reports.take(1, vec![(1, 2)]), [(2, 2)]);
+        assert_eq!(reports.take(1, waits([(1, 2)])), []);
+        assert_eq!(reports.take(1, waits([])), []);
+        assert_eq!(reports.take(2, waits([(2, 1)])), []);
+        assert_eq!(reports.take(1, waits([(1, 2)])), [(2, first(2))]);
     }
 
     #[test]
     fn long_queues_behind_one_are_no_circle() {
         let mut reports = Reports::default();
-        let queue: Vec<_> = (1..100_000).map(|waiter| (waiter, waiter - 1)).collect();
+        let queue = waits((1..100_000).map(|waiter| (waiter, waiter - 1)));
         assert_eq!(reports.take(1, queue), []);
-        assert_eq!(reports.take(2, vec![(0, 70_000)]), [(1, 70_000)]);
+        assert_eq!(reports.take(2, waits([(0, 70_000)])), [(1, first(70_000))]);
     }
 }

@@ -17,6 +17,7 @@ use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 
 use super::{LockSpace, Requester};
+use crate::deadlock::reports::Attempt;
 
 /// In place of a grant: all of the space.
 pub const WHOLE: u32 = NONE - 1;
@@ -33,17 +34,17 @@ pub trait Visitor: Requester {
     /// What its locks are called.
     fn grant(&self) -> u32;
 
-    /// Whose they are: lower for older, unlike any other's.
-    fn age(&self) -> u64;
+    /// Whose they are.
+    fn attempt(&self) -> Attempt;
 }
 
 /// See the module.
 pub struct WholeSpace<V> {
     space: LockSpace<V>,
-    /// the ages of those who hold or await something, by grant
-    ages: Vec<u64>,
-    /// the age of who has all of it
-    taken_by: Option<u64>,
+    /// those who hold or await something, by grant
+    attempts: Vec<Attempt>,
+    /// who has all of it
+    taken_by: Option<Attempt>,
     /// the first wants all of it, or it is taken (I1)
     behind: VecDeque<V>,
     /// the greatest position of all who have let go of something
@@ -56,7 +57,7 @@ impl<V: Visitor> Default for WholeSpace<V> {
     fn default() -> Self {
         Self {
             space: LockSpace::new(BUCKETS, USUAL),
-            ages: Vec::new(),
+            attempts: Vec::new(),
             taken_by: None,
             behind: VecDeque::new(),
             tag: Position::default(),
@@ -82,9 +83,9 @@ impl<V: Visitor> WholeSpace<V> {
     }
 
     fn admit(&mut self, mut visitor: V) -> Option<V> {
-        let age = visitor.age();
+        let attempt = visitor.attempt();
         if visitor.wants_whole() {
-            self.taken_by = Some(age);
+            self.taken_by = Some(attempt);
             visitor.meet(self.tag);
             visitor.enter(WHOLE);
             return Some(visitor);
@@ -92,10 +93,10 @@ impl<V: Visitor> WholeSpace<V> {
         visitor.meet(self.floor);
         let asked = self.space.ask(visitor);
         let grant = asked.as_ref().map_or_else(|&grant| grant, V::grant) as usize;
-        if self.ages.len() <= grant {
-            self.ages.resize(grant + 1, 0);
+        if self.attempts.len() <= grant {
+            self.attempts.resize(grant + 1, Attempt::default());
         }
-        self.ages[grant] = age;
+        self.attempts[grant] = attempt;
         asked.ok()
     }
 
@@ -149,16 +150,19 @@ impl<V: Visitor> WholeSpace<V> {
     }
 
     /// Tells who waits here, and for whom: all that stand right before it.
-    pub fn visit_waits(&self, visit: &mut impl FnMut(u64, u64)) {
-        let ages = &self.ages;
-        self.space.visit_waits(|waiter, grant| visit(waiter.age(), ages[grant as usize]));
+    pub fn visit_waits(&self, visit: &mut impl FnMut(Attempt, Attempt)) {
+        let attempts = &self.attempts;
+        self.space.visit_waits(|waiter, grant| visit(waiter.attempt(), attempts[grant as usize]));
         let Some(first) = self.behind.front() else { return };
         match self.taken_by {
-            Some(age) => visit(first.age(), age),
-            None => self.space.visit_grants(|grant| visit(first.age(), ages[grant as usize])),
+            Some(attempt) => visit(first.attempt(), attempt),
+            None => {
+                let first = first.attempt();
+                self.space.visit_grants(|grant| visit(first, attempts[grant as usize]));
+            }
         }
         for (before, waiter) in self.behind.iter().zip(self.behind.iter().skip(1)) {
-            visit(waiter.age(), before.age());
+            visit(waiter.attempt(), before.attempt());
         }
     }
 

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
 use hotrow_flow::datasets::held::{Held, Place};
-use hotrow_flow::deadlock::reports::Reports;
+use hotrow_flow::deadlock::reports::{Attempt, Reports};
 use hotrow_flow::lock_space::Requester;
 use hotrow_flow::lock_space::whole::Visitor;
 use hotrow_flow::node::Address;
@@ -108,8 +108,8 @@ impl<B> Visitor for Asker<B> {
         self.flow.visits[self.visit].grant()
     }
 
-    fn age(&self) -> u64 {
-        self.flow.age
+    fn attempt(&self) -> Attempt {
+        self.flow.attempt
     }
 }
 
@@ -208,8 +208,8 @@ impl<S: Store> Hall<S> {
             Message::Leave(flow, visit) => self.leave(flow, visit as usize, ports),
             Message::Waits(hall, waits) => {
                 let began = ports.now();
-                for (hall, age) in self.reports.take(hall, waits) {
-                    ports.send(hall, Message::GiveWay(age));
+                for (hall, attempt) in self.reports.take(hall, waits) {
+                    ports.send(hall, Message::GiveWay(attempt));
                 }
                 ports.send(hall, Message::Looked(ports.now() - began));
             }
@@ -218,7 +218,9 @@ impl<S: Store> Hall<S> {
                 // Somebody may have come since it reported; if nobody waits then, that is the last.
                 self.look_after(took.saturating_mul(Looks::PAUSES_PER_LOOK), ports);
             }
-            Message::GiveWay(age) => self.withdraw(|asker| asker.flow.age == age, ports),
+            Message::GiveWay(attempt) => {
+                self.withdraw(|asker| asker.flow.attempt == attempt, ports);
+            }
             Message::Yield(layout, number, to) => self.give_away((layout, number), to, ports),
             Message::Move(layout, number, dataset) => {
                 self.take_over((layout, number), dataset, ports);

@@ -247,6 +247,8 @@ struct Home {
     gave_way: u64,
     back: u64,
     last_age: u64,
+    /// attempts
+    sent: u32,
     /// to come again
     again: Vec<(u64, Wanted)>,
 }
@@ -321,8 +323,9 @@ impl Home {
                 map,
             },
         );
-        (flow.is_sequential, flow.enqueue, flow.age) =
-            (wanted.is_sequential, self.mode.enqueue, age);
+        self.sent += 1;
+        flow.attempt = Attempt { age, number: self.sent };
+        (flow.is_sequential, flow.enqueue) = (wanted.is_sequential, self.mode.enqueue);
         flow.halls = places.iter().map(|&(_, hall, ..)| hall).collect();
         flow.halls.sort_unstable();
         flow.halls.dedup();
@@ -378,7 +381,7 @@ impl Home {
     fn take(&mut self, message: Message<Toy>, ports: &mut impl Ports<Message<Toy>, Section>) {
         match message {
             Message::Ended(flow) => {
-                let (age, outcome) = (flow.age, flow.outcome);
+                let (age, outcome) = (flow.attempt.age, flow.outcome);
                 self.back += u64::from(flow.finish().is_some());
                 let known = self.again.iter().position(|(known, _)| *known == age);
                 let (_, wanted) = self.again.swap_remove(known.expect("it was sent"));
@@ -517,6 +520,7 @@ fn run_reporting(
         gave_way: 0,
         back: 0,
         last_age: 0,
+        sent: 0,
         again: Vec::new(),
     };
     let nodes = (0..HALLS).map(hall).chain([Member::Home(Box::new(home))]).collect();
