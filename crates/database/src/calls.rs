@@ -5,9 +5,9 @@
 //! Concurrency  one session's, and so one thread's, but for the mailbox ([`crate::client`])
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use hotrow_base::by_name::ByName;
 use hotrow_base::clock;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
@@ -41,7 +41,7 @@ pub(crate) struct Calls {
 #[derive(Default)]
 struct Known {
     generation: u64,
-    by_name: HashMap<String, (ProcedureId, Arc<CompiledProcedure>)>,
+    by_name: ByName<(ProcedureId, Arc<CompiledProcedure>)>,
 }
 
 impl Calls {

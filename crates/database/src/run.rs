@@ -197,7 +197,7 @@ pub(crate) fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
 /// Fails with 25006 where a statement outside of transactions would change something, and the
 /// session wants them read-only.
 fn refuse_read_only(context: &Context, prepared: &Prepared) -> Result<(), SqlError> {
-    if !context.settings().is_on("default_transaction_read_only") || !prepared.writes() {
+    if !context.settings().often_asked().is_read_only || !prepared.writes() {
         return Ok(());
     }
     let message = "cannot write in a read-only transaction".to_owned();

@@ -29,7 +29,7 @@ pub(crate) fn control_transaction(
         if modes.is_weaker {
             notices.push(notice_serializable());
         }
-        if context.settings().is_on("default_transaction_read_only") {
+        if context.settings().often_asked().is_read_only {
             modes.access.get_or_insert(TransactionAccess::ReadOnly);
         }
     }
@@ -146,8 +146,7 @@ fn shown(
 ) -> Result<String, SqlError> {
     if name == "transaction_read_only" {
         let open = transaction.is_read_only();
-        let is_on =
-            open.unwrap_or_else(|| context.settings().is_on("default_transaction_read_only"));
+        let is_on = open.unwrap_or_else(|| context.settings().often_asked().is_read_only);
         return Ok(if is_on { "on" } else { "off" }.to_owned());
     }
     context.settings().get(name)
@@ -167,7 +166,7 @@ pub(crate) fn settle_limits(context: &Context, transaction: &mut SessionTransact
     context.interrupt.memory().set_limit(memory);
     let deadline = settings.duration("hotrow.call_deadline");
     context.call_deadline.set(deadline.or(context.core.config.call_deadline));
-    transaction.limit_idle(settings.duration("idle_in_transaction_session_timeout"));
+    transaction.limit_idle(settings.often_asked().idle_in_transaction);
 }
 
 fn weaker(is_weaker: bool) -> Vec<Notice> {

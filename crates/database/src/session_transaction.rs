@@ -198,7 +198,7 @@ impl SessionTransaction {
             core.refuse_closed()?;
             Err(Error::from(error))
         })?;
-        let is_read_only = context.settings().is_on("default_transaction_read_only");
+        let is_read_only = context.settings().often_asked().is_read_only;
         self.open = Some(OpenTransaction::new(engine, Extent::Batch, is_read_only));
         Ok(!self.in_batch)
     }

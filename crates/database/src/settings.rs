@@ -12,6 +12,7 @@
 
 mod known;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -52,6 +53,19 @@ pub(crate) struct Settings {
     /// and since limits were set by what there is
     is_due: bool,
     told: Values,
+    /// until something changes
+    often: Cell<Option<OftenAsked>>,
+}
+
+/// What is asked with every message and every statement.
+#[derive(Clone, Copy)]
+pub(crate) struct OftenAsked {
+    /// how long a client may say nothing; none: for ever
+    pub(crate) idle_outside: Option<Duration>,
+    /// in a transaction
+    pub(crate) idle_in_transaction: Option<Duration>,
+    /// transactions only read, unless they say something else
+    pub(crate) is_read_only: bool,
 }
 
 /// A value that was set, removed or replaced.
@@ -104,6 +118,19 @@ impl Settings {
             Some(value) => value == "on",
             None => known(name).is_some_and(|known| known.default == "on"),
         }
+    }
+
+    /// Looked up once, until something changes.
+    pub(crate) fn often_asked(&self) -> OftenAsked {
+        self.often.get().unwrap_or_else(|| {
+            let found = OftenAsked {
+                idle_outside: self.duration("idle_session_timeout"),
+                idle_in_transaction: self.duration("idle_in_transaction_session_timeout"),
+                is_read_only: self.is_on("default_transaction_read_only"),
+            };
+            self.often.set(Some(found));
+            found
+        })
     }
 
     /// A span of time; none: no limit.
@@ -241,6 +268,7 @@ impl Settings {
 
     fn note_change(&mut self) {
         (self.has_changed, self.is_due) = (true, true);
+        self.often.set(None);
     }
 
     /// Whether something may have changed since this was asked last.

@@ -11,9 +11,9 @@
 //!                 compiled by itself, and its error tells
 //!              I3 shapes and what they take are bounded in number and bytes, and charged
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use hotrow_base::by_name::ByBytes;
 use hotrow_base::memory::Charge;
 use hotrow_base::sync::Latch;
 use hotrow_base::types::SqlType;
@@ -55,14 +55,14 @@ struct Compiled {
 /// See the module.
 pub(crate) struct Shapes {
     look: Shape,
-    known: HashMap<Box<[u8]>, Known>,
+    known: ByBytes<Known>,
     charge: Charge,
 }
 
 impl Shapes {
     /// None yet, to be charged to an account.
     pub(crate) fn new(charge: Charge) -> Self {
-        Self { look: Shape::default(), known: HashMap::new(), charge }
+        Self { look: Shape::default(), known: ByBytes::default(), charge }
     }
 
     /// The statement that a text is, if its shape is known.

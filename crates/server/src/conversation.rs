@@ -149,9 +149,11 @@ impl<'a> Conversation<'a> {
                 self.told(parsed, text);
             }
             Frontend::Bind(bind) => {
-                let bound = self.bind(&bind);
-                let text = self.text_of(bind.statement);
-                self.told(bound, &text);
+                if let Err(error) = self.bind(&bind) {
+                    let statement = self.statements.get(bind.statement).map(Rc::clone);
+                    let text = statement.as_ref().map_or("", |statement| &statement.text);
+                    self.told(Err(error), text);
+                }
             }
             Frontend::Describe(target) => {
                 let described = self.describe(target);
@@ -176,10 +178,6 @@ impl<'a> Conversation<'a> {
             }
         }
         Goes::On
-    }
-
-    fn text_of(&self, statement: &str) -> String {
-        self.statements.get(statement).map_or(String::new(), |found| found.text.clone())
     }
 
     fn ready(&mut self) {

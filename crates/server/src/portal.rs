@@ -1,11 +1,12 @@
 //! Prepared statements and portals of a connection.
 
 use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Deref;
 use std::rc::Rc;
 
 use hotrow::{Direction, NamedBy, Prepared, Session, SqlError, SqlType, StatementResult, Value};
+use hotrow_base::by_name::ByName;
 
 use crate::frontend::Bind;
 use crate::wire::{self, Bigints, Format};
@@ -57,7 +58,7 @@ impl Statement {
 /// The prepared statements of a connection, whose session knows the names.
 #[derive(Default)]
 pub(crate) struct Statements {
-    by_name: HashMap<String, Rc<Statement>>,
+    by_name: ByName<Rc<Statement>>,
     /// of their texts
     bytes: usize,
     /// that had no name and are gone, the newest last: many drivers send each text anew
@@ -135,7 +136,7 @@ impl Statements {
 }
 
 impl Deref for Statements {
-    type Target = HashMap<String, Rc<Statement>>;
+    type Target = ByName<Rc<Statement>>;
 
     fn deref(&self) -> &Self::Target {
         &self.by_name
@@ -145,7 +146,7 @@ impl Deref for Statements {
 /// The portals of a connection, cursors among them.
 #[derive(Default)]
 pub(crate) struct Portals {
-    by_name: HashMap<String, Portal>,
+    by_name: ByName<Portal>,
     /// of all of them ([`Portal::bytes`])
     bytes: usize,
 }
@@ -200,7 +201,7 @@ impl Portals {
 }
 
 impl Deref for Portals {
-    type Target = HashMap<String, Portal>;
+    type Target = ByName<Portal>;
 
     fn deref(&self) -> &Self::Target {
         &self.by_name

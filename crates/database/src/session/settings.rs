@@ -71,11 +71,10 @@ impl Session {
     /// How long a client may say nothing before its connection ends, by the settings: in a
     /// transaction, or outside. None: for ever.
     pub fn idle_limit(&self) -> Option<Duration> {
-        self.context.settings().duration(match self.transaction_state() {
-            TransactionState::Idle => "idle_session_timeout",
-            TransactionState::Open | TransactionState::Failed => {
-                "idle_in_transaction_session_timeout"
-            }
-        })
+        let limits = self.context.settings().often_asked();
+        match self.transaction_state() {
+            TransactionState::Idle => limits.idle_outside,
+            TransactionState::Open | TransactionState::Failed => limits.idle_in_transaction,
+        }
     }
 }
