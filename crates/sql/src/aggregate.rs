@@ -13,9 +13,9 @@ use hotrow_transaction::program::{Aggregate, AggregateFunction, Expr, Place};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::function::arguments;
 use crate::scope::Compiler;
 use crate::typing::check_equality;
+use crate::written::arguments;
 
 /// The aggregate with this name.
 pub(crate) fn aggregate_named(name: &str) -> Option<AggregateFunction> {
@@ -56,7 +56,7 @@ impl Compiler<'_> {
         written: &ast::Function,
         place: Place,
     ) -> Result<Expr> {
-        let name = crate::function::function_name(written);
+        let name = crate::written::function_name(written);
         // aggregates do not nest: while an argument is compiled, none is allowed
         let Some(mut all) = self.aggregates.take() else {
             return Err(error(

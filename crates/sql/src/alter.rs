@@ -10,14 +10,16 @@ use hotrow_transaction::catalog::{Catalog, IndexDefinition, IndexKind, Table};
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation as Operation};
 
-use crate::apply::{CatalogChange, Columns, Filled, left_out};
-use crate::clauses::object_name;
-use crate::compile::Compiled;
-use crate::definition::{Draft, ForeignKeyDefinition, TableDefinition};
+use crate::changes::{
+    CatalogChange, Columns, Filled, ForeignKeyDefinition, TableDefinition, left_out,
+};
+use crate::compiled::Compiled;
+use crate::definition::Draft;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::sequence::owned_by_column;
 use crate::token::{folded, parse_statement, quoted, tokenize};
+use crate::written::object_name;
 
 /// A table while the operations on it are read.
 struct Altered<'c> {

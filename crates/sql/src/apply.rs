@@ -1,167 +1,17 @@
 //! Catalog changes: what CREATE, ALTER and DROP mean, and their application.
 
-use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
-    Catalog, Check, Column, ForeignKey, IndexDefinition, NamedType, View,
+    Catalog, Column, ForeignKey, IndexDefinition, IndexKind, NamedType,
 };
-use hotrow_transaction::outcome::{Notice, SqlError};
-use hotrow_transaction::program::{Expr, Place, Procedure};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Place;
 
-use crate::definition::{ForeignKeyDefinition, TableDefinition};
+use crate::changes::{
+    CatalogChange, Columns, Filled, ForeignKeyDefinition, SequenceDefinition, TableDefinition,
+};
 use crate::error::{Advice, Result, error};
-use crate::sequence::{SequenceDefinition, add_sequence};
-
-/// One change of the catalog.
-#[derive(Clone, Debug)]
-pub enum CatalogChange {
-    /// CREATE TABLE
-    CreateTable(TableDefinition),
-    /// CREATE SEQUENCE, and one that goes with a table that is created behind it
-    CreateSequence(SequenceDefinition),
-    /// CREATE INDEX
-    CreateIndex {
-        /// name of the table, looked up when the change is applied
-        table: String,
-        /// what the index is
-        definition: IndexDefinition,
-    },
-    /// DROP TABLE
-    DropTable(TableId),
-    /// DROP INDEX
-    DropIndex(IndexId),
-    /// ALTER TABLE: another form of rows
-    Columns(Columns),
-    /// ALTER TABLE ... RENAME TO
-    RenameTable {
-        /// which
-        table: TableId,
-        /// how it is called then
-        name: String,
-    },
-    /// ALTER TABLE ... RENAME COLUMN
-    RenameColumn {
-        /// whose
-        table: TableId,
-        /// which
-        column: ColumnId,
-        /// how it is called then
-        name: String,
-    },
-    /// ALTER COLUMN ... SET DEFAULT and DROP DEFAULT
-    SetDefault {
-        /// whose
-        table: TableId,
-        /// which
-        column: ColumnId,
-        /// none: NULL
-        default: Option<Expr>,
-    },
-    /// ADD CHECK
-    AddCheck {
-        /// of which table
-        table: TableId,
-        /// the condition
-        check: Check,
-        /// gives a row that the condition is false for, if there is one
-        violated_by: Box<Procedure>,
-    },
-    /// ADD FOREIGN KEY: the rows that there are have to be checked
-    AddForeignKey {
-        /// of which table
-        table: TableId,
-        /// what it refers to
-        key: ForeignKeyDefinition,
-    },
-    /// DROP CONSTRAINT, of a CHECK or a foreign key
-    DropConstraint {
-        /// of which table
-        table: TableId,
-        /// which
-        name: String,
-    },
-    /// CREATE [OR REPLACE] VIEW
-    SetView(View),
-    /// DROP VIEW
-    DropView(String),
-    /// CREATE TYPE, CREATE DOMAIN, and ALTER TYPE, whose columns then have the new type
-    SetType {
-        /// its name
-        name: String,
-        /// what it is
-        named: NamedType,
-    },
-    /// DROP TYPE, DROP DOMAIN
-    DropType(String),
-    /// CREATE USER, ALTER USER ... PASSWORD
-    SetUser {
-        /// its name
-        name: String,
-        /// of its password; none: it has none, and cannot log in
-        verifier: Option<String>,
-    },
-    /// DROP USER
-    DropUser(String),
-    /// IF NOT EXISTS or IF EXISTS, and nothing to do
-    Nothing(Notice),
-}
-
-impl CatalogChange {
-    /// Whether it is one of users, which no procedure has to do with.
-    pub fn leaves_procedures(&self) -> bool {
-        matches!(self, Self::SetUser { .. } | Self::DropUser(_) | Self::Nothing(_))
-    }
-
-    /// The view that it makes, replaces or drops.
-    pub fn view(&self) -> Option<&str> {
-        match self {
-            Self::SetView(view) => Some(&view.name),
-            Self::DropView(name) => Some(name),
-            _ => None,
-        }
-    }
-
-    /// The type that it makes, replaces or drops.
-    pub fn named_type(&self) -> Option<&str> {
-        match self {
-            Self::SetType { name, .. } | Self::DropType(name) => Some(name),
-            _ => None,
-        }
-    }
-}
-
-/// What a client is told about something that was left out.
-pub(crate) fn left_out(text: String) -> Notice {
-    Notice::new(SqlError::new(b"00000", text))
-}
-
-/// That something is there already.
-pub(crate) fn is_there(relation: &str) -> Notice {
-    let text = format!("relation \"{relation}\" already exists, skipping");
-    Notice::new(SqlError::new(b"42P07", text))
-}
-
-/// Another form of a table's rows.
-#[derive(Clone, Debug)]
-pub struct Columns {
-    /// which table
-    pub table: TableId,
-    /// its columns then
-    pub columns: Vec<Column>,
-    /// what fills each of them in the rows that there are
-    pub filled: Vec<Filled>,
-    /// its primary key then, where it had none
-    pub primary: Option<IndexDefinition>,
-}
-
-/// What a column of a row that there is gets.
-#[derive(Clone, Debug)]
-pub enum Filled {
-    /// what it had in this column
-    Old(ColumnId),
-    /// its default; none: NULL
-    By(Option<Expr>),
-}
 
 /// Applies a change that was compiled against this catalog.
 ///
@@ -346,5 +196,31 @@ fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<(
     table.checks = definition.checks.clone();
     table.foreign_keys = foreign_keys;
     table.routing = definition.routing;
+    Ok(())
+}
+
+/// Adds the table of a sequence.
+pub(crate) fn add_sequence(catalog: &mut Catalog, definition: &SequenceDefinition) -> Result<()> {
+    let column = |name: &str, data_type| Column {
+        name: name.to_owned(),
+        data_type,
+        nullable: false,
+        default: None,
+        draws: None,
+    };
+    let columns = vec![
+        column("only", DataType::Boolean),
+        column("last_value", DataType::BigInt),
+        column("is_called", DataType::Boolean),
+    ];
+    let primary = IndexDefinition {
+        name: definition.name.clone(),
+        columns: vec![hotrow_base::ids::ColumnId(0)],
+        unique: true,
+        kind: IndexKind::Hash,
+        is_constraint: true,
+    };
+    let id = catalog.add_table(&definition.name, columns, Some(primary))?;
+    catalog.table_mut(id).sequence = Some(definition.sequence);
     Ok(())
 }

@@ -9,7 +9,7 @@ use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::expression::Operand;
+use crate::operand::Operand;
 use crate::scope::Compiler;
 use crate::syntax::CallArgument;
 use crate::typing::{Coercion, assign, value_error};

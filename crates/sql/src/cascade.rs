@@ -12,8 +12,8 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{ForeignKey, ReferentialAction, Table};
 use hotrow_transaction::program::{
-    CompareOp, Consume, Effect, Expr, ExprKind, Path, ROW_COUNT, RowSetId, RowsTo, SlotId,
-    Statement, StatementKind,
+    CompareOp, Consume, Effect, Expr, ExprKind, Path, ROW_COUNT, RowsTo, SlotId, Statement,
+    StatementKind,
 };
 
 use crate::change::Receiver;
@@ -21,16 +21,10 @@ use crate::consume::Sink;
 use crate::error::{Result, unsupported};
 use crate::foreign_key::key_of;
 use crate::key_change::Updated;
-use crate::query::Source;
 use crate::scope::Compiler;
+use crate::source::Source;
+use crate::state::Deleting;
 use crate::typing::{bigint, cast, null, scalar};
-
-/// A loop over deleted rows, which more may join.
-pub(crate) struct Deleting {
-    table: TableId,
-    rows: RowSetId,
-    into: SlotId,
-}
 
 /// RETURNING of a statement that goes row by row.
 pub(crate) struct RowSink {

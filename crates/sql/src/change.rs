@@ -9,18 +9,17 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
-use crate::clauses::object_name;
 use crate::conflict::{Duplicate, OnConflict};
 use crate::consume::{Sink, no_values};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::key_change::Updated;
 use crate::path::conjuncts;
-use crate::query::Source;
 use crate::scope::Compiler;
+use crate::source::Source;
 use crate::syntax::Into;
 use crate::token::folded;
-use crate::typing::bigint;
-use crate::typing::{Coercion, null};
+use crate::typing::{Coercion, bigint, null};
+use crate::written::object_name;
 
 /// Who receives RETURNING: INTO's targets, or the result of an ad-hoc statement.
 pub(crate) type Receiver<'i> = Option<&'i Into>;
@@ -465,8 +464,8 @@ pub(crate) fn one_by_one(
         let values = match &assignment.value {
             ast::Expr::Tuple(values) => values.clone(),
             ast::Expr::Nested(value) => vec![(**value).clone()],
-            ast::Expr::Function(row) if crate::function::function_name(row) == "row" => {
-                crate::function::arguments(row, place)?.1.into_iter().cloned().collect()
+            ast::Expr::Function(row) if crate::written::function_name(row) == "row" => {
+                crate::written::arguments(row, place)?.1.into_iter().cloned().collect()
             }
             _ => {
                 let hint = "write a = (SELECT ...), b = (SELECT ...)";

@@ -3,11 +3,10 @@
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, SetExpr, TableFactor};
 
-use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
-use crate::expression::dotted;
-use crate::query::Parts;
+use crate::error::{Advice, Result, place_in, syntax, unsupported};
 use crate::scope::Compiler;
 use crate::token::folded;
+use crate::written::object_name;
 
 impl Compiler<'_> {
     /// Takes a query apart; refuses what is not there.
@@ -180,16 +179,10 @@ pub(crate) fn join_refused(place: Place) -> hotrow_transaction::outcome::SqlErro
     )
 }
 
-/// A table name: bare, or in schema public.
-pub(crate) fn object_name(name: &ast::ObjectName, place: Place) -> Result<String> {
-    let idents: Option<Vec<ast::Ident>> =
-        name.0.iter().map(|part| part.as_ident().cloned()).collect();
-    let parts = dotted(&idents.unwrap_or_default());
-    match parts.as_slice() {
-        [name] => Ok(name.clone()),
-        [schema, name] if schema == "public" => Ok(name.clone()),
-        [schema, _] => Err(error(b"3F000", place, format!("schema \"{schema}\" does not exist"))
-            .hint("there is one schema, public")),
-        _ => Err(syntax(place, format!("improper name: {name}"))),
-    }
+/// The parts of a SELECT that are used.
+pub(crate) struct Parts<'q> {
+    pub(crate) select: &'q ast::Select,
+    pub(crate) order_by: Vec<&'q ast::OrderByExpr>,
+    pub(crate) limit: Option<&'q ast::Expr>,
+    pub(crate) offset: Option<&'q ast::Expr>,
 }

@@ -9,9 +9,10 @@ use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
-use crate::expression::Operand;
+use crate::operand::Operand;
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type, comparable, constant, joined, scalar};
+use crate::written::bare;
 
 impl Compiler<'_> {
     pub(crate) fn is_null(&mut self, written: &ast::Expr) -> Result<Expr> {
@@ -219,14 +220,6 @@ pub(crate) fn rescaled(expr: Expr, scale: u8) -> Expr {
             let digits = crate::typing::digits(other).map_or(38, |d| d.0);
             cast(expr, DataType::Numeric { precision: (digits + scale).min(38), scale })
         }
-    }
-}
-
-/// Without the brackets around it.
-pub(crate) fn bare(written: &ast::Expr) -> &ast::Expr {
-    match written {
-        ast::Expr::Nested(inner) => bare(inner),
-        other => other,
     }
 }
 

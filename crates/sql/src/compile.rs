@@ -4,141 +4,24 @@ use std::sync::Arc;
 
 use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
-use hotrow_query::Query;
 use hotrow_transaction::catalog::Catalog;
-use hotrow_transaction::outcome::{Notice, SqlError};
-use hotrow_transaction::program::{Place, Procedure, RowLocks, Statement};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::{Place, RowLocks, Statement};
 use sqlparser::ast;
 
-use crate::apply::CatalogChange;
-use crate::call::Argument;
-use crate::clauses::object_name;
+use crate::compiled::{Compiled, Dropped};
 use crate::consume::Sink;
-use crate::copy::Copy;
 use crate::create::create_procedure;
 use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::explain;
-use crate::literals::Literals;
-use crate::maintenance::{Maintenance, Truncation};
+use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
-use crate::relation::Change;
 use crate::scope::Compiler;
 use crate::sequence::in_rounds;
-use crate::setting::{Naming, Setting};
-use crate::syntax::{Block, CallArgument, Programs, ScriptStatement, Syntax};
-use crate::transaction_control::TransactionControl;
-
-/// What a statement asks for.
-#[derive(Clone, Debug)]
-pub enum Compiled {
-    /// CREATE, ALTER or DROP of tables, indexes and users: changes for [`crate::apply`], in order
-    Catalog(Vec<CatalogChange>),
-    /// CREATE FUNCTION or PROCEDURE
-    CreateProcedure {
-        /// the program
-        procedure: Box<Procedure>,
-        /// the statement's text, to compile it again
-        source: String,
-        /// OR REPLACE
-        or_replace: bool,
-    },
-    /// DROP FUNCTION or PROCEDURE
-    DropProcedures {
-        /// which
-        names: Vec<Dropped>,
-        /// IF EXISTS
-        if_exists: bool,
-    },
-    /// SELECT, INSERT, UPDATE, DELETE or DO: a procedure without a name and parameters, to be run
-    /// once
-    Statement(Box<Procedure>),
-    /// SELECT that is more than one access to one table
-    Query(Arc<Query>),
-    /// INSERT, UPDATE or DELETE of rows that a query gives
-    Change(Box<Change>),
-    /// CALL, or SELECT of one function
-    Call {
-        /// procedure
-        name: String,
-        /// one per parameter
-        arguments: Vec<Argument>,
-        /// how its only column is called, if not as it was declared
-        label: Option<String>,
-    },
-    /// EXPLAIN PROCEDURE
-    ExplainProcedure {
-        /// procedure
-        name: String,
-        /// what to plan a call with
-        arguments: Option<Vec<Argument>>,
-    },
-    /// EXPLAIN of a statement: the text
-    Explained(Vec<String>),
-    /// BEGIN, COMMIT, ROLLBACK and savepoints
-    Transaction(TransactionControl),
-    /// TRUNCATE
-    Truncate(Truncation),
-    /// VACUUM, ANALYZE, CHECKPOINT
-    Maintenance(Maintenance),
-    /// COPY
-    Copy(Copy),
-    /// SET, SHOW, RESET
-    Setting(Setting),
-    /// PREPARE, EXECUTE, DEALLOCATE
-    Naming(Naming),
-}
-
-impl Compiled {
-    /// What the client is told about parts of it that are left out.
-    pub fn notices(&self) -> Vec<&Notice> {
-        let Self::Catalog(changes) = self else { return Vec::new() };
-        let left_out = changes.iter().filter_map(|change| match change {
-            CatalogChange::Nothing(notice) => Some(notice),
-            _ => None,
-        });
-        left_out.collect()
-    }
-}
-
-/// A procedure named by DROP.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Dropped {
-    /// its name
-    pub name: String,
-    /// where it is named, for the error when there is none
-    pub place: Place,
-}
-
-/// The procedures that exist, by name.
-pub trait ProcedureNames {
-    /// The procedure with this name.
-    fn procedure(&self, name: &str) -> Option<&Procedure>;
-}
-
-impl<T: ProcedureNames + ?Sized> ProcedureNames for &T {
-    fn procedure(&self, name: &str) -> Option<&Procedure> {
-        (**self).procedure(name)
-    }
-}
-
-impl ProcedureNames for () {
-    fn procedure(&self, _: &str) -> Option<&Procedure> {
-        None
-    }
-}
-
-impl ProcedureNames for std::collections::BTreeMap<String, Procedure> {
-    fn procedure(&self, name: &str) -> Option<&Procedure> {
-        self.get(name)
-    }
-}
-
-impl ProcedureNames for std::collections::HashMap<String, Procedure> {
-    fn procedure(&self, name: &str) -> Option<&Procedure> {
-        self.get(name)
-    }
-}
+use crate::state::{ProcedureNames, Programs};
+use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
+use crate::written::{changed_by, object_name};
 
 /// Compiles one statement.
 ///
@@ -409,16 +292,6 @@ fn refuse_explain_options(
     Err(unsupported(place, what, "EXPLAIN statement; hotrow.calls tells what calls take"))
 }
 
-/// The statement that a WITH stands before, and its verb, where that is no query.
-pub(crate) fn changed_by(query: &ast::Query) -> Option<(&'static str, &ast::Statement)> {
-    match &*query.body {
-        ast::SetExpr::Insert(change) => Some(("INSERT", change)),
-        ast::SetExpr::Update(change) => Some(("UPDATE", change)),
-        ast::SetExpr::Delete(change) => Some(("DELETE", change)),
-        _ => None,
-    }
-}
-
 /// A query as one access to one table, which holds its rows as FOR UPDATE says.
 fn locking_access(
     compiler: &mut Compiler<'_>,
@@ -546,7 +419,7 @@ fn called_function(
                 let ast::FunctionArguments::List(list) = &function.args else {
                     return None;
                 };
-                (crate::function::function_name(function), &list.args)
+                (crate::written::function_name(function), &list.args)
             }
             ([ast::SelectItem::Wildcard(_)], [table]) if table.joins.is_empty() => {
                 let (name, args, alias) = match &table.relation {

@@ -13,15 +13,16 @@ use hotrow_transaction::program::{
 use sqlparser::ast::{self, SelectItem};
 
 use crate::change::Receiver;
-use crate::clauses::object_name;
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::key_change::Updated;
 use crate::path::{choose, conjuncts};
-use crate::query::Source;
-use crate::scope::{Compiler, Names, Variable};
+use crate::scope::Compiler;
+use crate::source::Source;
+use crate::state::{Names, Variable};
 use crate::token::folded;
 use crate::typing::scalar;
+use crate::written::object_name;
 
 /// What is written behind ON CONFLICT.
 #[derive(Clone, Copy)]

@@ -8,14 +8,16 @@ use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
 use hotrow_transaction::walk::{self, reads_any};
 use sqlparser::ast::{self, ColumnOption, TableConstraint};
 
-use crate::clauses::object_name;
-use crate::definition::{Draft, ForeignKeyDefinition, column_of, joined_name};
+use crate::changes::ForeignKeyDefinition;
+use crate::definition::{Draft, column_of, joined_name};
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::index::{check_key, key_columns};
-use crate::scope::{Compiler, Row};
+use crate::scope::Compiler;
 use crate::sequence::defaults_twice;
+use crate::state::Row;
 use crate::token::folded;
 use crate::typing::{Coercion, common_type};
+use crate::written::object_name;
 
 /// CHECK constraints of a table: as many as columns.
 const CHECKS_MAX: usize = 1600;

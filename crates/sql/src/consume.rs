@@ -11,7 +11,8 @@ use hotrow_transaction::walk::reads_any;
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
 use crate::query::{Selected, SelectedKind, admits_one};
-use crate::scope::{Compiler, Variable};
+use crate::scope::Compiler;
+use crate::state::Variable;
 use crate::syntax::{Into, Target};
 use crate::typing::{Coercion, assign, bigint, null, scalar};
 

@@ -4,11 +4,12 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{ResultColumn, STATEMENT_MARK};
 use sqlparser::ast;
 
-use crate::clauses::object_name;
-use crate::compile::{Compiled, ProcedureNames};
+use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
-use crate::scope::{Compiler, Names, Returning, Variable};
+use crate::scope::Compiler;
+use crate::state::{Names, ProcedureNames, Returning, Variable};
 use crate::syntax::{Mode, Returns, Routine, ScriptStatement};
+use crate::written::object_name;
 
 /// Names and slots of what is returned.
 pub(crate) type Outs = Vec<(String, hotrow_transaction::program::SlotId)>;

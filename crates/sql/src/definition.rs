@@ -7,59 +7,23 @@ use std::collections::HashSet;
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{
-    Check, Column, DeclaredRouting, Draws, IndexDefinition, IndexKind, Numbering, ReferentialAction,
-};
+use hotrow_transaction::catalog::{Column, DeclaredRouting, Draws, IndexKind, Numbering};
 use hotrow_transaction::program::Place;
-use sqlparser::ast::{self};
+use sqlparser::ast;
 
 use crate::alter::taken;
-use crate::apply::{CatalogChange, is_there};
-use crate::clauses::object_name;
+use crate::changes::{CatalogChange, SequenceDefinition, TableDefinition, is_there};
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
 use crate::scope::Compiler;
-use crate::sequence::{SequenceDefinition, defaults_twice, sequence_of, serial};
+use crate::sequence::{defaults_twice, sequence_of, serial};
 use crate::token::folded;
 use crate::types::data_type;
+use crate::written::object_name;
 
 /// Columns of one table.
 const COLUMNS_MAX: usize = 1600;
 /// Bytes of the fixed-width columns of one row.
 const FIXED_BYTES_MAX: usize = 1 << 18;
-
-/// What CREATE TABLE says.
-#[derive(Clone, Default, Debug)]
-pub struct TableDefinition {
-    /// its name
-    pub name: String,
-    /// its columns
-    pub columns: Vec<Column>,
-    /// PRIMARY KEY
-    pub primary: Option<IndexDefinition>,
-    /// UNIQUE constraints
-    pub unique: Vec<IndexDefinition>,
-    /// CHECK constraints
-    pub checks: Vec<Check>,
-    /// REFERENCES
-    pub foreign_keys: Vec<ForeignKeyDefinition>,
-    /// WITH (routing = ...)
-    pub routing: Option<DeclaredRouting>,
-}
-
-/// A foreign key before its table has an id.
-#[derive(Clone, Debug)]
-pub struct ForeignKeyDefinition {
-    /// constraint name
-    pub name: String,
-    /// referencing columns
-    pub child_columns: Vec<ColumnId>,
-    /// referenced table; none for the table itself
-    pub parent: Option<TableId>,
-    /// referenced columns, one per referencing column
-    pub parent_columns: Vec<ColumnId>,
-    /// ON DELETE and ON UPDATE
-    pub actions: [ReferentialAction; 2],
-}
 
 /// A table while its definition is read.
 pub(crate) struct Draft {

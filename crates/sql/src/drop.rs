@@ -6,12 +6,12 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::apply::{CatalogChange, left_out};
-use crate::clauses::object_name;
-use crate::compile::Compiled;
+use crate::changes::{CatalogChange, left_out};
+use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::sequence::{owned_by, refuse_drawn_from};
+use crate::written::object_name;
 
 /// DROP of relations, in order; what is not there is told where IF EXISTS is said.
 pub(crate) fn drop_relations(

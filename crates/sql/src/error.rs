@@ -1,7 +1,7 @@
 //! Errors of compilation: PostgreSQL's codes and wording, a place, and what to write instead.
 
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{ArithmeticOp, Place};
 use sqlparser::ast::Spanned;
 use sqlparser::parser::ParserError;
 use sqlparser::tokenizer::Location;
@@ -131,4 +131,18 @@ pub(crate) fn from_parser(parser_error: ParserError, end: Place) -> SqlError {
             }
         }
     }
+}
+
+pub(crate) fn unknown_function(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+    error(b"42883", place, format!("function {name} with these arguments does not exist"))
+        .hint("docs/plpgsql-subset.md lists the functions; procedures do not call each other")
+}
+
+pub(crate) fn no_operator(
+    op: ArithmeticOp,
+    left: &str,
+    right: &str,
+    place: Place,
+) -> hotrow_transaction::outcome::SqlError {
+    error(b"42883", place, format!("operator does not exist: {left} {} {right}", op.symbol()))
 }

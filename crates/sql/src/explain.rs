@@ -9,7 +9,7 @@ use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::explain::accesses;
 use hotrow_transaction::program::{Procedure, SlotId};
 
-use crate::compile::Compiled;
+use crate::compiled::Compiled;
 use crate::relation::Change;
 
 /// A line for each operator, its inputs below it, indented; none for statements that have no plan.

@@ -12,19 +12,22 @@ use hotrow_query::HostFunction;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
-use crate::comparison::{bare, negated};
+use crate::comparison::negated;
 use crate::compile::is_for_queries;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
-use crate::interval;
+use crate::operand::{OpenText, Operand};
 use crate::parameters::parameter_number;
-use crate::scope::{Compiler, Variable};
+use crate::scope::Compiler;
 use crate::script::FREE_BYTES;
+use crate::state::Variable;
+use crate::temporal;
 use crate::token::folded;
 use crate::types::sql_type;
 use crate::typing::{
     Coercion, assign, cast, common_type, constant, explicit_cast, integer, null, parse_literal,
     scalar,
 };
+use crate::written::{bare, dotted};
 
 /// Expressions compiled one in the other.
 const DEPTH_MAX: usize = 200;
@@ -36,25 +39,6 @@ const EXPRESSIONS_MAX: usize = 1_000_000;
 const EXPRESSION_BYTES: usize = 512;
 /// Expressions between two looks whether to go on.
 const EXPRESSIONS_BETWEEN_LOOKS: usize = 256;
-
-/// An expression whose type may still be open.
-#[derive(Clone, Debug)]
-pub(crate) enum Operand {
-    /// an expression with a type
-    Typed(Expr),
-    /// a string literal, or NULL
-    Unknown(Option<OpenText>),
-    /// a parameter of a statement, by its place among them, that has had no type yet
-    Parameter(usize),
-}
-
-/// A string literal whose type is open.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenText {
-    pub(crate) text: String,
-    /// its number among the statement's literals, if it may be a parameter
-    literal: Option<usize>,
-}
 
 impl Compiler<'_> {
     /// Compiles an expression; a literal without a type becomes text.
@@ -233,7 +217,7 @@ impl Compiler<'_> {
             }
             E::Interval(literal) => {
                 let place = place_in(written, place);
-                return Ok(Operand::Typed(interval::literal(literal, place)?));
+                return Ok(Operand::Typed(temporal::literal(literal, place)?));
             }
             E::CompoundFieldAccess { root, access_chain } => {
                 self.element(root, access_chain, place_in(written, place))?
@@ -516,10 +500,6 @@ impl Compiler<'_> {
             _ => self.arithmetic(left, op, right, written),
         }
     }
-}
-
-pub(crate) fn dotted(idents: &[ast::Ident]) -> Vec<String> {
-    idents.iter().map(|i| folded(&i.value, i.quote_style.is_some())).collect()
 }
 
 /// A number as PostgreSQL reads it: integer, bigint or numeric by size; exponents make a numeric

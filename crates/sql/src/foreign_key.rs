@@ -17,8 +17,9 @@ use hotrow_transaction::program::{
 use crate::comparison::negated;
 use crate::error::{Result, unsupported};
 use crate::path::truth;
-use crate::query::Source;
-use crate::scope::{Compiler, Row};
+use crate::scope::Compiler;
+use crate::source::Source;
+use crate::state::Row;
 use crate::typing::{cast, constant, joined, scalar};
 
 /// SET: columns and their new values.

@@ -3,15 +3,14 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::HostFunction;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, Place};
-use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::expression::Operand;
+use crate::error::{Advice, Result, error, place_in, unknown_function, unsupported};
+use crate::operand::{Arguments, Operand};
 use crate::operator::numbers;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, cast, comparable, integer, scalar};
-
-pub(crate) type Arguments = Vec<(Operand, Place)>;
+use crate::typing::{Coercion, call, cast, comparable, integer, scalar};
+use crate::written::{arguments, function_name};
 
 /// Functions that would not give the same result when a call is replayed from the log.
 const NOT_REPLAYABLE: &[&str] = &[
@@ -62,10 +61,6 @@ const DOUBLES: &[(&str, Function, usize)] = &[
     ("power", Function::Power, 2),
     ("pow", Function::Power, 2),
 ];
-
-pub(crate) fn call(function: Function, arguments: Vec<Expr>, data_type: DataType) -> Expr {
-    scalar(ExprKind::Call(function, arguments), data_type)
-}
 
 impl Compiler<'_> {
     /// The call's time, for names that need no brackets.
@@ -428,48 +423,4 @@ impl Compiler<'_> {
             format!("argument of {clause}")
         })
     }
-}
-
-pub(crate) fn unknown_function(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
-    error(b"42883", place, format!("function {name} with these arguments does not exist"))
-        .hint("docs/plpgsql-subset.md lists the functions; procedures do not call each other")
-}
-
-/// A function's name, folded, without `pg_catalog.`.
-pub(crate) fn function_name(function: &ast::Function) -> String {
-    match function.name.0.last() {
-        Some(ast::ObjectNamePart::Identifier(ident)) => {
-            crate::token::folded(&ident.value, ident.quote_style.is_some())
-        }
-        _ => String::new(),
-    }
-}
-
-/// The arguments of a call: whether DISTINCT stands before them, and the expressions.
-pub(crate) fn arguments(function: &ast::Function, place: Place) -> Result<(bool, Vec<&ast::Expr>)> {
-    let list = match &function.args {
-        FunctionArguments::None => return Ok((false, Vec::new())),
-        FunctionArguments::List(list) => list,
-        FunctionArguments::Subquery(_) => {
-            return Err(unsupported(place, "a subquery", "SELECT ... INTO a variable first"));
-        }
-    };
-    if !list.clauses.is_empty() {
-        return Err(unsupported(place, "ORDER BY among arguments", "leave it out"));
-    }
-    let distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
-    let mut all = Vec::new();
-    for argument in &list.args {
-        match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => all.push(expr),
-            _ => {
-                return Err(unsupported(
-                    place,
-                    "this form of argument",
-                    "pass plain expressions in order",
-                ));
-            }
-        }
-    }
-    Ok((distinct, all))
 }

@@ -5,10 +5,10 @@
 
 use sqlparser::ast;
 
-use crate::apply::{CatalogChange, left_out};
-use crate::clauses::object_name;
+use crate::changes::{CatalogChange, left_out};
 use crate::error::{Result, error, place_in, unsupported};
 use crate::scope::Compiler;
+use crate::written::object_name;
 
 impl Compiler<'_> {
     /// GRANT privileges ON objects TO users.

@@ -4,14 +4,15 @@ use hotrow_base::ids::ColumnId;
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind, Table};
 use hotrow_transaction::program::Place;
-use sqlparser::ast::{self};
+use sqlparser::ast;
 
-use crate::apply::{CatalogChange, is_there, left_out};
-use crate::clauses::object_name;
-use crate::definition::{TableDefinition, column_of};
+use crate::changes::{CatalogChange, TableDefinition, is_there, left_out};
+use crate::definition::column_of;
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::scope::{Compiler, Row};
+use crate::scope::Compiler;
+use crate::state::Row;
 use crate::token::folded;
+use crate::written::object_name;
 
 impl Compiler<'_> {
     /// CREATE INDEX.

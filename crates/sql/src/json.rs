@@ -12,10 +12,9 @@ use hotrow_transaction::program::{Expr, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::expression::Operand;
-use crate::function::{Arguments, call};
+use crate::operand::{Arguments, Operand};
 use crate::scope::Compiler;
-use crate::typing::{cast, constant, null, value_error};
+use crate::typing::{call, cast, constant, null, value_error};
 
 const TEXT: DataType = DataType::Text;
 
@@ -111,7 +110,7 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let right_place = place_in(right, self.place);
         let own = self.settle(left, DataType::Jsonb, left_place)?;
-        if matches!(crate::comparison::bare(right), ast::Expr::Array(_)) || is_text_array(right) {
+        if matches!(crate::written::bare(right), ast::Expr::Array(_)) || is_text_array(right) {
             let keys = self.texts(right)?;
             let arguments = std::iter::once(own).chain(keys).collect();
             return self.json_call(F::DeleteKeys, arguments, DataType::Jsonb);
@@ -141,7 +140,7 @@ impl Compiler<'_> {
     /// The texts of a path or of a list of keys, or an array of them in one.
     fn texts(&mut self, written: &ast::Expr) -> Result<Vec<Expr>> {
         let place = place_in(written, self.place);
-        match crate::comparison::bare(written) {
+        match crate::written::bare(written) {
             ast::Expr::Array(array) => {
                 let mut all = Vec::new();
                 for element in &array.elem {
@@ -258,7 +257,7 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Vec<Expr>> {
         if arguments.len() != rest.len() + 1 {
-            return Err(crate::function::unknown_function(name, place));
+            return Err(crate::error::unknown_function(name, place));
         }
         let mut values = Vec::new();
         for (at, (operand, place)) in arguments.into_iter().enumerate() {
@@ -291,7 +290,7 @@ impl Compiler<'_> {
         let (own, path, new, given) = match written {
             [own, path, new] => (own, path, new, None),
             [own, path, new, flag] => (own, path, new, Some(flag)),
-            _ => return Err(crate::function::unknown_function(name, place)),
+            _ => return Err(crate::error::unknown_function(name, place)),
         };
         let values = self.operands(&[own, new])?;
         let mut arguments =
@@ -316,23 +315,9 @@ fn with_sign(op: &BinaryOperator, right: &ast::Expr) -> Option<(BinaryOperator, 
     Some((op, ast::Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr }))
 }
 
-/// Whether an operand is a jsonb.
-pub(crate) fn is_jsonb(operand: &Operand) -> bool {
-    match operand {
-        Operand::Typed(expr) => expr.sql_type == SqlType::Scalar(DataType::Jsonb),
-        Operand::Unknown(_) | Operand::Parameter(_) => false,
-    }
-}
-
-/// Whether `||` of these is one of jsonb: one of them is, and the other one, too, or open.
-pub(crate) fn is_json_concat([left, right]: &[Operand; 2]) -> bool {
-    let may_be = |operand: &Operand| is_jsonb(operand) || !matches!(operand, Operand::Typed(_));
-    is_jsonb(left) && may_be(right) || is_jsonb(right) && may_be(left)
-}
-
 /// `x::text[]`
 fn is_text_array(written: &ast::Expr) -> bool {
-    let ast::Expr::Cast { data_type, .. } = crate::comparison::bare(written) else { return false };
+    let ast::Expr::Cast { data_type, .. } = crate::written::bare(written) else { return false };
     let ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) = data_type else {
         return false;
     };

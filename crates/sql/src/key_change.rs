@@ -22,8 +22,8 @@ use hotrow_transaction::walk;
 use crate::change::Receiver;
 use crate::comparison::negated;
 use crate::error::{Result, unsupported};
-use crate::query::Source;
 use crate::scope::Compiler;
+use crate::source::Source;
 use crate::typing::{joined, scalar};
 
 /// An UPDATE.

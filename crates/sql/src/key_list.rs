@@ -10,28 +10,17 @@ use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{
     Access, CompareOp, Consume, Elements, Expr, ExprKind, FOUND, Function, ListOf, Path, ROW_COUNT,
-    SlotId, Statement, StatementKind,
+    Statement, StatementKind,
 };
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
-use crate::comparison::bare;
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::path::{Bound, Chosen, ColumnOrder, bound, choose_with, column_in, key_value};
-use crate::scope::{Compiler, Row};
+use crate::path::{Bound, Chosen, ColumnOrder, Listed, bound, choose_with, column_in, key_value};
+use crate::scope::Compiler;
+use crate::state::Row;
 use crate::typing::{cast, common_type, scalar};
-
-/// A conjunct that compares a column with a list.
-pub(crate) struct Listed {
-    /// which conjunct
-    pub(crate) conjunct: usize,
-    pub(crate) column: ColumnId,
-    /// takes the list's values in turn
-    pub(crate) slot: SlotId,
-    /// that slot, as the key's value
-    pub(crate) value: Expr,
-    pub(crate) of: ListOf,
-}
+use crate::written::bare;
 
 impl Compiler<'_> {
     /// Chooses the path for rows that satisfy all `conjuncts`, through lists of keys where they

@@ -9,43 +9,10 @@ use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::raise::sqlstate;
-use crate::scope::{Compiler, Returning, Variable};
+use crate::scope::Compiler;
+use crate::state::{Enclosing, EnclosingKind, Returning, Variable};
 use crate::syntax::{BlockStatement, LeaveSyntax, RaiseSyntax, Way};
 use crate::typing::{Coercion, cast, constant};
-
-/// A loop or a labelled block around the statement that is compiled.
-pub(crate) struct Enclosing {
-    label: Option<String>,
-    kind: EnclosingKind,
-    /// what EXIT leaves, once there is one
-    pub(crate) exit: Option<LabelId>,
-    /// what CONTINUE leaves, once there is one
-    pub(crate) next: Option<LabelId>,
-}
-
-/// What stands around a statement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EnclosingKind {
-    /// DECLARE ... BEGIN ... END
-    Block,
-    /// LOOP, or WHILE, which has something to leave already
-    Loop {
-        /// what its condition leaves
-        exit: Option<LabelId>,
-    },
-    /// FOR and FOREACH: FOUND tells, however they end, whether there was a turn
-    For,
-}
-
-impl Enclosing {
-    pub(crate) fn new(label: Option<String>, kind: EnclosingKind) -> Self {
-        let exit = match kind {
-            EnclosingKind::Loop { exit } => exit,
-            EnclosingKind::Block | EnclosingKind::For => None,
-        };
-        Self { label, kind, exit, next: None }
-    }
-}
 
 impl Compiler<'_> {
     /// A label that no other block has.

@@ -7,12 +7,20 @@
 //! an anonymous procedure. Everything outside the subset (docs/plpgsql-subset.md) is refused
 //! here, with a place and what to write instead, never when a call runs.
 //!
-//! Reading order: `token`, `syntax`, `script`, `routine`, `transaction_control`, `block` (text to
-//! trees); `compile`,
-//! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `row_order`, `change`,
-//! `foreign_key`, `statement`, `loops` (trees to programs); `definition`, `constraint`, `index`,
-//! `alter`, `apply` (tables and indexes); `maintenance` (TRUNCATE, VACUUM and the like); `copy`;
-//! `setting`; `parameters`, `literals` (values that come when a statement is run).
+//! Reading order, from the ground up; a file imports those of its own line and of lines above it:
+//!
+//! | | |
+//! |---|---|
+//! | texts | `token`, `written`, `error` |
+//! | what a compilation keeps in mind | `state`, `relation::level`, `operand`, `open_literals`, `scope` |
+//! | statements as trees | `syntax`, `script`, `routine`, `block`, `transaction_control` |
+//! | expressions | `typing`, `types`, `expression`, `function`, `operator`, `temporal`, `json` |
+//! | accesses to one table | `path`, `source`, `query`, `consume`, `row_order`, `change`, `foreign_key` |
+//! | queries of any shape | `relation` and what is in it, `operators` |
+//! | programs | `statement`, `loops`, `leave`, `create` |
+//! | definitions | `changes`, `definition`, `constraint`, `index`, `alter`, `apply` |
+//! | the rest | `maintenance`, `copy`, `setting`, `parameters`, `literals` |
+//! | what comes out | `compiled`, `compile` |
 //!
 //! Architecture invariants: this crate knows no storage, no engine and no thread. Hostile text
 //! gets an error: lengths and nesting are bounded before anything recurses (`token`, I2).
@@ -27,9 +35,11 @@ mod block_loop;
 mod call;
 mod cascade;
 mod change;
+mod changes;
 mod clauses;
 mod comparison;
 mod compile;
+mod compiled;
 mod conflict;
 mod constraint;
 mod consume;
@@ -55,6 +65,8 @@ mod loops;
 mod maintenance;
 pub mod mention;
 mod named_type;
+mod open_literals;
+mod operand;
 mod operator;
 mod operators;
 mod parameters;
@@ -69,22 +81,27 @@ mod scope;
 mod script;
 mod sequence;
 mod setting;
+mod source;
+mod state;
 mod statement;
 mod syntax;
+mod temporal;
 mod token;
 mod transaction_control;
 mod types;
 mod typing;
 mod user;
 mod view;
+mod written;
 
-pub use apply::{CatalogChange, Columns, Filled, apply};
+pub use apply::apply;
 pub use call::Argument;
-pub use compile::{
-    Compiled, Dropped, ProcedureNames, compile, compile_with_literals, compile_with_parameters,
+pub use changes::{
+    CatalogChange, Columns, Filled, ForeignKeyDefinition, SequenceDefinition, TableDefinition,
 };
+pub use compile::{compile, compile_with_literals, compile_with_parameters};
+pub use compiled::{Compiled, Dropped};
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
-pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
@@ -93,8 +110,8 @@ pub use relation::{
     system_function, system_rows, table_number,
 };
 pub use script::{Script, parse_script};
-pub use sequence::SequenceDefinition;
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
+pub use state::ProcedureNames;
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};

@@ -16,7 +16,6 @@
 //!              former: literals keep the types that they have as literals
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -25,6 +24,7 @@ use sqlparser::ast;
 use sqlparser::tokenizer::{Location, Token};
 
 use crate::error::{Result, place_in, place_of};
+use crate::open_literals::{Kind, Open, OpenLiterals};
 use crate::scope::Compiler;
 use crate::script::{Offsets, read_statement};
 use crate::syntax::ScriptStatement;
@@ -45,25 +45,6 @@ const FIRST_WORDS: [&str; 11] = [
 /// A number behind one of these says how many rows there are to be, or of what, which the plan may
 /// depend on; a text there is no value of its own.
 const CLOSED_BEHIND: [&str; 6] = ["limit", "offset", "first", "next", "fetch", "interval"];
-
-/// What a literal is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Integer,
-    BigInt,
-    Text,
-}
-
-impl Kind {
-    /// What stands in a key for a literal of the kind: no text that has a shape contains it.
-    const fn mark(self) -> u8 {
-        match self {
-            Self::Integer => 1,
-            Self::BigInt => 2,
-            Self::Text => 3,
-        }
-    }
-}
 
 #[derive(Clone, Debug)]
 struct Literal {
@@ -263,19 +244,6 @@ const fn is_operand_next(last: u8) -> bool {
     matches!(last, b'(' | b',' | b'=' | b'<' | b'>' | b'+' | b'*' | b'/')
 }
 
-/// A literal of a statement that the compiler may make a parameter of.
-#[derive(Clone, Debug)]
-struct Open {
-    /// the number of its token
-    token: u64,
-    /// whether a minus of its own stands before that
-    is_signed: bool,
-}
-
-/// Literals that may become parameters, in their order.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenLiterals(Arc<[Open]>);
-
 /// Parses a text that has a shape; none where the tokens are others than the look saw.
 ///
 /// Errors: as [`crate::parse_script`], with places that are told by [`place_in_text`].
@@ -312,30 +280,6 @@ pub fn place_in_text(statement: &ScriptStatement, place: Place) -> Place {
     let Some(number) = u64::from(place.line).checked_sub(FIRST_LINE) else { return place };
     let tokens = tokenize(&statement.text, statement.place).unwrap_or_default();
     tokens.get(number as usize).map_or(statement.place, |token| place_of(token.span.start))
-}
-
-/// What the compiler knows of literals.
-#[derive(Default, Debug)]
-pub(crate) struct Literals {
-    open: Option<OpenLiterals>,
-    /// of how many expressions around the current one the values are looked at
-    closed: usize,
-    /// one would need two types, or a plan that depends on it
-    is_refused: bool,
-}
-
-impl Literals {
-    pub(crate) fn new(open: Option<OpenLiterals>) -> Self {
-        Self { open, ..Self::default() }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.open.as_ref().map_or(0, |open| open.0.len())
-    }
-
-    pub(crate) fn is_refused(&self) -> bool {
-        self.is_refused
-    }
 }
 
 impl Compiler<'_> {

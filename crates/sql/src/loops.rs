@@ -7,9 +7,9 @@ use hotrow_transaction::program::{
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error};
-use crate::leave::{Enclosing, EnclosingKind};
 use crate::operators::OperatorQuery;
-use crate::scope::{Compiler, Names, Variable};
+use crate::scope::Compiler;
+use crate::state::{Enclosing, EnclosingKind, Names, Variable};
 use crate::statement::as_query;
 use crate::syntax::{ForRange, LoopBody, Target};
 use crate::typing::{Coercion, assign, integer};

@@ -15,11 +15,11 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
-use crate::apply::left_out;
-use crate::clauses::object_name;
+use crate::changes::left_out;
 use crate::error::{Advice, Result, error, place_in};
 use crate::scope::Compiler;
 use crate::token::Cursor;
+use crate::written::object_name;
 
 /// Something for the tables' or the pool's sake.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -18,13 +18,13 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, AlterTypeOperation, UserDefinedTypeRepresentation as Representation};
 use sqlparser::tokenizer::Token;
 
-use crate::apply::{CatalogChange, left_out};
-use crate::clauses::object_name;
+use crate::changes::{CatalogChange, left_out};
 use crate::definition::Draft;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::{folded, is_word, parse_expression, tokenize};
 use crate::types::{data_type, named_type, sql_type};
+use crate::written::object_name;
 
 impl Compiler<'_> {
     /// CREATE TYPE.

@@ -10,11 +10,10 @@ use hotrow_base::types::DataType;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
-use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::expression::Operand;
-use crate::interval::{beside, temporal};
-use crate::json::{is_json_concat, is_jsonb};
+use crate::error::{Advice, Result, error, no_operator, place_in, unsupported};
+use crate::operand::{Operand, is_json_concat, is_jsonb};
 use crate::scope::Compiler;
+use crate::temporal::{beside, temporal};
 use crate::typing::{cast, digits, scalar, wider};
 
 /// Digits behind the point that a quotient has at least.
@@ -160,15 +159,6 @@ impl Compiler<'_> {
         }
         Ok(scalar(ExprKind::Call(Function::Power, arguments), DataType::Double))
     }
-}
-
-pub(crate) fn no_operator(
-    op: ArithmeticOp,
-    left: &str,
-    right: &str,
-    place: Place,
-) -> hotrow_transaction::outcome::SqlError {
-    error(b"42883", place, format!("operator does not exist: {left} {} {right}", op.symbol()))
 }
 
 /// Arithmetic on two numbers, with the types of the table above.

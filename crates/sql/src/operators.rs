@@ -24,21 +24,15 @@ use crate::compile::is_for_queries;
 use crate::consume::Sink;
 use crate::error::{Result, error, unsupported};
 use crate::path::choose;
-use crate::query::Source;
 use crate::relation::select_query;
-use crate::scope::{Compiler, Names, Row, Variable};
+use crate::scope::Compiler;
+use crate::source::Source;
+use crate::state::{Names, ProcedureReads, Row, Variable};
 use crate::syntax::Target;
 use crate::typing::{bigint, scalar};
 
 /// What the row of a change is called where its values are put in. No user's name is like that.
 pub(crate) const ROW_NAME: &str = "\u{1}row";
-
-/// Reads of a query that is being compiled for a procedure.
-pub(crate) struct ProcedureReads {
-    /// slots of the procedure come before this one
-    outer: usize,
-    reads: Vec<OperatorRead>,
-}
 
 /// A query of a procedure, compiled to operators.
 pub(crate) struct OperatorQuery {

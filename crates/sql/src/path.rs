@@ -13,11 +13,10 @@ use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::program::{
-    CompareOp, Expr, ExprKind, Function, KeyList, KeySlot, Path, RangeEnd,
+    CompareOp, Expr, ExprKind, Function, KeyList, KeySlot, ListOf, Path, RangeEnd, SlotId,
 };
 
-use crate::key_list::Listed;
-use crate::scope::Row;
+use crate::state::Row;
 use crate::typing::{bigint, cast, constant, digits, joined, scalar};
 
 /// One ORDER BY key that is a column: the column, DESC, and whether NULLs stand where the index
@@ -363,4 +362,16 @@ fn clamped(value: Expr, column: DataType) -> Expr {
 /// TRUE, for filters that nothing restricts.
 pub(crate) fn truth(value: bool) -> Expr {
     constant(Value::Bool(value), DataType::Boolean)
+}
+
+/// A conjunct that compares a column with a list.
+pub(crate) struct Listed {
+    /// which conjunct
+    pub(crate) conjunct: usize,
+    pub(crate) column: ColumnId,
+    /// takes the list's values in turn
+    pub(crate) slot: SlotId,
+    /// that slot, as the key's value
+    pub(crate) value: Expr,
+    pub(crate) of: ListOf,
 }

@@ -8,58 +8,22 @@ use hotrow_base::ids::ColumnId;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
-    Access, Aggregate, AggregateFunction, Consume, Effect, Expr, ExprKind, OrderKey, Path, Place,
-    RowLocks, SlotId,
+    Aggregate, AggregateFunction, Expr, ExprKind, OrderKey, Path, Place, RowLocks, SlotId,
 };
 use hotrow_transaction::walk::expr_slots;
 use sqlparser::ast::{self, SelectItem};
 
-use crate::clauses::object_name;
+use crate::clauses::Parts;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
-use crate::expression::dotted;
 use crate::path::{ColumnOrder, choose, conjuncts};
 use crate::relation::refuse_not_waiting;
 use crate::row_order::is_ordered;
-use crate::scope::{Compiler, Row};
+use crate::scope::Compiler;
+use crate::source::Source;
+use crate::state::Row;
 use crate::token::folded;
 use crate::typing::{check_equality, check_order, scalar};
-
-/// How a query finds its rows.
-pub(crate) struct Source {
-    pub(crate) row: Row,
-    pub(crate) path: Path,
-    pub(crate) filter: Option<Expr>,
-}
-
-impl Source {
-    /// The access with this effect; binds only the columns that something reads.
-    pub(crate) fn access(self, effect: Effect) -> Access {
-        let mut read: Vec<SlotId> = Vec::new();
-        let mut note = |expr: &Expr| expr_slots(expr, &mut |slot| read.push(slot));
-        self.filter.iter().for_each(&mut note);
-        if let Effect::Update { set, .. } = &effect {
-            set.iter().for_each(|(_, value)| note(value));
-        }
-        match effect.consume() {
-            Consume::Discard => {}
-            Consume::First { into, order_by, .. } => {
-                into.iter().for_each(|(_, value)| note(value));
-                order_by.iter().for_each(|key| note(&key.value));
-            }
-            Consume::Aggregate { aggregates, .. } => {
-                aggregates.iter().filter_map(|a| a.argument.as_ref()).for_each(note);
-            }
-            Consume::Rows { columns, order_by, .. } => {
-                columns.iter().for_each(&mut note);
-                order_by.iter().for_each(|key| note(&key.value));
-            }
-        }
-        read.sort_unstable();
-        let bind = self.row.bound.iter().copied();
-        let bind = bind.filter(|(_, slot)| read.binary_search(slot).is_ok()).collect();
-        Access { table: self.row.table, path: self.path, bind, filter: self.filter, effect }
-    }
-}
+use crate::written::{dotted, object_name};
 
 /// A compiled SELECT.
 pub(crate) struct Selected {
@@ -82,14 +46,6 @@ pub(crate) enum SelectedKind {
         limit: Option<Expr>,
         offset: Option<Expr>,
     },
-}
-
-/// The parts of a SELECT that are used.
-pub(crate) struct Parts<'q> {
-    pub(crate) select: &'q ast::Select,
-    pub(crate) order_by: Vec<&'q ast::OrderByExpr>,
-    pub(crate) limit: Option<&'q ast::Expr>,
-    pub(crate) offset: Option<&'q ast::Expr>,
 }
 
 impl Compiler<'_> {
@@ -369,7 +325,7 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
     match written {
         ast::Expr::Identifier(ident) => folded(&ident.value, ident.quote_style.is_some()),
         ast::Expr::CompoundIdentifier(idents) => dotted(idents).pop().unwrap_or_default(),
-        ast::Expr::Function(function) => crate::function::function_name(function),
+        ast::Expr::Function(function) => crate::written::function_name(function),
         ast::Expr::Nested(inner) => column_name(inner),
         ast::Expr::Cast { expr: inner, data_type, .. } => {
             let own = column_name(inner);

@@ -15,20 +15,23 @@ mod advisory;
 mod assemble;
 mod change;
 mod element;
+mod expansion;
 mod expression;
 mod from;
 mod group;
 mod host;
+pub(crate) mod level;
 mod lists;
 mod locks;
 mod recursion;
 mod select;
+mod semi_join;
 mod set;
 mod subquery;
 mod system;
 mod window;
 
-use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
@@ -36,7 +39,8 @@ use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error};
-use crate::scope::{Compiler, Row, RowColumn};
+use crate::relation::level::{Bound, Level, RelationColumn, RelationKind, scalar_of};
+use crate::scope::Compiler;
 
 pub use change::Change;
 pub(crate) use change::select_query;
@@ -50,107 +54,6 @@ pub use system::{KnownType, enum_with_oid, known_type};
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.
 const PARTS_MAX: usize = 250;
-
-/// What is in scope of one SELECT.
-#[derive(Default)]
-pub(crate) struct Level {
-    relations: Vec<Relation>,
-    /// what expressions that are being compiled need computed first (I2)
-    steps: Vec<Step>,
-    /// names that WITH gives to queries
-    common: Vec<Common>,
-    /// steps that are computed once, before any row is read
-    given: Vec<Step>,
-    /// none: aggregates may not stand where an expression is compiled now
-    aggregates: Option<group::Asked>,
-    /// none: window functions may not
-    windows: Option<Vec<window::Asked>>,
-    /// WINDOW: definitions that OVER names
-    named_windows: Vec<(String, ast::WindowSpec)>,
-    /// functions in a select list that give rows, as written, and their columns
-    expansions: Vec<(String, Vec<SlotId>)>,
-    /// and what they are
-    expanding: Vec<expression::Expansion>,
-    /// FOR UPDATE and its kin
-    locks: Vec<locks::Clause>,
-    /// of inner joins: what is asked above all joins
-    on: from::Late,
-}
-
-/// A query in WITH.
-#[derive(Clone)]
-struct Common {
-    name: String,
-    columns: Vec<String>,
-    query: std::rc::Rc<ast::Query>,
-    /// where it is declared: the level, and the number in it; it sees what is before that
-    depth: usize,
-    number: usize,
-    /// WITH RECURSIVE
-    recursive: bool,
-    /// what its name means while it is compiled itself
-    within: Option<recursion::Within>,
-}
-
-/// What FROM names.
-pub(crate) struct Relation {
-    name: String,
-    /// for `schema.table.column`
-    schema: Option<&'static str>,
-    columns: Vec<RelationColumn>,
-    kind: RelationKind,
-}
-
-struct RelationColumn {
-    name: String,
-    sql_type: SqlType,
-    nullable: bool,
-    slot: Option<SlotId>,
-    /// joined by USING: named by the other side's
-    hidden: bool,
-}
-
-enum RelationKind {
-    Table(TableId),
-    System(&'static str),
-    /// a subquery or a function
-    Planned(Option<Plan>),
-}
-
-impl Relation {
-    fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name == name)
-    }
-
-    fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
-        self.columns.iter().filter_map(|column| column.slot)
-    }
-
-    /// As the row of a one-table access.
-    fn row(&self, table: TableId) -> Row {
-        let columns = self.columns.iter().map(|column| RowColumn {
-            name: column.name.clone(),
-            data_type: scalar_of(column.sql_type),
-            nullable: column.nullable,
-        });
-        let bound = self.columns.iter().enumerate();
-        let bound = bound.filter_map(|(i, column)| Some((ColumnId(i as u16), column.slot?)));
-        Row { table, name: self.name.clone(), columns: columns.collect(), bound: bound.collect() }
-    }
-}
-
-/// The type, or that of an array's elements.
-fn scalar_of(sql_type: SqlType) -> DataType {
-    match sql_type {
-        SqlType::Scalar(data_type) | SqlType::Array(data_type) => data_type,
-    }
-}
-
-/// Rows and the names of their columns.
-struct Bound {
-    plan: Plan,
-    outputs: Vec<(String, SlotId)>,
-}
 
 impl Compiler<'_> {
     /// Compiles a query of any shape.

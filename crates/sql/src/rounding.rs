@@ -5,10 +5,10 @@ use hotrow_base::value::Value;
 use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, CeilFloorKind};
 
-use crate::error::{Advice, Result, error, unsupported};
-use crate::function::{Arguments, call, unknown_function};
+use crate::error::{Advice, Result, error, unknown_function, unsupported};
+use crate::operand::Arguments;
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type};
+use crate::typing::{call, cast, common_type};
 
 impl Compiler<'_> {
     pub(crate) fn rounding(

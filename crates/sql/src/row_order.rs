@@ -20,8 +20,9 @@ use hotrow_transaction::program::{
 use hotrow_transaction::walk::reads_any;
 
 use crate::error::{Result, unsupported};
-use crate::query::Source;
-use crate::scope::{Compiler, Row};
+use crate::scope::Compiler;
+use crate::source::Source;
+use crate::state::Row;
 use crate::typing::cast;
 
 /// Whether a path meets rows in an order that the table's contents decide.

@@ -10,106 +10,21 @@ use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, Column};
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
     SlotId,
 };
-use hotrow_transaction::walk::reads_any;
 
-use crate::compile::ProcedureNames;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
-use crate::literals::Literals;
-use crate::operators::ProcedureReads;
-use crate::syntax::Programs;
-use crate::view::is_view;
+use crate::open_literals::Literals;
+use crate::state::{
+    Names, ProcedureNames, ProcedureReads, Programs, Returning, Row, RowColumn, Variable,
+};
 
 /// Slots a procedure may have.
 const SLOTS_MAX: usize = 30_000;
-
-/// What a variable's name stands for.
-#[derive(Clone, Debug)]
-pub(crate) enum Variable {
-    Scalar {
-        slot: SlotId,
-        constant: bool,
-        not_null: bool,
-    },
-    /// a record: fields by name; `open` until the first query gives it a shape
-    Record {
-        fields: Vec<(String, SlotId)>,
-        open: bool,
-    },
-}
-
-/// The names of one block.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Names {
-    /// a label that may qualify them: that of the block or loop, the procedure's name for its
-    /// parameters
-    pub(crate) label: Option<String>,
-    pub(crate) variables: Vec<(String, Variable)>,
-}
-
-/// A column as queries see it.
-#[derive(Clone, Debug)]
-pub(crate) struct RowColumn {
-    pub(crate) name: String,
-    pub(crate) data_type: DataType,
-    pub(crate) nullable: bool,
-}
-
-/// The table of the query being compiled.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) table: TableId,
-    /// its alias, or its name
-    pub(crate) name: String,
-    pub(crate) columns: Vec<RowColumn>,
-    /// columns loaded so far
-    pub(crate) bound: Vec<(ColumnId, SlotId)>,
-}
-
-impl Row {
-    /// That of a table of which nothing is loaded yet.
-    pub(crate) fn of(table: &str, columns: &[Column]) -> Self {
-        let column = |column: &Column| {
-            let Column { name, data_type, nullable, .. } = column;
-            RowColumn { name: name.clone(), data_type: *data_type, nullable: *nullable }
-        };
-        let columns = columns.iter().map(column).collect();
-        Self { table: TableId(0), name: table.to_owned(), columns, bound: Vec::new() }
-    }
-
-    pub(crate) fn column(&self, name: &str) -> Option<ColumnId> {
-        self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
-    }
-
-    /// Whether an expression reads one of its columns, and so may differ from row to row.
-    pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
-        reads_any(expr, |slot| self.column_of(slot).is_some())
-    }
-
-    /// The column a slot was loaded from.
-    pub(crate) fn column_of(&self, slot: SlotId) -> Option<ColumnId> {
-        self.bound.iter().find(|(_, s)| *s == slot).map(|(c, _)| *c)
-    }
-}
-
-/// What RETURN may give.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Returning {
-    /// a procedure, or RETURNS void
-    Nothing,
-    /// RETURN expression
-    Value(DataType),
-    /// OUT parameters, in these slots
-    Outs(Vec<SlotId>),
-    /// RETURN NEXT expression
-    SetOfValues(DataType),
-    /// RETURNS TABLE (slots), or SETOF table (none)
-    SetOfRows(Vec<SlotId>),
-}
 
 /// How far a compilation had come, to go back there and try another way.
 pub(crate) struct Mark {
@@ -157,7 +72,7 @@ pub(crate) struct Compiler<'c> {
     /// how a statement of one access holds what it reads
     pub(crate) row_locks: RowLocks,
     /// loops over deleted rows around the current statement
-    pub(crate) deleting: Vec<crate::cascade::Deleting>,
+    pub(crate) deleting: Vec<crate::state::Deleting>,
     /// tables whose keys the statement around changes
     pub(crate) changing: Vec<TableId>,
     /// expressions being compiled right now, one in the other
@@ -171,7 +86,7 @@ pub(crate) struct Compiler<'c> {
     /// loops around the current statement
     pub(crate) loops: usize,
     /// loops and blocks around it that EXIT and CONTINUE may mean, the innermost last
-    pub(crate) enclosing: Vec<crate::leave::Enclosing>,
+    pub(crate) enclosing: Vec<crate::state::Enclosing>,
     /// how many labels there are in the program
     pub(crate) labels: u16,
     pub(crate) result: Vec<ResultColumn>,
@@ -183,7 +98,7 @@ pub(crate) struct Compiler<'c> {
     /// into how many programs the statement may be compiled
     pub(crate) programs: Programs,
     /// of a query of any shape: what is in scope, the innermost SELECT last
-    pub(crate) levels: Vec<crate::relation::Level>,
+    pub(crate) levels: Vec<crate::relation::level::Level>,
     /// levels around that of a view, which it does not see
     pub(crate) levels_around: usize,
     /// and its reads of one table
@@ -436,7 +351,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    fn unknown_column(&self, name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+    fn unknown_column(&self, name: &str, place: Place) -> SqlError {
         let problem = error(b"42703", place, format!("column \"{name}\" does not exist"));
         let columns = self.row.iter().flat_map(|row| row.columns.iter().map(|c| c.name.as_str()));
         let variables = self
@@ -529,7 +444,7 @@ impl<'c> Compiler<'c> {
     }
 }
 
-fn is_ambiguous(name: &str, table: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+fn is_ambiguous(name: &str, table: &str, place: Place) -> SqlError {
     error(b"42702", place, format!("column reference \"{name}\" is ambiguous"))
         .detail("It could refer to either a PL/pgSQL variable or a table column.")
         .hint(format!("write {table}.{name} for the column, or rename the variable"))
@@ -546,4 +461,10 @@ fn is_near(known: &str, name: &str) -> bool {
     let (a, b) = (&a[same..], &b[same..]);
     let equal_after = |i: usize, j: usize| a.get(i..).zip(b.get(j..)).is_some_and(|(x, y)| x == y);
     a == b || equal_after(1, 1) || equal_after(1, 0) || equal_after(0, 1)
+}
+
+/// That a name is a view's, where a table's is wanted.
+pub(crate) fn is_view(name: &str, place: Place) -> SqlError {
+    // Whoever asks may be able to compile it as a query, which this code lets it try.
+    unsupported(place, format!("the view \"{name}\" here"), "name the tables that it reads")
 }

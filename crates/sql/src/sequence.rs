@@ -10,30 +10,19 @@
 
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{
-    Catalog, Column, Draws, IndexDefinition, IndexKind, Numbering, Sequence, Table,
-};
+use hotrow_transaction::catalog::{Catalog, Column, Draws, Numbering, Sequence, Table};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::apply::{CatalogChange, is_there};
-use crate::clauses::object_name;
+use crate::changes::{CatalogChange, SequenceDefinition, is_there};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::is_word;
 use crate::types::data_type;
 use crate::typing::{Coercion, assign};
-
-/// A sequence before its table has an id.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SequenceDefinition {
-    /// its name
-    pub name: String,
-    /// what it counts
-    pub sequence: Sequence,
-}
+use crate::written::object_name;
 
 /// The type of a `serial` column.
 pub(crate) fn serial(written: &ast::DataType) -> Option<DataType> {
@@ -115,32 +104,6 @@ pub(crate) fn sequence_of(
         return Err(invalid(message));
     }
     Ok(Sequence { data_type, start, increment, min, max, cycle })
-}
-
-/// Adds the table of a sequence.
-pub(crate) fn add_sequence(catalog: &mut Catalog, definition: &SequenceDefinition) -> Result<()> {
-    let column = |name: &str, data_type| Column {
-        name: name.to_owned(),
-        data_type,
-        nullable: false,
-        default: None,
-        draws: None,
-    };
-    let columns = vec![
-        column("only", DataType::Boolean),
-        column("last_value", DataType::BigInt),
-        column("is_called", DataType::Boolean),
-    ];
-    let primary = IndexDefinition {
-        name: definition.name.clone(),
-        columns: vec![hotrow_base::ids::ColumnId(0)],
-        unique: true,
-        kind: IndexKind::Hash,
-        is_constraint: true,
-    };
-    let id = catalog.add_table(&definition.name, columns, Some(primary))?;
-    catalog.table_mut(id).sequence = Some(definition.sequence);
-    Ok(())
 }
 
 /// The sequences that go with a table.
@@ -227,7 +190,7 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Option<Draws>> {
         let ast::Expr::Function(function) = written else { return Ok(None) };
-        if crate::function::function_name(function) != "nextval" {
+        if crate::written::function_name(function) != "nextval" {
             return Ok(None);
         }
         let text = function.args.to_string();

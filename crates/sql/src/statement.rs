@@ -13,7 +13,8 @@ use crate::comparison::negated;
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
 use crate::expression::scalar_slot;
-use crate::scope::{Compiler, Names, Returning, Variable};
+use crate::scope::Compiler;
+use crate::state::{Names, Returning, Variable};
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, Target, TypeName, TypeNameKind,
 };

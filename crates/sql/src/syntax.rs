@@ -8,27 +8,14 @@ use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::compile::changed_by;
 use crate::copy::CopySyntax;
-use crate::literals::OpenLiterals;
 use crate::maintenance::Maintenance;
+use crate::open_literals::OpenLiterals;
 use crate::setting::{Naming, Setting};
+use crate::state::Programs;
 use crate::transaction_control::TransactionControl;
 use crate::user::UserSyntax;
-
-/// Into how many programs a statement may be compiled. Several are held together by a transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Programs {
-    /// a change is one; a query may be operators and their reads
-    #[default]
-    OneChange,
-    /// one, whatever its shape
-    One,
-    /// see [`ScriptStatement::in_parts_if_need_be`]
-    IfNeedBe,
-    /// see [`ScriptStatement::in_parts`]
-    Several,
-}
+use crate::written::changed_by;
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use sqlparser::ast::{
     self, ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
 };
 
-use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, unsupported};
+use crate::written::object_name;
 
 /// Digits in all and behind the point of `numeric` without precision.
 pub const BARE_NUMERIC: DataType = DataType::Numeric { precision: 38, scale: 10 };
@@ -76,7 +76,7 @@ pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
         W::Bytea => DataType::Bytea,
         W::Uuid => DataType::Uuid,
         W::Interval { fields: None, precision: None } => DataType::Interval,
-        W::Interval { .. } => return Err(crate::interval::precision(place)),
+        W::Interval { .. } => return Err(crate::temporal::precision(place)),
         W::JSON => DataType::Json,
         W::JSONB => DataType::Jsonb,
         W::Date => DataType::Date,

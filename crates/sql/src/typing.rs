@@ -263,3 +263,7 @@ pub(crate) fn joined(
     }
     list.pop()
 }
+
+pub(crate) fn call(function: Function, arguments: Vec<Expr>, data_type: DataType) -> Expr {
+    scalar(ExprKind::Call(function, arguments), data_type)
+}

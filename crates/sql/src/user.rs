@@ -20,8 +20,8 @@ use hotrow_transaction::catalog::USERS_MAX;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
-use crate::apply::{CatalogChange, left_out};
-use crate::compile::Compiled;
+use crate::changes::{CatalogChange, left_out};
+use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::scope::Compiler;
 use crate::syntax::{ScriptStatement, Syntax};

@@ -18,15 +18,17 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::apply::{CatalogChange, apply, is_there, left_out};
-use crate::clauses::object_name;
-use crate::compile::{ProcedureNames, compile};
+use crate::apply::apply;
+use crate::changes::{CatalogChange, is_there, left_out};
+use crate::compile::compile;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::mention::may_name;
 use crate::scope::Compiler;
 use crate::script::parse_script;
+use crate::state::ProcedureNames;
 use crate::syntax::{ScriptStatement, Syntax};
 use crate::token::{folded, quoted};
+use crate::written::object_name;
 
 impl Compiler<'_> {
     /// CREATE [OR REPLACE] VIEW.
@@ -214,10 +216,4 @@ fn refuse_clauses(written: &ast::CreateView, place: Place) -> Result<()> {
         () => return Ok(()),
     };
     Err(unsupported(place, what, "write CREATE VIEW name AS query"))
-}
-
-/// That a name is a view's, where a table's is wanted.
-pub(crate) fn is_view(name: &str, place: Place) -> SqlError {
-    // Whoever asks may be able to compile it as a query, which this code lets it try.
-    unsupported(place, format!("the view \"{name}\" here"), "name the tables that it reads")
 }

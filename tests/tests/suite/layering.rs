@@ -1,5 +1,7 @@
 //! The rooms: which crate may know which, and which words stand where (DESIGN section 2).
 
+mod circles;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -18,12 +18,13 @@ use hotrow_transaction::walk::{expr_slots, operands_mut};
 
 use crate::error::{Result, unsupported};
 use crate::path::choose;
-use crate::scope::{Compiler, Row};
+use crate::relation::level::{Late, RelationKind, scalar_of};
+use crate::scope::Compiler;
+use crate::state::Row;
 use crate::typing::joined;
 
-use super::from::{Late, Tree};
+use super::from::Tree;
 use super::select::extended;
-use super::{RelationKind, scalar_of};
 
 /// One of the things an inner join joins.
 struct Item {
@@ -166,7 +167,8 @@ impl Compiler<'_> {
 
     fn of_level(&self, mut slots: Vec<SlotId>) -> Vec<SlotId> {
         let level = self.levels.last().expect("a query is being compiled");
-        let own: Vec<_> = level.relations.iter().flat_map(super::Relation::slots).collect();
+        let own: Vec<_> =
+            level.relations.iter().flat_map(crate::relation::level::Relation::slots).collect();
         slots.retain(|slot| own.contains(slot));
         slots
     }

@@ -12,7 +12,8 @@ use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
 use crate::change::{is_default, one_by_one};
-use crate::compile::{Compiled, ad_hoc};
+use crate::compile::ad_hoc;
+use crate::compiled::Compiled;
 use crate::error::{Result, error, unsupported};
 use crate::operators::{ROW_NAME, row_field};
 use crate::scope::Compiler;
@@ -296,7 +297,7 @@ fn column_item(alias: &str, name: &str) -> SelectItem {
 
 /// Whether it is a literal or a parameter that has the type of what it is assigned to.
 fn is_untyped(written: &ast::Expr) -> bool {
-    match crate::comparison::bare(written) {
+    match crate::written::bare(written) {
         ast::Expr::Value(value) => matches!(
             value.value,
             ast::Value::SingleQuotedString(_) | ast::Value::Null | ast::Value::Placeholder(_)

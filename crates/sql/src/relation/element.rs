@@ -8,8 +8,7 @@ use sqlparser::ast;
 use crate::error::Result;
 use crate::scope::Compiler;
 use crate::typing::scalar;
-
-use super::expression::ident_name;
+use crate::written::ident_name;
 
 impl Compiler<'_> {
     /// `(f(x)).column` and `(array)[i]`.
@@ -19,7 +18,7 @@ impl Compiler<'_> {
         chain: &[ast::AccessExpr],
         place: Place,
     ) -> Result<Option<Expr>> {
-        let root = crate::comparison::bare(root);
+        let root = crate::written::bare(root);
         if let Some(element) = self.vector_element(root, chain, place)? {
             return Ok(Some(element));
         }

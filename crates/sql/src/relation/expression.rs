@@ -1,34 +1,23 @@
 //! Expressions that only queries of any shape have: functions beside programs, arrays, patterns,
 //! the names of the system catalog.
 
-use hotrow_base::json::JsonRows;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_query::{Expanding, HostFunction, Plan, Step, StepKind, SubqueryKind, SystemFunction};
+use hotrow_query::{HostFunction, Plan, Step, StepKind, SubqueryKind, SystemFunction};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::expression::{Operand, dotted};
-use crate::function::arguments;
+use crate::operand::Operand;
+use crate::relation::expansion::is_expansion;
+use crate::relation::level::Expansion;
 use crate::scope::Compiler;
-use crate::token::folded;
 use crate::typing::{cast, common_type, constant, null};
+use crate::written::{arguments, dotted, ident_name};
 
 use super::advisory::advisory;
 use super::host::{Known, SIGNATURES, Signature, known};
-
-/// A function that gives rows.
-pub(super) struct Expansion {
-    function: HostFunction,
-    arguments: Vec<Expr>,
-    /// names of its columns
-    pub(super) names: Vec<String>,
-    pub(super) outputs: Vec<SlotId>,
-    /// `outputs` ends with the numbers of rows
-    is_numbered: bool,
-}
 
 impl Compiler<'_> {
     /// Registers a step of the innermost level; the values it gives.
@@ -102,7 +91,7 @@ impl Compiler<'_> {
             ));
         };
         let kind = if any { SubqueryKind::Any(op) } else { SubqueryKind::All(op) };
-        match crate::comparison::bare(right) {
+        match crate::written::bare(right) {
             ast::Expr::Subquery(query) => self.subquery(query, kind, Some(left), place),
             // = ANY (ARRAY[...]) is IN (...)
             ast::Expr::Array(array) if any && op == CompareOp::Equal && !array.elem.is_empty() => {
@@ -263,9 +252,9 @@ impl Compiler<'_> {
     }
 
     fn array_concat(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Option<Operand>> {
-        let is_array = |written: &ast::Expr| match crate::comparison::bare(written) {
+        let is_array = |written: &ast::Expr| match crate::written::bare(written) {
             ast::Expr::Array(_) => true,
-            ast::Expr::Function(function) => crate::function::function_name(function) == "array",
+            ast::Expr::Function(function) => crate::written::function_name(function) == "array",
             _ => false,
         };
         if !is_array(left) && !is_array(right) {
@@ -285,7 +274,7 @@ impl Compiler<'_> {
         function: &ast::Function,
         place: Place,
     ) -> Result<Option<Expr>> {
-        let name = crate::function::function_name(function);
+        let name = crate::written::function_name(function);
         if let Some(over) = &function.over {
             return self.window_function(&name, function, over, place).map(Some);
         }
@@ -420,139 +409,6 @@ impl Compiler<'_> {
         })
     }
 
-    /// A function that gives rows, in a select list.
-    fn expanded(
-        &mut self,
-        function: &ast::Function,
-        name: &str,
-        written: &[&ast::Expr],
-        place: Place,
-    ) -> Result<Expr> {
-        let text = function.to_string();
-        let known = self.level().expansions.iter().find(|(known, _)| *known == text);
-        let slots = match known {
-            Some((_, slots)) => slots.clone(),
-            None => {
-                let expansion = self.expansion(name, written, false, place)?;
-                let expansion =
-                    expansion.ok_or_else(|| crate::function::unknown_function(name, place))?;
-                let slots = expansion.outputs.clone();
-                self.level().expanding.push(expansion);
-                self.level().expansions.push((text, slots.clone()));
-                slots
-            }
-        };
-        // Of several columns the last one is the whole.
-        Ok(self.slot_expr(*slots.last().expect("it has a column")))
-    }
-
-    /// What a function gives that gives rows; none: there is no such function.
-    pub(super) fn expansion(
-        &mut self,
-        name: &str,
-        written: &[&ast::Expr],
-        ordinality: bool,
-        place: Place,
-    ) -> Result<Option<Expansion>> {
-        let integer = SqlType::Scalar(DataType::Integer);
-        let (function, arguments, columns) = match (name, written.len()) {
-            ("generate_series", 2 | 3) => {
-                let mut operands = Vec::new();
-                for value in written {
-                    operands.push((self.operand(value)?, place_in(*value, place)));
-                }
-                let mut open = Vec::new();
-                for (operand, place) in operands {
-                    open.push(match operand {
-                        Operand::Unknown(_) | Operand::Parameter(_) => {
-                            (Operand::Typed(self.settle(operand, DataType::Integer, place)?), place)
-                        }
-                        known => (known, place),
-                    });
-                }
-                let (values, of) = self.unified(open, "generate_series", place)?;
-                if !of.is_integer() {
-                    let advice = "write it with integers, and compute the rest of them";
-                    return Err(unsupported(place, format!("generate_series of {of}"), advice));
-                }
-                (HostFunction::Series, values, vec![(name, SqlType::Scalar(of))])
-            }
-            ("unnest", 1) => {
-                let array = self.expr(written[0])?;
-                let element = SqlType::Scalar(array.data_type());
-                (HostFunction::Unnest, vec![array], vec![(name, element)])
-            }
-            ("pg_partition_ancestors", 1) => {
-                let relation =
-                    self.fixed_argument(written[0], SqlType::Scalar(DataType::BigInt), place)?;
-                let columns = vec![(name, SqlType::Scalar(DataType::BigInt))];
-                (HostFunction::Itself, vec![relation], columns)
-            }
-            (name, 1) if json_rows(name).is_some() => {
-                let (function, of) = json_rows(name).expect("it was asked");
-                let json = self.fixed_argument(written[0], SqlType::Scalar(of), place)?;
-                if json.sql_type != SqlType::Scalar(of) {
-                    return Ok(None);
-                }
-                let text = SqlType::Scalar(DataType::Text);
-                let columns = match function {
-                    JsonRows::Elements => vec![("value", SqlType::Scalar(of))],
-                    JsonRows::ElementsText => vec![("value", text)],
-                    JsonRows::Each => vec![("key", text), ("value", SqlType::Scalar(of))],
-                    JsonRows::EachText => vec![("key", text), ("value", text)],
-                    JsonRows::Keys => vec![(name, text)],
-                };
-                (HostFunction::JsonRows(function), vec![json], columns)
-            }
-            ("pg_get_keywords", 0) => {
-                let [text, truth] = [DataType::Text, DataType::Boolean].map(SqlType::Scalar);
-                let columns = vec![
-                    ("word", text),
-                    ("catcode", text),
-                    ("barelabel", truth),
-                    ("catdesc", text),
-                    ("baredesc", text),
-                ];
-                (HostFunction::Keywords, vec![], columns)
-            }
-            ("generate_subscripts", 2 | 3) => {
-                let array = self.expr(written[0])?;
-                (HostFunction::Subscripts, vec![array], vec![(name, integer)])
-            }
-            ("_pg_expandarray", 1) => {
-                let array = self.expr(written[0])?;
-                let of = array.data_type();
-                let columns =
-                    vec![("x", SqlType::Scalar(of)), ("n", integer), (name, SqlType::Array(of))];
-                (HostFunction::ExpandArray, vec![array], columns)
-            }
-            _ => return Ok(None),
-        };
-        let mut columns = columns;
-        if ordinality {
-            columns.push(("ordinality", SqlType::Scalar(DataType::BigInt)));
-        }
-        let mut outputs = Vec::new();
-        for (name, sql_type) in &columns {
-            outputs.push(self.slot(&format!("${name}"), *sql_type)?);
-        }
-        let names = columns.into_iter().map(|(name, _)| name.to_owned()).collect();
-        Ok(Some(Expansion { function, arguments, names, outputs, is_numbered: ordinality }))
-    }
-
-    /// Functions that give rows, side by side.
-    pub(super) fn expansion_step(&mut self, all: &[Expansion]) -> Result<Step> {
-        let arguments: Vec<Expr> = all.iter().flat_map(|one| one.arguments.clone()).collect();
-        let expanding = |one: &Expansion| Expanding {
-            function: one.function,
-            arguments: one.arguments.len(),
-            columns: one.outputs.len() - usize::from(one.is_numbered),
-        };
-        let kind = StepKind::Expand(all.iter().map(expanding).collect());
-        let outputs = all.iter().flat_map(|one| one.outputs.iter().copied()).collect();
-        Ok(Step { arguments: self.scalars(&arguments)?, kind, outputs })
-    }
-
     /// Casts to the names of PostgreSQL's catalog. None: it is another type.
     pub(crate) fn relational_cast(
         &mut self,
@@ -674,35 +530,6 @@ fn scalar_or_text(sql_type: SqlType) -> DataType {
     }
 }
 
-fn is_expansion(name: &str) -> bool {
-    const ALL: &[&str] = &[
-        "generate_series",
-        "unnest",
-        "generate_subscripts",
-        "_pg_expandarray",
-        "pg_partition_ancestors",
-        "pg_get_keywords",
-    ];
-    ALL.contains(&name) || json_rows(name).is_some()
-}
-
-/// A function of json or jsonb that gives rows, and which of the two it takes.
-fn json_rows(name: &str) -> Option<(JsonRows, DataType)> {
-    let (of, rest) = match name.strip_prefix("jsonb_") {
-        Some(rest) => (DataType::Jsonb, rest),
-        None => (DataType::Json, name.strip_prefix("json_")?),
-    };
-    let function = match rest {
-        "array_elements" => JsonRows::Elements,
-        "array_elements_text" => JsonRows::ElementsText,
-        "each" => JsonRows::Each,
-        "each_text" => JsonRows::EachText,
-        "object_keys" => JsonRows::Keys,
-        _ => return None,
-    };
-    Some((function, of))
-}
-
 pub(super) fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
     Some(match op {
         BinaryOperator::Eq => CompareOp::Equal,
@@ -713,9 +540,4 @@ pub(super) fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
         BinaryOperator::GtEq => CompareOp::GreaterOrEqual,
         _ => return None,
     })
-}
-
-/// A name as it is folded.
-pub(super) fn ident_name(ident: &ast::Ident) -> String {
-    folded(&ident.value, ident.quote_style.is_some())
 }

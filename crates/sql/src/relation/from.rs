@@ -8,12 +8,15 @@ use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::expression::dotted;
+use crate::relation::level::{
+    Bound, Late, Level, Relation, RelationColumn, RelationKind, scalar_of,
+};
 use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, common_type, comparable, scalar};
+use crate::written::dotted;
 
-use super::{Bound, Level, Relation, RelationColumn, RelationKind, lists, scalar_of, system};
+use super::{lists, system};
 
 /// Relations of a level, and how they are joined.
 pub(super) enum Tree {
@@ -23,13 +26,6 @@ pub(super) enum Tree {
     Inner { items: Vec<Tree>, on: Vec<Expr> },
     /// in this one; the right side's rows are those for which `on` and then `late` is true
     Outer { kind: JoinKind, left: Box<Tree>, right: Box<Tree>, on: Vec<Expr>, late: Late },
-}
-
-/// Conditions on what steps give, and these steps.
-#[derive(Default)]
-pub(super) struct Late {
-    pub(super) conditions: Vec<Expr>,
-    pub(super) steps: Vec<Step>,
 }
 
 impl Tree {
@@ -167,7 +163,7 @@ impl Compiler<'_> {
                 return Ok((on, late));
             }
             JoinConstraint::Using(names) => {
-                let names = names.iter().map(|name| crate::clauses::object_name(name, place));
+                let names = names.iter().map(|name| crate::written::object_name(name, place));
                 names.collect::<Result<Vec<_>>>()?
             }
             JoinConstraint::Natural => {
@@ -336,7 +332,7 @@ impl Compiler<'_> {
                     return Err(error(b"42P01", place, message));
                 }
                 None => {
-                    crate::clauses::object_name(written, place)?; // a schema that is not there
+                    crate::written::object_name(written, place)?; // a schema that is not there
                     return Err(self.table(name, place).err().unwrap_or_else(|| {
                         error(b"42P01", place, format!("relation \"{name}\" does not exist"))
                     }));
@@ -384,14 +380,14 @@ impl Compiler<'_> {
     }
 
     /// The query that WITH gave a name to.
-    fn common_named(&self, name: &str) -> Option<super::Common> {
+    fn common_named(&self, name: &str) -> Option<crate::relation::level::Common> {
         let levels = self.levels.iter().rev();
         let mut all = levels.flat_map(|level: &Level| level.common.iter().rev());
         all.find(|common| common.name == name).cloned()
     }
 
     /// Compiles a query of WITH anew where it is named; it sees what was before it.
-    fn common_plan(&mut self, common: &super::Common) -> Result<Bound> {
+    fn common_plan(&mut self, common: &crate::relation::level::Common) -> Result<Bound> {
         let later = self.levels.split_off(common.depth + 1);
         let rest = self.level().common.split_off(common.number);
         let bound = match common.recursive {

@@ -10,32 +10,12 @@ use sqlparser::ast;
 
 use crate::aggregate::{aggregate_named, result_type};
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind, scalar_of};
 use crate::scope::Compiler;
 use crate::typing::{cast, check_equality, check_order};
+use crate::written::ident_name;
 
-use super::expression::ident_name;
 use super::select::extended;
-use super::window::Asked as WindowAsked;
-use super::{RelationKind, scalar_of};
-
-/// Aggregates that were asked for while a select list, HAVING and ORDER BY were compiled.
-#[derive(Default)]
-pub(super) struct Asked {
-    pub(super) aggregates: Vec<GroupAggregate>,
-    /// arguments, filters and orders that are no slots yet, and their slots
-    pub(super) computed: Vec<(Expr, SlotId)>,
-    /// what those need first
-    pub(super) steps: Vec<Step>,
-    /// GROUPING: of which keys, and its slot
-    groupings: Vec<(Vec<Expr>, SlotId)>,
-}
-
-impl Asked {
-    /// Whether there are groups for its sake.
-    pub(super) fn groups(&self) -> bool {
-        !self.aggregates.is_empty() || !self.groupings.is_empty()
-    }
-}
 
 /// GROUP BY as it is written.
 pub(super) struct Grouping {
@@ -330,7 +310,7 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<usize> {
         if let ast::Expr::Function(function) = key
-            && matches!(crate::function::function_name(function).as_str(), "rollup" | "cube")
+            && matches!(crate::written::function_name(function).as_str(), "rollup" | "cube")
         {
             let advice = "write the groupings that it stands for";
             return Err(unsupported(place, "ROLLUP or CUBE in GROUPING SETS", advice));
@@ -363,7 +343,7 @@ impl Compiler<'_> {
             return Err(error(b"42803", place, message));
         };
         let compiled = (|| {
-            let (_, written) = crate::function::arguments(written, place)?;
+            let (_, written) = crate::written::arguments(written, place)?;
             if written.is_empty() || written.len() > 31 {
                 let message = "GROUPING must have fewer than 32 arguments";
                 return Err(error(b"54023", place, message));
@@ -392,8 +372,8 @@ impl Compiler<'_> {
         &mut self,
         input: Plan,
         Grouping { exprs, sets }: Grouping,
-        asked: Asked,
-        (after, steps, windows): (&mut Vec<Expr>, &[Step], &mut [WindowAsked]),
+        asked: AskedAggregates,
+        (after, steps, windows): (&mut Vec<Expr>, &[Step], &mut [AskedWindow]),
     ) -> Result<Plan> {
         let input = extended(input, asked.steps);
         let (input, slots) = self.computed(input, &exprs)?;
@@ -417,7 +397,7 @@ impl Compiler<'_> {
             results.extend(window.computed.iter().map(|(_, slot)| *slot));
         }
         let computed = after.len();
-        let read: Vec<_> = windows.iter().flat_map(WindowAsked::reads).collect();
+        let read: Vec<_> = windows.iter().flat_map(AskedWindow::reads).collect();
         after.extend(read.into_iter().map(|slot| self.slot_expr(slot)));
         self.of_groups(after, steps, &mut keys, &results)?;
         after.truncate(computed);

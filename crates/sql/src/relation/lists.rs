@@ -10,12 +10,11 @@ use hotrow_transaction::catalog::Index;
 use hotrow_transaction::program::{Expr, ExprKind, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
-use super::RelationKind;
-use super::expression::ident_name;
-use crate::comparison::bare;
 use crate::error::Result;
+use crate::relation::level::RelationKind;
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type};
+use crate::written::{bare, ident_name};
 
 /// Values in a list that are looked up one by one; each is some code of the plan.
 const LIST_MAX: usize = 2_000;

@@ -13,28 +13,12 @@ use hotrow_query::{LockedRows, Plan};
 use hotrow_transaction::program::{Expr, ExprKind, Path, Place, RowLocks, SlotId};
 use sqlparser::ast;
 
-use super::assemble::Renumbering;
-use super::expression::ident_name;
-use super::{Relation, RelationKind};
 use crate::error::{Result, error, place_in, unsupported};
+use crate::relation::level::{Clause, How, Relation, RelationKind};
 use crate::scope::Compiler;
+use crate::written::ident_name;
 
-/// One locking clause.
-#[derive(Clone, Debug)]
-pub(super) struct Clause {
-    /// the relations that it is for; none: all
-    of: Option<String>,
-    how: How,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum How {
-    /// FOR SHARE: as any read
-    Share,
-    Wait,
-    NoWait,
-    SkipLocked,
-}
+use super::assemble::Renumbering;
 
 /// The locking clauses of a query.
 pub(super) fn clauses(query: &ast::Query) -> Result<Vec<Clause>> {

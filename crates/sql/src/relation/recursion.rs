@@ -14,19 +14,9 @@ use hotrow_transaction::program::{Place, SlotId};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::relation::level::{Bound, Common, Level, Within, scalar_of};
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type};
-
-use super::{Bound, Common, Level, scalar_of};
-
-/// What the name of a query means inside of it.
-#[derive(Clone)]
-pub(super) enum Within {
-    /// nothing: it may not stand there
-    Refused(&'static str),
-    /// the rows of the last round
-    Rows { table: usize, columns: Vec<(String, SqlType)> },
-}
 
 const OTHER_FORM: &str = "does not have the form non-recursive-term UNION [ALL] recursive-term";
 const IN_START: &str = "must not appear within its non-recursive term";

@@ -7,25 +7,22 @@
 use std::rc::Rc;
 
 use hotrow_base::stack::deeper;
-use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Plan, SortKey, Step};
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
-use sqlparser::ast::{self, BinaryOperator, SelectItem, SetExpr};
+use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
+use sqlparser::ast::{self, SelectItem, SetExpr};
 
-use crate::comparison::bare;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
 use crate::path::conjuncts;
 use crate::query::column_name;
+use crate::relation::level::{AskedAggregates, Bound, Common, Level, Relation};
 use crate::scope::Compiler;
-use crate::typing::{cast, check_equality, common_type, scalar};
+use crate::typing::check_equality;
+use crate::written::ident_name;
 
-use super::expression::ident_name;
 use super::from::Tree;
-use super::group::{Asked, sort_key};
-use super::lists::{self, Compared, List};
-use super::{
-    Bound, Common, Level, Relation, RelationColumn, RelationKind, locks, refuse_not_waiting,
-};
+use super::group::sort_key;
+use super::lists::{self, Compared};
+use super::{locks, refuse_not_waiting};
 
 /// Queries one in the other.
 const QUERIES_MAX: usize = 64;
@@ -145,7 +142,7 @@ impl Compiler<'_> {
         };
         wanted.steps.splice(0..0, on_steps);
         wanted.late.extend(on_late.conditions);
-        self.level().aggregates = Some(Asked::default());
+        self.level().aggregates = Some(AskedAggregates::default());
         self.level().windows = Some(Vec::new());
         self.named_windows(&select.named_window, place)?;
         let mut columns = self.listed_columns(&select.projection)?;
@@ -281,91 +278,6 @@ impl Compiler<'_> {
             }
         }
         Ok(found)
-    }
-
-    /// `x IN (SELECT ...)`, `x = ANY (array)`, and lists that an index can use, as a join with
-    /// their distinct values, so that these may be the keys that rows are found by.
-    fn semi_join(
-        &mut self,
-        part: &ast::Expr,
-        tree: &mut Tree,
-        compared: &Compared,
-    ) -> Result<Option<Expr>> {
-        let place = place_in(part, self.place);
-        let (left, plan, column) = match part {
-            ast::Expr::InSubquery { expr, subquery, negated: false } => {
-                if matches!(bare(expr), ast::Expr::Tuple(_)) {
-                    return Ok(None);
-                }
-                let Bound { plan, outputs } = self.query_plan(subquery)?;
-                let [(_, column)] = outputs.as_slice() else {
-                    return Err(error(b"42601", place, "subquery has too many columns"));
-                };
-                (&**expr, plan, *column)
-            }
-            ast::Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. }
-                if !matches!(bare(right), ast::Expr::Array(_) | ast::Expr::Subquery(_)) =>
-            {
-                let before = self.level().steps.len();
-                let array = match self.operand(right)? {
-                    crate::expression::Operand::Typed(array) => array,
-                    crate::expression::Operand::Parameter(at) => {
-                        let wanted = self.expr(left)?.data_type();
-                        self.give(at, SqlType::Array(wanted));
-                        self.slot_expr(self.parameters[at])
-                    }
-                    _ => return Ok(None),
-                };
-                let has_steps = self.level().steps.len() > before;
-                if has_steps || !matches!(array.sql_type, SqlType::Array(_)) {
-                    self.level().steps.truncate(before);
-                    return Ok(None);
-                }
-                let (plan, column) = self.elements_of(array)?;
-                (&**left, plan, column)
-            }
-            part => match lists::list_of(part) {
-                Some((of, List::Values(values))) => {
-                    match self.listed_values(of, values, compared)? {
-                        Some((plan, column)) => (of, plan, column),
-                        None => return Ok(None),
-                    }
-                }
-                _ => return Ok(None),
-            },
-        };
-        if !self.of_level_free(&plan, column).is_empty() {
-            // Decided row by row; compiled again, as a step.
-            return Ok(None);
-        }
-        let operand = self.operand(left)?;
-        let of = super::scalar_of(self.slot_type(column));
-        let left = self.settle(operand, of, place)?;
-        let left_type = self.scalar_type(&left, place)?;
-        let Some(common) = common_type(left_type, of) else {
-            let message = format!("operator does not exist: {left_type} = {of}");
-            return Err(
-                error(b"42883", place, message).hint("You might need to add explicit type casts.")
-            );
-        };
-        let plan = Plan::Distinct { input: Box::new(plan), on: vec![column] };
-        let columns = vec![RelationColumn {
-            name: String::new(),
-            sql_type: self.slot_type(column),
-            nullable: true,
-            slot: Some(column),
-            hidden: true,
-        }];
-        let kind = RelationKind::Planned(Some(plan));
-        let relation = Relation { name: String::new(), schema: None, columns, kind };
-        self.level().relations.push(relation);
-        let at = self.level().relations.len() - 1;
-        if let Tree::Inner { items, .. } = tree {
-            items.push(Tree::Leaf(at));
-        }
-        let right = cast(self.slot_expr(column), common);
-        let sides = (Box::new(cast(left, common)), Box::new(right));
-        Ok(Some(scalar(ExprKind::Compare(CompareOp::Equal, sides.0, sides.1), DataType::Boolean)))
     }
 
     /// Rows of FROM for which WHERE is true.
@@ -544,12 +456,6 @@ impl Compiler<'_> {
             return Ok(plan);
         }
         Ok(Plan::Limit { input: Box::new(plan), limit, offset })
-    }
-
-    fn of_level_free(&self, plan: &Plan, column: SlotId) -> Vec<SlotId> {
-        let level = self.levels.last().expect("a query is being compiled");
-        let own: Vec<_> = level.relations.iter().flat_map(Relation::slots).collect();
-        plan.free_slots_with(&[column]).into_iter().filter(|slot| own.contains(slot)).collect()
     }
 }
 

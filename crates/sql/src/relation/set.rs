@@ -6,11 +6,10 @@ use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 
 use crate::error::{Result, error, place_in, unsupported};
-use crate::expression::Operand;
+use crate::operand::Operand;
+use crate::relation::level::{Bound, scalar_of};
 use crate::scope::Compiler;
 use crate::typing::{cast, check_equality, common_type};
-
-use super::{Bound, scalar_of};
 
 impl Compiler<'_> {
     pub(super) fn set_plan(

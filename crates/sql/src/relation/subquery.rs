@@ -6,10 +6,9 @@ use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
 use crate::error::{Result, error, place_in};
+use crate::relation::level::{Bound, scalar_of};
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type, comparable};
-
-use super::{Bound, scalar_of};
 
 impl Compiler<'_> {
     /// A subquery as a value; `left`: what its rows are compared with.

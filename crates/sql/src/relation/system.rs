@@ -7,6 +7,8 @@
 //!              I2 numbers of relations are stable for as long as the database lives: they follow
 //!              from ids, which are not used twice
 
+mod cells;
+mod constraints;
 mod deparse;
 mod functions;
 mod information;

@@ -7,54 +7,12 @@ use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, ident_place, unsupported};
-use crate::function::arguments;
+use crate::relation::level::AskedWindow;
 use crate::scope::Compiler;
 use crate::typing::{Coercion, assign, bigint, cast, check_equality, common_type};
+use crate::written::{arguments, ident_name};
 
-use super::expression::ident_name;
 use super::group::sort_key;
-
-/// A window function of a select list or of ORDER BY.
-pub(super) struct Asked {
-    pub(super) partition: Vec<SlotId>,
-    pub(super) order: Vec<SortKey>,
-    frame: Option<Frame>,
-    pub(super) function: WindowFunction,
-    pub(super) output: SlotId,
-    /// what is to be computed first, and its slots
-    pub(super) computed: Vec<(Expr, SlotId)>,
-}
-
-impl Asked {
-    /// The slots it reads.
-    pub(super) fn reads(&self) -> Vec<SlotId> {
-        let order = self.order.iter().map(|key| key.slot);
-        let mut all: Vec<_> = self.partition.iter().copied().chain(order).collect();
-        for bound in self.frame.iter().flat_map(|frame| [frame.start, frame.end]) {
-            if let FrameBound::Before(by) | FrameBound::After(by) = bound {
-                all.push(by);
-            }
-        }
-        match &self.function {
-            WindowFunction::RowNumber
-            | WindowFunction::Rank
-            | WindowFunction::DenseRank
-            | WindowFunction::PercentRank
-            | WindowFunction::CumeDist => {}
-            WindowFunction::Lag { value, by, otherwise, .. } => {
-                all.extend([*value, *by].into_iter().chain(*otherwise));
-            }
-            WindowFunction::First(value)
-            | WindowFunction::Last(value)
-            | WindowFunction::Buckets(value) => all.push(*value),
-            WindowFunction::Nth { value, at } => all.extend([*value, *at]),
-            WindowFunction::Running(aggregate) => {
-                all.extend(aggregate.argument.iter().chain(&aggregate.filter));
-            }
-        }
-        all
-    }
-}
 
 /// Values that are computed before a window function, with their slots.
 type Computed = Vec<(Expr, SlotId)>;
@@ -142,7 +100,7 @@ impl Compiler<'_> {
         written: &ast::Function,
         over: &ast::WindowType,
         place: Place,
-    ) -> Result<Asked> {
+    ) -> Result<AskedWindow> {
         let spec = match over {
             ast::WindowType::WindowSpec(spec) => self.whole_window(spec, place)?,
             ast::WindowType::NamedWindow(name) => {
@@ -173,7 +131,7 @@ impl Compiler<'_> {
             WindowFunction::Running(aggregate) => aggregate.output,
             _ => self.slot(&format!("${name}"), gives)?,
         };
-        Ok(Asked { partition, order, frame, function, output, computed })
+        Ok(AskedWindow { partition, order, frame, function, output, computed })
     }
 
     /// Which function it is, and what it gives.
@@ -352,7 +310,7 @@ impl Compiler<'_> {
                                BY column";
                 return Err(error(b"42P20", place, message));
             };
-            let of = super::scalar_of(self.slot_type(key.slot));
+            let of = crate::relation::level::scalar_of(self.slot_type(key.slot));
             let wanted = match of {
                 of if of.is_integer() => DataType::BigInt,
                 DataType::Real | DataType::Double => DataType::Double,
@@ -384,8 +342,12 @@ impl Compiler<'_> {
             let message = || format!("argument of {name}");
             assign(operand, DataType::BigInt, Coercion::Assignment, place, message)?
         };
-        let slots: Vec<SlotId> =
-            self.level().relations.iter().flat_map(super::Relation::slots).collect();
+        let slots: Vec<SlotId> = self
+            .level()
+            .relations
+            .iter()
+            .flat_map(crate::relation::level::Relation::slots)
+            .collect();
         if reads_any(&value, |slot| slots.contains(&slot)) {
             let message = format!("argument of {name} must not contain variables");
             return Err(error(b"42P10", place, message));
@@ -394,7 +356,7 @@ impl Compiler<'_> {
     }
 
     /// The operator of a window function.
-    pub(super) fn windowed(&mut self, input: Plan, asked: Asked) -> Result<Plan> {
+    pub(super) fn windowed(&mut self, input: Plan, asked: AskedWindow) -> Result<Plan> {
         let (values, outputs): (Vec<_>, Vec<_>) = asked.computed.into_iter().unzip();
         let mut input = input;
         if !values.is_empty() {

@@ -5,11 +5,12 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Column, Table};
 
-use super::Fields;
-use super::rows::{
-    default_text, foreign_keys, identity, indexes, is_function, key_kind, sequences, tables, text,
+use crate::relation::system::cells::{
+    default_text, identity, indexes, is_function, sequences, tables, text,
 };
-use super::{SystemContext, functions};
+use crate::relation::system::constraints::{foreign_keys, key_kind};
+
+use super::{Fields, SystemContext, functions};
 
 pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     let catalog = || text(context.database);

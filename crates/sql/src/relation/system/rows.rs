@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use hotrow_base::enumeration::EnumType;
-use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Column, ForeignKey, Index, IndexKind, NamedType, Numbering, ReferentialAction, Sequence, Table,
-    View,
+    ForeignKey, Index, IndexKind, NamedType, Numbering, Table, View,
 };
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
-use super::functions::{
-    self, CONSTRAINTS, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
+use crate::relation::system::cells::{
+    PUBLIC, default_text, identity, indexes, is_function, sequences, small, tables, text,
 };
-use super::{Fields, KNOWN, SystemContext, columns, deparse};
+use crate::relation::system::constraints::{constraints, foreign_keys, index_row};
+
+use super::functions::{self, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS};
+use super::{Fields, KNOWN, SystemContext, columns};
 
 const PG_CATALOG: i64 = 11;
-const PUBLIC: i64 = 2200;
 /// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
 const VOID: i64 = 2278;
 const RECORD: i64 = 2249;
@@ -29,18 +29,6 @@ const BTREE: i64 = 403;
 const HASH: i64 = 405;
 const PLPGSQL: i64 = 13_500;
 const DATABASE: i64 = 16_383;
-
-pub(super) fn text(text: impl Into<String>) -> Value {
-    Value::Text(text.into())
-}
-
-fn small(number: usize) -> Value {
-    Value::SmallInt(number as i16)
-}
-
-fn smalls(columns: &[ColumnId]) -> Value {
-    Value::Array(columns.iter().map(|column| small(column.index() + 1)).collect())
-}
 
 /// What a column has of which nothing is known.
 fn unknown(sql_type: SqlType) -> Value {
@@ -220,26 +208,6 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     }
 }
 
-pub(super) fn tables<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Table> + use<'c> {
-    context.catalog.tables().iter().filter(|table| table.sequence.is_none())
-}
-
-pub(super) fn sequences<'c>(
-    context: &SystemContext<'c>,
-) -> impl Iterator<Item = (&'c Table, Sequence)> + use<'c> {
-    let tables = context.catalog.tables().iter();
-    tables.filter_map(|table| Some((table, table.sequence?)))
-}
-
-pub(super) fn indexes<'c>(
-    context: &SystemContext<'c>,
-) -> impl Iterator<Item = (&'c Table, &'c Index)> {
-    let catalog = context.catalog;
-    let all = catalog.indexes().iter();
-    let all = all.map(|index| (catalog.table(index.table), index));
-    all.filter(|(table, _)| table.sequence.is_none())
-}
-
 fn users<'c>(context: &'c SystemContext<'_>) -> impl Iterator<Item = (i64, &'c str)> {
     let own = context.users.iter().all(|user| user != context.user).then_some(context.user);
     let all = own.into_iter().chain(context.users.iter().map(String::as_str));
@@ -395,27 +363,6 @@ fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
     all
 }
 
-/// What DEFAULT says.
-pub(super) fn default_text(context: &SystemContext<'_>, column: &Column) -> Option<String> {
-    match column.draws {
-        Some(draws) if identity(column).is_empty() => {
-            let name = functions::quoted(&context.catalog.table(draws.sequence).name);
-            Some(format!("nextval('{}'::regclass)", name.replace('\'', "''")))
-        }
-        Some(_) => None,
-        None => column.default.as_ref().map(|default| deparse::text(default, &|_| String::new())),
-    }
-}
-
-/// The letter for GENERATED ... AS IDENTITY.
-pub(super) fn identity(column: &Column) -> &'static str {
-    match column.draws.map(|draws| draws.as_written) {
-        Some(Numbering::Always) => "a",
-        Some(Numbering::ByDefault) => "d",
-        Some(Numbering::Serial | Numbering::Default) | None => "",
-    }
-}
-
 /// Of the sequences that go with columns.
 fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
     let class = functions::relation_number(context.catalog, "pg_class").unwrap_or_default();
@@ -505,95 +452,6 @@ fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     all
 }
 
-fn index_row(table: &Table, index: &Index) -> Fields {
-    let count = index.columns.len();
-    vec![
-        ("indexrelid", Value::BigInt(INDEXES.of(index.id.index()))),
-        ("indrelid", Value::BigInt(TABLES.of(table.id.index()))),
-        ("indnatts", small(count)),
-        ("indnkeyatts", small(count)),
-        ("indisunique", Value::Bool(index.unique)),
-        ("indisprimary", Value::Bool(table.primary == Some(index.id))),
-        ("indimmediate", Value::Bool(true)),
-        ("indisvalid", Value::Bool(true)),
-        ("indisready", Value::Bool(true)),
-        ("indislive", Value::Bool(true)),
-        ("indkey", smalls(&index.columns)),
-        ("indcollation", Value::Array(vec![Value::BigInt(0); count])),
-        ("indclass", Value::Array(vec![Value::BigInt(0); count])),
-        ("indoption", Value::Array(vec![Value::SmallInt(0); count])),
-    ]
-}
-
-/// A constraint: its number, name, kind and table.
-fn constraint(oid: i64, name: &str, kind: &str, table: TableId, columns: &[ColumnId]) -> Fields {
-    vec![
-        ("oid", Value::BigInt(oid)),
-        ("conname", text(name)),
-        ("connamespace", Value::BigInt(PUBLIC)),
-        ("contype", text(kind)),
-        ("convalidated", Value::Bool(true)),
-        ("conrelid", Value::BigInt(TABLES.of(table.index()))),
-        ("conislocal", Value::Bool(true)),
-        ("conkey", smalls(columns)),
-    ]
-}
-
-/// Of a unique index: the primary key's, or one that makes a UNIQUE constraint.
-pub(super) fn key_kind(table: &Table, index: &Index) -> Option<&'static str> {
-    match (index.unique, table.primary == Some(index.id)) {
-        (_, true) => Some("p"),
-        (true, false) if index.is_constraint => Some("u"),
-        _ => None,
-    }
-}
-
-fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
-    let mut all = Vec::new();
-    for (table, index) in indexes(context) {
-        let Some(kind) = key_kind(table, index) else { continue };
-        let oid = CONSTRAINTS.of(index.id.index());
-        let mut fields = constraint(oid, &index.name, kind, table.id, &index.columns);
-        fields.push(("conindid", Value::BigInt(INDEXES.of(index.id.index()))));
-        all.push(fields);
-    }
-    for table in tables(context) {
-        for (at, check) in table.checks.iter().enumerate() {
-            let oid = functions::CHECKS.of_part(table.id.index(), at);
-            let mut fields = constraint(oid, &check.name, "c", table.id, &check.columns);
-            fields.push(("conbin", text(functions::check_text(table, check))));
-            all.push(fields);
-        }
-        for (at, key) in table.foreign_keys.iter().enumerate() {
-            let oid = functions::FOREIGN_KEYS.of_part(table.id.index(), at);
-            let mut fields = constraint(oid, &key.name, "f", table.id, &key.child_columns);
-            let parents = &context.catalog.index(key.parent_index).columns;
-            fields.push(("conindid", Value::BigInt(INDEXES.of(key.parent_index.index()))));
-            fields.push(("confrelid", Value::BigInt(TABLES.of(key.parent.index()))));
-            fields.push(("confupdtype", text(action_letter(key.on_update))));
-            fields.push(("confdeltype", text(action_letter(key.on_delete))));
-            fields.push(("confmatchtype", text("s")));
-            fields.push(("confkey", smalls(parents)));
-            all.push(fields);
-        }
-    }
-    all
-}
-
-fn action_letter(action: ReferentialAction) -> &'static str {
-    match action {
-        ReferentialAction::NoAction => "a",
-        ReferentialAction::Restrict => "r",
-        ReferentialAction::Cascade => "c",
-        ReferentialAction::SetNull => "n",
-        ReferentialAction::SetDefault => "d",
-    }
-}
-
-pub(super) fn is_function(procedure: &Procedure) -> bool {
-    procedure.returns_set || !procedure.result.is_empty()
-}
-
 fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
     let one = |(number, procedure, source): &(u32, &Procedure, &str)| {
         let parameters = procedure.given();
@@ -657,12 +515,6 @@ fn settings(context: &SystemContext<'_>) -> Vec<Fields> {
         all.push(fields.into());
     }
     all
-}
-
-pub(super) fn foreign_keys<'c>(
-    context: &SystemContext<'c>,
-) -> impl Iterator<Item = (&'c Table, &'c ForeignKey)> + use<'c> {
-    tables(context).flat_map(|table| table.foreign_keys.iter().map(move |key| (table, key)))
 }
 
 /// Numbers of objects that are made of ids.

@@ -1,0 +1,96 @@
+//! What a statement was compiled to.
+
+use std::sync::Arc;
+
+use hotrow_query::Query;
+use hotrow_transaction::outcome::Notice;
+use hotrow_transaction::program::{Place, Procedure};
+
+use crate::call::Argument;
+use crate::changes::CatalogChange;
+use crate::copy::Copy;
+use crate::maintenance::{Maintenance, Truncation};
+use crate::relation::Change;
+use crate::setting::{Naming, Setting};
+use crate::transaction_control::TransactionControl;
+
+/// What a statement asks for.
+#[derive(Clone, Debug)]
+pub enum Compiled {
+    /// CREATE, ALTER or DROP of tables, indexes and users: changes for [`crate::apply`], in order
+    Catalog(Vec<CatalogChange>),
+    /// CREATE FUNCTION or PROCEDURE
+    CreateProcedure {
+        /// the program
+        procedure: Box<Procedure>,
+        /// the statement's text, to compile it again
+        source: String,
+        /// OR REPLACE
+        or_replace: bool,
+    },
+    /// DROP FUNCTION or PROCEDURE
+    DropProcedures {
+        /// which
+        names: Vec<Dropped>,
+        /// IF EXISTS
+        if_exists: bool,
+    },
+    /// SELECT, INSERT, UPDATE, DELETE or DO: a procedure without a name and parameters, to be run
+    /// once
+    Statement(Box<Procedure>),
+    /// SELECT that is more than one access to one table
+    Query(Arc<Query>),
+    /// INSERT, UPDATE or DELETE of rows that a query gives
+    Change(Box<Change>),
+    /// CALL, or SELECT of one function
+    Call {
+        /// procedure
+        name: String,
+        /// one per parameter
+        arguments: Vec<Argument>,
+        /// how its only column is called, if not as it was declared
+        label: Option<String>,
+    },
+    /// EXPLAIN PROCEDURE
+    ExplainProcedure {
+        /// procedure
+        name: String,
+        /// what to plan a call with
+        arguments: Option<Vec<Argument>>,
+    },
+    /// EXPLAIN of a statement: the text
+    Explained(Vec<String>),
+    /// BEGIN, COMMIT, ROLLBACK and savepoints
+    Transaction(TransactionControl),
+    /// TRUNCATE
+    Truncate(Truncation),
+    /// VACUUM, ANALYZE, CHECKPOINT
+    Maintenance(Maintenance),
+    /// COPY
+    Copy(Copy),
+    /// SET, SHOW, RESET
+    Setting(Setting),
+    /// PREPARE, EXECUTE, DEALLOCATE
+    Naming(Naming),
+}
+
+impl Compiled {
+    /// What the client is told about parts of it that are left out.
+    pub fn notices(&self) -> Vec<&Notice> {
+        let Self::Catalog(changes) = self else { return Vec::new() };
+        let left_out = changes.iter().filter_map(|change| match change {
+            CatalogChange::Nothing(notice) => Some(notice),
+            _ => None,
+        });
+        left_out.collect()
+    }
+}
+
+/// A procedure named by DROP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dropped {
+    /// its name
+    pub name: String,
+    /// where it is named, for the error when there is none
+    pub place: Place,
+}

@@ -1,0 +1,39 @@
+//! Operands: expressions whose types may still be open.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{Expr, Place};
+
+/// An expression whose type may still be open.
+#[derive(Clone, Debug)]
+pub(crate) enum Operand {
+    /// an expression with a type
+    Typed(Expr),
+    /// a string literal, or NULL
+    Unknown(Option<OpenText>),
+    /// a parameter of a statement, by its place among them, that has had no type yet
+    Parameter(usize),
+}
+
+/// A string literal whose type is open.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenText {
+    pub(crate) text: String,
+    /// its number among the statement's literals, if it may be a parameter
+    pub(crate) literal: Option<usize>,
+}
+
+pub(crate) type Arguments = Vec<(Operand, Place)>;
+
+/// Whether an operand is a jsonb.
+pub(crate) fn is_jsonb(operand: &Operand) -> bool {
+    match operand {
+        Operand::Typed(expr) => expr.sql_type == SqlType::Scalar(DataType::Jsonb),
+        Operand::Unknown(_) | Operand::Parameter(_) => false,
+    }
+}
+
+/// Whether `||` of these is one of jsonb: one of them is, and the other one, too, or open.
+pub(crate) fn is_json_concat([left, right]: &[Operand; 2]) -> bool {
+    let may_be = |operand: &Operand| is_jsonb(operand) || !matches!(operand, Operand::Typed(_));
+    is_jsonb(left) && may_be(right) || is_jsonb(right) && may_be(left)
+}

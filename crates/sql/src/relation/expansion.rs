@@ -1,0 +1,176 @@
+//! Functions of a select list that give rows.
+
+use hotrow_base::json::JsonRows;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{Expanding, HostFunction, Step, StepKind};
+use hotrow_transaction::program::{Expr, Place};
+use sqlparser::ast;
+
+use crate::error::{Result, place_in, unsupported};
+use crate::operand::Operand;
+use crate::relation::level::Expansion;
+use crate::scope::Compiler;
+
+impl Compiler<'_> {
+    /// A function that gives rows, in a select list.
+    pub(super) fn expanded(
+        &mut self,
+        function: &ast::Function,
+        name: &str,
+        written: &[&ast::Expr],
+        place: Place,
+    ) -> Result<Expr> {
+        let text = function.to_string();
+        let known = self.level().expansions.iter().find(|(known, _)| *known == text);
+        let slots = match known {
+            Some((_, slots)) => slots.clone(),
+            None => {
+                let expansion = self.expansion(name, written, false, place)?;
+                let expansion =
+                    expansion.ok_or_else(|| crate::error::unknown_function(name, place))?;
+                let slots = expansion.outputs.clone();
+                self.level().expanding.push(expansion);
+                self.level().expansions.push((text, slots.clone()));
+                slots
+            }
+        };
+        // Of several columns the last one is the whole.
+        Ok(self.slot_expr(*slots.last().expect("it has a column")))
+    }
+
+    /// What a function gives that gives rows; none: there is no such function.
+    pub(super) fn expansion(
+        &mut self,
+        name: &str,
+        written: &[&ast::Expr],
+        ordinality: bool,
+        place: Place,
+    ) -> Result<Option<Expansion>> {
+        let integer = SqlType::Scalar(DataType::Integer);
+        let (function, arguments, columns) = match (name, written.len()) {
+            ("generate_series", 2 | 3) => {
+                let mut operands = Vec::new();
+                for value in written {
+                    operands.push((self.operand(value)?, place_in(*value, place)));
+                }
+                let mut open = Vec::new();
+                for (operand, place) in operands {
+                    open.push(match operand {
+                        Operand::Unknown(_) | Operand::Parameter(_) => {
+                            (Operand::Typed(self.settle(operand, DataType::Integer, place)?), place)
+                        }
+                        known => (known, place),
+                    });
+                }
+                let (values, of) = self.unified(open, "generate_series", place)?;
+                if !of.is_integer() {
+                    let advice = "write it with integers, and compute the rest of them";
+                    return Err(unsupported(place, format!("generate_series of {of}"), advice));
+                }
+                (HostFunction::Series, values, vec![(name, SqlType::Scalar(of))])
+            }
+            ("unnest", 1) => {
+                let array = self.expr(written[0])?;
+                let element = SqlType::Scalar(array.data_type());
+                (HostFunction::Unnest, vec![array], vec![(name, element)])
+            }
+            ("pg_partition_ancestors", 1) => {
+                let relation =
+                    self.fixed_argument(written[0], SqlType::Scalar(DataType::BigInt), place)?;
+                let columns = vec![(name, SqlType::Scalar(DataType::BigInt))];
+                (HostFunction::Itself, vec![relation], columns)
+            }
+            (name, 1) if json_rows(name).is_some() => {
+                let (function, of) = json_rows(name).expect("it was asked");
+                let json = self.fixed_argument(written[0], SqlType::Scalar(of), place)?;
+                if json.sql_type != SqlType::Scalar(of) {
+                    return Ok(None);
+                }
+                let text = SqlType::Scalar(DataType::Text);
+                let columns = match function {
+                    JsonRows::Elements => vec![("value", SqlType::Scalar(of))],
+                    JsonRows::ElementsText => vec![("value", text)],
+                    JsonRows::Each => vec![("key", text), ("value", SqlType::Scalar(of))],
+                    JsonRows::EachText => vec![("key", text), ("value", text)],
+                    JsonRows::Keys => vec![(name, text)],
+                };
+                (HostFunction::JsonRows(function), vec![json], columns)
+            }
+            ("pg_get_keywords", 0) => {
+                let [text, truth] = [DataType::Text, DataType::Boolean].map(SqlType::Scalar);
+                let columns = vec![
+                    ("word", text),
+                    ("catcode", text),
+                    ("barelabel", truth),
+                    ("catdesc", text),
+                    ("baredesc", text),
+                ];
+                (HostFunction::Keywords, vec![], columns)
+            }
+            ("generate_subscripts", 2 | 3) => {
+                let array = self.expr(written[0])?;
+                (HostFunction::Subscripts, vec![array], vec![(name, integer)])
+            }
+            ("_pg_expandarray", 1) => {
+                let array = self.expr(written[0])?;
+                let of = array.data_type();
+                let columns =
+                    vec![("x", SqlType::Scalar(of)), ("n", integer), (name, SqlType::Array(of))];
+                (HostFunction::ExpandArray, vec![array], columns)
+            }
+            _ => return Ok(None),
+        };
+        let mut columns = columns;
+        if ordinality {
+            columns.push(("ordinality", SqlType::Scalar(DataType::BigInt)));
+        }
+        let mut outputs = Vec::new();
+        for (name, sql_type) in &columns {
+            outputs.push(self.slot(&format!("${name}"), *sql_type)?);
+        }
+        let names = columns.into_iter().map(|(name, _)| name.to_owned()).collect();
+        Ok(Some(Expansion { function, arguments, names, outputs, is_numbered: ordinality }))
+    }
+
+    /// Functions that give rows, side by side.
+    pub(super) fn expansion_step(&mut self, all: &[Expansion]) -> Result<Step> {
+        let arguments: Vec<Expr> = all.iter().flat_map(|one| one.arguments.clone()).collect();
+        let expanding = |one: &Expansion| Expanding {
+            function: one.function,
+            arguments: one.arguments.len(),
+            columns: one.outputs.len() - usize::from(one.is_numbered),
+        };
+        let kind = StepKind::Expand(all.iter().map(expanding).collect());
+        let outputs = all.iter().flat_map(|one| one.outputs.iter().copied()).collect();
+        Ok(Step { arguments: self.scalars(&arguments)?, kind, outputs })
+    }
+}
+
+pub(crate) fn is_expansion(name: &str) -> bool {
+    const ALL: &[&str] = &[
+        "generate_series",
+        "unnest",
+        "generate_subscripts",
+        "_pg_expandarray",
+        "pg_partition_ancestors",
+        "pg_get_keywords",
+    ];
+    ALL.contains(&name) || json_rows(name).is_some()
+}
+
+/// A function of json or jsonb that gives rows, and which of the two it takes.
+pub(crate) fn json_rows(name: &str) -> Option<(JsonRows, DataType)> {
+    let (of, rest) = match name.strip_prefix("jsonb_") {
+        Some(rest) => (DataType::Jsonb, rest),
+        None => (DataType::Json, name.strip_prefix("json_")?),
+    };
+    let function = match rest {
+        "array_elements" => JsonRows::Elements,
+        "array_elements_text" => JsonRows::ElementsText,
+        "each" => JsonRows::Each,
+        "each_text" => JsonRows::EachText,
+        "object_keys" => JsonRows::Keys,
+        _ => return None,
+    };
+    Some((function, of))
+}

@@ -1,0 +1,219 @@
+//! What is in scope of one SELECT while it is compiled, and what was asked for in it.
+
+use std::rc::Rc;
+
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{
+    Frame, FrameBound, GroupAggregate, HostFunction, Plan, SortKey, Step, WindowFunction,
+};
+use hotrow_transaction::program::{Expr, SlotId};
+use sqlparser::ast;
+
+use crate::state::{Row, RowColumn};
+
+/// What is in scope of one SELECT.
+#[derive(Default)]
+pub(crate) struct Level {
+    pub(crate) relations: Vec<Relation>,
+    /// what expressions that are being compiled need computed first (I2)
+    pub(crate) steps: Vec<Step>,
+    /// names that WITH gives to queries
+    pub(crate) common: Vec<Common>,
+    /// steps that are computed once, before any row is read
+    pub(crate) given: Vec<Step>,
+    /// none: aggregates may not stand where an expression is compiled now
+    pub(crate) aggregates: Option<AskedAggregates>,
+    /// none: window functions may not
+    pub(crate) windows: Option<Vec<AskedWindow>>,
+    /// WINDOW: definitions that OVER names
+    pub(crate) named_windows: Vec<(String, ast::WindowSpec)>,
+    /// functions in a select list that give rows, as written, and their columns
+    pub(crate) expansions: Vec<(String, Vec<SlotId>)>,
+    /// and what they are
+    pub(crate) expanding: Vec<Expansion>,
+    /// FOR UPDATE and its kin
+    pub(crate) locks: Vec<Clause>,
+    /// of inner joins: what is asked above all joins
+    pub(crate) on: Late,
+}
+
+/// A query in WITH.
+#[derive(Clone)]
+pub(crate) struct Common {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) query: Rc<ast::Query>,
+    /// where it is declared: the level, and the number in it; it sees what is before that
+    pub(crate) depth: usize,
+    pub(crate) number: usize,
+    /// WITH RECURSIVE
+    pub(crate) recursive: bool,
+    /// what its name means while it is compiled itself
+    pub(crate) within: Option<Within>,
+}
+
+/// What FROM names.
+pub(crate) struct Relation {
+    pub(crate) name: String,
+    /// for `schema.table.column`
+    pub(crate) schema: Option<&'static str>,
+    pub(crate) columns: Vec<RelationColumn>,
+    pub(crate) kind: RelationKind,
+}
+
+pub(crate) struct RelationColumn {
+    pub(crate) name: String,
+    pub(crate) sql_type: SqlType,
+    pub(crate) nullable: bool,
+    pub(crate) slot: Option<SlotId>,
+    /// joined by USING: named by the other side's
+    pub(crate) hidden: bool,
+}
+
+pub(crate) enum RelationKind {
+    Table(TableId),
+    System(&'static str),
+    /// a subquery or a function
+    Planned(Option<Plan>),
+}
+
+impl Relation {
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    pub(crate) fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
+        self.columns.iter().filter_map(|column| column.slot)
+    }
+
+    /// As the row of a one-table access.
+    pub(crate) fn row(&self, table: TableId) -> Row {
+        let columns = self.columns.iter().map(|column| RowColumn {
+            name: column.name.clone(),
+            data_type: scalar_of(column.sql_type),
+            nullable: column.nullable,
+        });
+        let bound = self.columns.iter().enumerate();
+        let bound = bound.filter_map(|(i, column)| Some((ColumnId(i as u16), column.slot?)));
+        Row { table, name: self.name.clone(), columns: columns.collect(), bound: bound.collect() }
+    }
+}
+
+/// The type, or that of an array's elements.
+pub(crate) fn scalar_of(sql_type: SqlType) -> DataType {
+    match sql_type {
+        SqlType::Scalar(data_type) | SqlType::Array(data_type) => data_type,
+    }
+}
+
+/// Rows and the names of their columns.
+pub(crate) struct Bound {
+    pub(crate) plan: Plan,
+    pub(crate) outputs: Vec<(String, SlotId)>,
+}
+
+/// Aggregates that were asked for while a select list, HAVING and ORDER BY were compiled.
+#[derive(Default)]
+pub(crate) struct AskedAggregates {
+    pub(crate) aggregates: Vec<GroupAggregate>,
+    /// arguments, filters and orders that are no slots yet, and their slots
+    pub(crate) computed: Vec<(Expr, SlotId)>,
+    /// what those need first
+    pub(crate) steps: Vec<Step>,
+    /// GROUPING: of which keys, and its slot
+    pub(crate) groupings: Vec<(Vec<Expr>, SlotId)>,
+}
+
+impl AskedAggregates {
+    /// Whether there are groups for its sake.
+    pub(crate) fn groups(&self) -> bool {
+        !self.aggregates.is_empty() || !self.groupings.is_empty()
+    }
+}
+
+/// A window function of a select list or of ORDER BY.
+pub(crate) struct AskedWindow {
+    pub(crate) partition: Vec<SlotId>,
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) frame: Option<Frame>,
+    pub(crate) function: WindowFunction,
+    pub(crate) output: SlotId,
+    /// what is to be computed first, and its slots
+    pub(crate) computed: Vec<(Expr, SlotId)>,
+}
+
+impl AskedWindow {
+    /// The slots it reads.
+    pub(crate) fn reads(&self) -> Vec<SlotId> {
+        let order = self.order.iter().map(|key| key.slot);
+        let mut all: Vec<_> = self.partition.iter().copied().chain(order).collect();
+        for bound in self.frame.iter().flat_map(|frame| [frame.start, frame.end]) {
+            if let FrameBound::Before(by) | FrameBound::After(by) = bound {
+                all.push(by);
+            }
+        }
+        match &self.function {
+            WindowFunction::RowNumber
+            | WindowFunction::Rank
+            | WindowFunction::DenseRank
+            | WindowFunction::PercentRank
+            | WindowFunction::CumeDist => {}
+            WindowFunction::Lag { value, by, otherwise, .. } => {
+                all.extend([*value, *by].into_iter().chain(*otherwise));
+            }
+            WindowFunction::First(value)
+            | WindowFunction::Last(value)
+            | WindowFunction::Buckets(value) => all.push(*value),
+            WindowFunction::Nth { value, at } => all.extend([*value, *at]),
+            WindowFunction::Running(aggregate) => {
+                all.extend(aggregate.argument.iter().chain(&aggregate.filter));
+            }
+        }
+        all
+    }
+}
+
+/// A function that gives rows.
+pub(crate) struct Expansion {
+    pub(crate) function: HostFunction,
+    pub(crate) arguments: Vec<Expr>,
+    /// names of its columns
+    pub(crate) names: Vec<String>,
+    pub(crate) outputs: Vec<SlotId>,
+    /// `outputs` ends with the numbers of rows
+    pub(crate) is_numbered: bool,
+}
+
+/// One locking clause.
+#[derive(Clone, Debug)]
+pub(crate) struct Clause {
+    /// the relations that it is for; none: all
+    pub(crate) of: Option<String>,
+    pub(crate) how: How,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum How {
+    /// FOR SHARE: as any read
+    Share,
+    Wait,
+    NoWait,
+    SkipLocked,
+}
+
+/// Conditions on what steps give, and these steps.
+#[derive(Default)]
+pub(crate) struct Late {
+    pub(crate) conditions: Vec<Expr>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// What the name of a query means inside of it.
+#[derive(Clone)]
+pub(crate) enum Within {
+    /// nothing: it may not stand there
+    Refused(&'static str),
+    /// the rows of the last round
+    Rows { table: usize, columns: Vec<(String, SqlType)> },
+}

@@ -1,0 +1,107 @@
+//! Rows of the system catalog: indexes and constraints.
+
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{ForeignKey, Index, ReferentialAction, Table};
+
+use crate::relation::system::cells::{PUBLIC, indexes, small, smalls, tables, text};
+
+use super::functions::{self, CONSTRAINTS, INDEXES, TABLES};
+use super::{Fields, SystemContext};
+
+pub(crate) fn index_row(table: &Table, index: &Index) -> Fields {
+    let count = index.columns.len();
+    vec![
+        ("indexrelid", Value::BigInt(INDEXES.of(index.id.index()))),
+        ("indrelid", Value::BigInt(TABLES.of(table.id.index()))),
+        ("indnatts", small(count)),
+        ("indnkeyatts", small(count)),
+        ("indisunique", Value::Bool(index.unique)),
+        ("indisprimary", Value::Bool(table.primary == Some(index.id))),
+        ("indimmediate", Value::Bool(true)),
+        ("indisvalid", Value::Bool(true)),
+        ("indisready", Value::Bool(true)),
+        ("indislive", Value::Bool(true)),
+        ("indkey", smalls(&index.columns)),
+        ("indcollation", Value::Array(vec![Value::BigInt(0); count])),
+        ("indclass", Value::Array(vec![Value::BigInt(0); count])),
+        ("indoption", Value::Array(vec![Value::SmallInt(0); count])),
+    ]
+}
+
+/// A constraint: its number, name, kind and table.
+pub(crate) fn constraint(
+    oid: i64,
+    name: &str,
+    kind: &str,
+    table: TableId,
+    columns: &[ColumnId],
+) -> Fields {
+    vec![
+        ("oid", Value::BigInt(oid)),
+        ("conname", text(name)),
+        ("connamespace", Value::BigInt(PUBLIC)),
+        ("contype", text(kind)),
+        ("convalidated", Value::Bool(true)),
+        ("conrelid", Value::BigInt(TABLES.of(table.index()))),
+        ("conislocal", Value::Bool(true)),
+        ("conkey", smalls(columns)),
+    ]
+}
+
+/// Of a unique index: the primary key's, or one that makes a UNIQUE constraint.
+pub(crate) fn key_kind(table: &Table, index: &Index) -> Option<&'static str> {
+    match (index.unique, table.primary == Some(index.id)) {
+        (_, true) => Some("p"),
+        (true, false) if index.is_constraint => Some("u"),
+        _ => None,
+    }
+}
+
+pub(crate) fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
+    let mut all = Vec::new();
+    for (table, index) in indexes(context) {
+        let Some(kind) = key_kind(table, index) else { continue };
+        let oid = CONSTRAINTS.of(index.id.index());
+        let mut fields = constraint(oid, &index.name, kind, table.id, &index.columns);
+        fields.push(("conindid", Value::BigInt(INDEXES.of(index.id.index()))));
+        all.push(fields);
+    }
+    for table in tables(context) {
+        for (at, check) in table.checks.iter().enumerate() {
+            let oid = functions::CHECKS.of_part(table.id.index(), at);
+            let mut fields = constraint(oid, &check.name, "c", table.id, &check.columns);
+            fields.push(("conbin", text(functions::check_text(table, check))));
+            all.push(fields);
+        }
+        for (at, key) in table.foreign_keys.iter().enumerate() {
+            let oid = functions::FOREIGN_KEYS.of_part(table.id.index(), at);
+            let mut fields = constraint(oid, &key.name, "f", table.id, &key.child_columns);
+            let parents = &context.catalog.index(key.parent_index).columns;
+            fields.push(("conindid", Value::BigInt(INDEXES.of(key.parent_index.index()))));
+            fields.push(("confrelid", Value::BigInt(TABLES.of(key.parent.index()))));
+            fields.push(("confupdtype", text(action_letter(key.on_update))));
+            fields.push(("confdeltype", text(action_letter(key.on_delete))));
+            fields.push(("confmatchtype", text("s")));
+            fields.push(("confkey", smalls(parents)));
+            all.push(fields);
+        }
+    }
+    all
+}
+
+pub(crate) fn action_letter(action: ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::NoAction => "a",
+        ReferentialAction::Restrict => "r",
+        ReferentialAction::Cascade => "c",
+        ReferentialAction::SetNull => "n",
+        ReferentialAction::SetDefault => "d",
+    }
+}
+
+pub(crate) fn foreign_keys<'c>(
+    context: &SystemContext<'c>,
+) -> impl Iterator<Item = (&'c Table, &'c ForeignKey)> + use<'c> {
+    tables(context).flat_map(|table| table.foreign_keys.iter().map(move |key| (table, key)))
+}

@@ -1,0 +1,183 @@
+//! What a compilation keeps in mind: names, rows, and what stands around a statement.
+
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::types::DataType;
+use hotrow_transaction::catalog::Column;
+use hotrow_transaction::program::{Expr, LabelId, OperatorRead, Procedure, RowSetId, SlotId};
+use hotrow_transaction::walk::reads_any;
+
+/// What a variable's name stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Variable {
+    Scalar {
+        slot: SlotId,
+        constant: bool,
+        not_null: bool,
+    },
+    /// a record: fields by name; `open` until the first query gives it a shape
+    Record {
+        fields: Vec<(String, SlotId)>,
+        open: bool,
+    },
+}
+
+/// The names of one block.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Names {
+    /// a label that may qualify them: that of the block or loop, the procedure's name for its
+    /// parameters
+    pub(crate) label: Option<String>,
+    pub(crate) variables: Vec<(String, Variable)>,
+}
+
+/// A column as queries see it.
+#[derive(Clone, Debug)]
+pub(crate) struct RowColumn {
+    pub(crate) name: String,
+    pub(crate) data_type: DataType,
+    pub(crate) nullable: bool,
+}
+
+/// The table of the query being compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) table: TableId,
+    /// its alias, or its name
+    pub(crate) name: String,
+    pub(crate) columns: Vec<RowColumn>,
+    /// columns loaded so far
+    pub(crate) bound: Vec<(ColumnId, SlotId)>,
+}
+
+impl Row {
+    /// That of a table of which nothing is loaded yet.
+    pub(crate) fn of(table: &str, columns: &[Column]) -> Self {
+        let column = |column: &Column| {
+            let Column { name, data_type, nullable, .. } = column;
+            RowColumn { name: name.clone(), data_type: *data_type, nullable: *nullable }
+        };
+        let columns = columns.iter().map(column).collect();
+        Self { table: TableId(0), name: table.to_owned(), columns, bound: Vec::new() }
+    }
+
+    pub(crate) fn column(&self, name: &str) -> Option<ColumnId> {
+        self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
+    }
+
+    /// Whether an expression reads one of its columns, and so may differ from row to row.
+    pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
+        reads_any(expr, |slot| self.column_of(slot).is_some())
+    }
+
+    /// The column a slot was loaded from.
+    pub(crate) fn column_of(&self, slot: SlotId) -> Option<ColumnId> {
+        self.bound.iter().find(|(_, s)| *s == slot).map(|(c, _)| *c)
+    }
+}
+
+/// What RETURN may give.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Returning {
+    /// a procedure, or RETURNS void
+    Nothing,
+    /// RETURN expression
+    Value(DataType),
+    /// OUT parameters, in these slots
+    Outs(Vec<SlotId>),
+    /// RETURN NEXT expression
+    SetOfValues(DataType),
+    /// RETURNS TABLE (slots), or SETOF table (none)
+    SetOfRows(Vec<SlotId>),
+}
+
+/// A loop over deleted rows, which more may join.
+pub(crate) struct Deleting {
+    pub(crate) table: TableId,
+    pub(crate) rows: RowSetId,
+    pub(crate) into: SlotId,
+}
+
+/// A loop or a labelled block around the statement that is compiled.
+pub(crate) struct Enclosing {
+    pub(crate) label: Option<String>,
+    pub(crate) kind: EnclosingKind,
+    /// what EXIT leaves, once there is one
+    pub(crate) exit: Option<LabelId>,
+    /// what CONTINUE leaves, once there is one
+    pub(crate) next: Option<LabelId>,
+}
+
+/// What stands around a statement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EnclosingKind {
+    /// DECLARE ... BEGIN ... END
+    Block,
+    /// LOOP, or WHILE, which has something to leave already
+    Loop {
+        /// what its condition leaves
+        exit: Option<LabelId>,
+    },
+    /// FOR and FOREACH: FOUND tells, however they end, whether there was a turn
+    For,
+}
+
+impl Enclosing {
+    pub(crate) fn new(label: Option<String>, kind: EnclosingKind) -> Self {
+        let exit = match kind {
+            EnclosingKind::Loop { exit } => exit,
+            EnclosingKind::Block | EnclosingKind::For => None,
+        };
+        Self { label, kind, exit, next: None }
+    }
+}
+
+/// Reads of a query that is being compiled for a procedure.
+pub(crate) struct ProcedureReads {
+    /// slots of the procedure come before this one
+    pub(crate) outer: usize,
+    pub(crate) reads: Vec<OperatorRead>,
+}
+
+/// Into how many programs a statement may be compiled. Several are held together by a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Programs {
+    /// a change is one; a query may be operators and their reads
+    #[default]
+    OneChange,
+    /// one, whatever its shape
+    One,
+    /// see [`ScriptStatement::in_parts_if_need_be`]
+    IfNeedBe,
+    /// see [`ScriptStatement::in_parts`]
+    Several,
+}
+
+/// The procedures that exist, by name.
+pub trait ProcedureNames {
+    /// The procedure with this name.
+    fn procedure(&self, name: &str) -> Option<&Procedure>;
+}
+
+impl<T: ProcedureNames + ?Sized> ProcedureNames for &T {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        (**self).procedure(name)
+    }
+}
+
+impl ProcedureNames for () {
+    fn procedure(&self, _: &str) -> Option<&Procedure> {
+        None
+    }
+}
+
+impl ProcedureNames for std::collections::BTreeMap<String, Procedure> {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        self.get(name)
+    }
+}
+
+impl ProcedureNames for std::collections::HashMap<String, Procedure> {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        self.get(name)
+    }
+}

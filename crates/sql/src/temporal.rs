@@ -1,0 +1,147 @@
+//! Arithmetic of dates, timestamps and intervals, and intervals as they are written.
+
+use hotrow_base::temporal::TruncateUnit;
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{
+    ArithmeticOp, CompareOp, Expr, ExprKind, Function, IntervalFunction, Place,
+};
+use sqlparser::ast;
+
+use crate::error::{Advice, Result, error, no_operator, unsupported};
+use crate::typing::{call, cast, constant, integer, parse_literal, scalar};
+
+/// The code of a unit whose name is known when it runs only; NULL stays NULL, and what is no unit
+/// has a code of none.
+pub(crate) fn unit_code(unit: Expr) -> Expr {
+    let lower = call(Function::Lower, vec![unit.clone()], DataType::Text);
+    let arm = |(name, unit): &(&str, TruncateUnit)| {
+        let name = constant(Value::from(*name), DataType::Text);
+        let sides = (Box::new(lower.clone()), Box::new(name));
+        let is_it = ExprKind::Compare(CompareOp::Equal, sides.0, sides.1);
+        (scalar(is_it, DataType::Boolean), integer(*unit as i32))
+    };
+    let is_null = scalar(ExprKind::IsNull(Box::new(unit)), DataType::Boolean);
+    let null = constant(Value::Null, DataType::Integer);
+    let mut arms = vec![(is_null, null)];
+    arms.extend(TruncateUnit::NAMES.iter().map(arm));
+    let otherwise = Some(Box::new(integer(-1)));
+    scalar(ExprKind::Case { arms, otherwise }, DataType::Integer)
+}
+
+/// `INTERVAL '2 hours'`, `INTERVAL '2' HOUR`, `INTERVAL '2:30' HOUR TO MINUTE`.
+pub(crate) fn literal(literal: &ast::Interval, place: Place) -> Result<Expr> {
+    let ast::Expr::Value(value) = &*literal.value else {
+        return Err(unsupported(
+            place,
+            "an interval that is not a literal",
+            "multiply: n * interval '1 day'",
+        ));
+    };
+    let text = match &value.value {
+        ast::Value::SingleQuotedString(text) | ast::Value::Number(text, _) => text.clone(),
+        _ => return Err(error(b"22007", place, "invalid input syntax for type interval")),
+    };
+    if literal.leading_precision.is_some() || literal.fractional_seconds_precision.is_some() {
+        return Err(precision(place));
+    }
+    let is_bare =
+        text.trim_start_matches(['+', '-']).bytes().all(|c| matches!(c, b'0'..=b'9' | b'.'));
+    let text = match (&literal.leading_field, &literal.last_field) {
+        (Some(field), None) if is_bare => format!("{text} {}", field.to_string().to_lowercase()),
+        (Some(_), Some(_)) if text.contains(':') && !text.contains(' ') => text,
+        (None, None) => text,
+        _ => {
+            return Err(unsupported(
+                place,
+                "these fields of an interval",
+                "write the units in the text: interval '2 hours 30 minutes'",
+            ));
+        }
+    };
+    parse_literal(&text, DataType::Interval, place)
+}
+
+/// interval(p), and interval with fields
+pub(crate) fn precision(place: Place) -> hotrow_transaction::outcome::SqlError {
+    unsupported(place, "interval with fields or precision", "write interval alone")
+}
+
+/// A function of intervals.
+pub(crate) fn interval(function: IntervalFunction, arguments: Vec<Expr>) -> Expr {
+    call(Function::Interval(function), arguments, DataType::Interval)
+}
+
+pub(crate) fn is_time(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+}
+
+/// Arithmetic of dates, timestamps and intervals.
+pub(crate) fn temporal(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -> Result<Expr> {
+    use ArithmeticOp as A;
+    use DataType as T;
+    use IntervalFunction as I;
+    let double = |number: Expr| cast(number, T::Double);
+    match (op, left.data_type(), right.data_type()) {
+        (A::Add, T::Interval, T::Interval) => Ok(interval(I::Add, vec![left, right])),
+        (A::Subtract, T::Interval, T::Interval) => Ok(interval(I::Subtract, vec![left, right])),
+        (A::Multiply, T::Interval, n) if n.is_number() => {
+            Ok(interval(I::Multiply, vec![left, double(right)]))
+        }
+        (A::Multiply, n, T::Interval) if n.is_number() => {
+            Ok(interval(I::Multiply, vec![right, double(left)]))
+        }
+        (A::Divide, T::Interval, n) if n.is_number() => {
+            Ok(interval(I::Divide, vec![left, double(right)]))
+        }
+        (A::Add, of, T::Interval) if is_time(of) => Ok(moved(left, right)),
+        (A::Add, T::Interval, of) if is_time(of) => Ok(moved(right, left)),
+        (A::Subtract, of, T::Interval) if is_time(of) => {
+            Ok(moved(left, interval(I::Negate, vec![right])))
+        }
+        (A::Add, T::Date, T::SmallInt | T::Integer) => Ok(date_add(left, right)),
+        (A::Add, T::SmallInt | T::Integer, T::Date) => Ok(date_add(right, left)),
+        (A::Subtract, T::Date, T::SmallInt | T::Integer) => {
+            let days = cast(right, T::Integer);
+            let days = match days.kind {
+                ExprKind::Constant(Value::Int(n)) if n != i32::MIN => integer(-n),
+                _ => scalar(ExprKind::Negate(Box::new(days)), T::Integer),
+            };
+            Ok(date_add(left, days))
+        }
+        (A::Subtract, T::Date, T::Date) => {
+            Ok(call(Function::DateDiff, vec![left, right], T::Integer))
+        }
+        (A::Subtract, one, other) if is_time(one) && is_time(other) => {
+            let sides = vec![cast(left, T::Timestamp), cast(right, T::Timestamp)];
+            Ok(call(Function::TimestampDiff, sides, T::Interval))
+        }
+        (op, l, r) => Err(no_operator(op, &l.to_string(), &r.to_string(), place)
+            .hint("You might need to add explicit type casts.")),
+    }
+}
+
+pub(crate) fn moved(time: Expr, by: Expr) -> Expr {
+    let result = match time.data_type() {
+        DataType::Date => DataType::Timestamp,
+        other => other,
+    };
+    call(Function::TimestampAdd, vec![cast(time, result), by], result)
+}
+
+pub(crate) fn date_add(date: Expr, days: Expr) -> Expr {
+    call(Function::DateAdd, vec![date, cast(days, DataType::Integer)], DataType::Date)
+}
+
+/// The type that a literal or a parameter has beside an operand; none: that of the operand.
+pub(crate) fn beside(op: ArithmeticOp, typed: DataType) -> Option<DataType> {
+    match (op, typed) {
+        (ArithmeticOp::Add, DataType::Timestamp | DataType::TimestampTz) => {
+            Some(DataType::Interval)
+        }
+        (ArithmeticOp::Multiply | ArithmeticOp::Divide, DataType::Interval) => {
+            Some(DataType::Double)
+        }
+        _ => None,
+    }
+}
