@@ -13,6 +13,7 @@ use std::time::Duration;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered};
 use hotrow_base::memory::{MemoryAccount, Scope};
+use hotrow_query::Profile;
 
 use crate::advisory::AdvisoryOwner;
 use crate::books::OpenBooks;
@@ -38,6 +39,8 @@ pub(crate) struct Context {
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
+    /// what the operators of the next query took, if that is asked
+    profile: RefCell<Option<Profile>>,
 }
 
 /// Who a session is, for queries that ask.
@@ -69,8 +72,14 @@ impl Context {
             settings: RefCell::default(),
             drawn: RefCell::default(),
             names: RefCell::default(),
+            profile: RefCell::default(),
             core,
         }
+    }
+
+    /// Has queries measured, or no more; what the last one took.
+    pub(crate) fn measure(&self, profile: Option<Profile>) -> Option<Profile> {
+        self.profile.replace(profile)
     }
 
     /// Has what this thread compiles and computes obey the session, and pay from its budget.

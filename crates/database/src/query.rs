@@ -13,7 +13,7 @@ use hotrow_base::memory::Charge;
 use hotrow_base::panics;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
-use hotrow_query::{Advisory, AdvisoryStep, Fetched, Ground, Limits, Row, SystemFunction};
+use hotrow_query::{Advisory, AdvisoryStep, Fetched, Ground, Limits, Profile, Row, SystemFunction};
 use hotrow_sql::{SystemContext, sequence_named, system_function, system_rows};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::invocation::{Arguments, Invocation};
@@ -91,7 +91,15 @@ pub(crate) fn run(
     // What the ground does is guarded again.
     let run = || {
         panics::point::reach("query");
-        hotrow_query::run(&work.query, values, around.now_us, limits, &mut ground)
+        let (query, now_us) = (&work.query, around.now_us);
+        if around.context.measure(None).is_none() {
+            return hotrow_query::run(query, values, now_us, limits, &mut ground);
+        }
+        let mut profile = Profile::new(query); // of this run alone, if there was one before
+        let to = (&mut ground, &mut profile);
+        let fetched = hotrow_query::run_measured(query, values, now_us, limits, to);
+        around.context.measure(Some(profile));
+        fetched
     };
     match apart(run) {
         Ok(Fetched { values, charge }) => {

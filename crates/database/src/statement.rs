@@ -6,7 +6,11 @@ use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::schema::{Purpose, Schema};
-use hotrow_sql::{CatalogChange, Compiled, Maintenance, ScriptStatement, Truncation, quoted};
+use hotrow_query::Profile;
+use hotrow_sql::{
+    Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, ScriptStatement, Truncation,
+    explain as explain_statement, quoted,
+};
 use hotrow_transaction::outcome::{Notice, NoticeLevel};
 
 use crate::context::Context;
@@ -87,6 +91,10 @@ impl Runner<'_> {
                 types.push(SqlType::Scalar(DataType::Text));
                 context.settle_found(Ok(shown(EXPLAINED, lines.iter().map(String::as_str))))?
             }
+            Some(Compiled::Analyzed(analyzed)) => {
+                types.push(SqlType::Scalar(DataType::Text));
+                self.analyze(*analyzed, values)?
+            }
             Some(Compiled::ExplainProcedure { name, arguments }) => {
                 let arguments = arguments.map(|written| given(&written, values));
                 types.push(SqlType::Scalar(DataType::Text));
@@ -143,6 +151,31 @@ impl Runner<'_> {
         };
         notices.extend_from_slice(rows.notices());
         Ok(StatementResult { tag, rows, types, place, notices })
+    }
+
+    /// Runs a statement, and tells what its operators took in place of its rows.
+    fn analyze(&mut self, analyzed: Analyzed, values: &[Value]) -> Result<Rows, Error> {
+        let (context, Analyzed { text, compiled, form }) = (self.context, analyzed);
+        if !values.is_empty() {
+            let message = "EXPLAIN ANALYZE with parameters is not supported".to_owned();
+            return Err(advised(b"0A000", message, "Write values in their places.").into());
+        }
+        // Compiled once more, as any text: its operators have the same numbers.
+        let prepared = prepare(context, self.transaction, &text, &[])?;
+        let began = Ticks::now();
+        context.measure(Some(Profile::default()));
+        let done = self.run(&prepared, &[]);
+        let profile = context.measure(None).unwrap_or_default();
+        let done = done?;
+        let rows = match prepared.returns_rows() {
+            true => done.len() as u64,
+            false => done.touched(),
+        };
+        let run = AnalyzedRun { profile, rows, took: began.elapsed() };
+        let lines =
+            explain_statement(&context.core.schema.current().catalog, &compiled, form, Some(&run));
+        let lines = lines.unwrap_or_default();
+        context.settle_found(Ok(shown(EXPLAINED, lines.iter().map(String::as_str))))
     }
 
     /// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can

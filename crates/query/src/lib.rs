@@ -23,6 +23,7 @@
 
 mod frame;
 mod functions;
+mod ground;
 mod group;
 mod host;
 mod join;
@@ -33,6 +34,7 @@ mod order;
 mod pattern;
 mod plan;
 mod procedure;
+mod profile;
 mod recursion;
 mod scalars;
 mod subquery;
@@ -44,7 +46,6 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use hotrow_base::interrupt::current;
-use hotrow_base::memory::Charge;
 use hotrow_base::sort::sort_numbers;
 use hotrow_base::stack::deeper;
 use hotrow_base::value::Value;
@@ -54,6 +55,7 @@ use hotrow_transaction::program::SlotId;
 pub use functions::{
     Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, SystemFunction,
 };
+pub use ground::{Fetched, Ground};
 use lock::Lock;
 pub use memory::Limits;
 use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value};
@@ -63,6 +65,7 @@ pub use plan::{
     LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey,
     Step, StepKind, SubqueryKind, Window, WindowFunction,
 };
+pub use profile::{Measured, PlanNumbers, Profile};
 use scalars::{Calculator, Reader};
 use subquery::Stepper;
 
@@ -79,58 +82,6 @@ const SORTED_AT_ONCE: usize = 1024;
 type Table<V> = HashMap<Vec<u8>, V, foldhash::fast::RandomState>;
 type Set = HashSet<Vec<u8>, foldhash::fast::RandomState>;
 
-/// Where the rows of tables come from.
-pub trait Ground {
-    /// what ends a query
-    type Error: From<SqlError>;
-
-    /// The rows of a read, value after value; `values` are those of its parameters.
-    ///
-    /// # Errors
-    ///
-    /// Why there are none.
-    fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Fetched, Self::Error>;
-
-    /// As [`Ground::fetch`], of a row that is to be held; none if somebody else holds it.
-    ///
-    /// # Errors
-    ///
-    /// Why neither is known.
-    fn hold(&mut self, fetch: usize, key: &[Value]) -> Result<Option<Vec<Value>>, Self::Error>;
-
-    /// The rows of a relation of the system catalog, all columns of each.
-    fn system_rows(&mut self, relation: &str) -> Vec<Row>;
-
-    /// The value of a function of catalog or session.
-    ///
-    /// # Errors
-    ///
-    /// It has none for these arguments.
-    fn system_function(
-        &mut self,
-        function: SystemFunction,
-        arguments: &[Value],
-    ) -> Result<Value, SqlError>;
-
-    /// Asked again and again while rows are computed: whether to go on.
-    ///
-    /// # Errors
-    ///
-    /// Why not.
-    fn go_on(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-}
-
-/// Rows, value after value, and what they are charged to as long as somebody has them.
-#[derive(Default, Debug)]
-pub struct Fetched {
-    /// row after row
-    pub values: Vec<Value>,
-    /// what they take
-    pub charge: Charge,
-}
-
 /// Runs a query; its rows, value after value.
 ///
 /// # Errors
@@ -143,6 +94,31 @@ pub fn run<G: Ground>(
     limits: Limits,
     ground: &mut G,
 ) -> Result<Fetched, G::Error> {
+    run_with(query, parameters, now_us, limits, (ground, None))
+}
+
+/// As [`run`], and measures what each operator takes.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_measured<G: Ground>(
+    query: &Query,
+    parameters: &[Value],
+    now_us: i64,
+    limits: Limits,
+    (ground, profile): (&mut G, &mut Profile),
+) -> Result<Fetched, G::Error> {
+    run_with(query, parameters, now_us, limits, (ground, Some(profile)))
+}
+
+fn run_with<'g, G: Ground>(
+    query: &Query,
+    parameters: &[Value],
+    now_us: i64,
+    limits: Limits,
+    (ground, profile): (&'g mut G, Option<&'g mut Profile>),
+) -> Result<Fetched, G::Error> {
     let _entered = current::enter(limits.interrupt.as_ref());
     let mut calculator = Calculator::new(query.slots.len(), now_us, limits.interrupt.clone());
     for (slot, value) in query.parameters.iter().zip(parameters) {
@@ -150,7 +126,7 @@ pub fn run<G: Ground>(
     }
     let (known, rounds) = (HashMap::default(), HashMap::default());
     let (mut values, mut held, memo) = (Vec::new(), limits.held(), limits.held());
-    let mut runner = Runner { ground, calculator, limits, ticks: 0, known, memo, rounds };
+    let mut runner = Runner { ground, profile, calculator, limits, ticks: 0, known, memo, rounds };
     let _ = runner.each_of(&query.plan, &query.outputs, &mut |_, row| {
         // Each of the values has its place; what stands elsewhere goes with it.
         held.room(&mut values, row.len())?;
@@ -168,6 +144,8 @@ fn place(layout: &[SlotId], slot: SlotId) -> Result<usize, SlotId> {
 
 struct Runner<'g, G> {
     ground: &'g mut G,
+    /// none: nothing is measured
+    profile: Option<&'g mut Profile>,
     calculator: Calculator,
     limits: Limits,
     /// steps since it was last asked whether to go on
@@ -189,7 +167,10 @@ type Take<'t, 'g, G> = &'t mut dyn FnMut(&mut Runner<'g, G>, Row) -> Flow<<G as 
 impl<'g, G: Ground> Runner<'g, G> {
     /// Gives the rows of an operator to another one, as long as that wants them.
     fn each(&mut self, plan: &Plan, take: Take<'_, 'g, G>) -> Flow<G::Error> {
-        let given = deeper(|| self.each_here(plan, take));
+        let given = match self.profile {
+            None => deeper(|| self.each_here(plan, take)),
+            Some(_) => deeper(|| self.each_measured(plan, take)),
+        };
         given.map_err(SqlError::from)?
     }
 

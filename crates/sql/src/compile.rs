@@ -14,7 +14,7 @@ use crate::consume::Sink;
 use crate::create::create_procedure;
 use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::explain::explain;
+use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
 use crate::scope::Compiler;
@@ -245,14 +245,24 @@ fn sql_statement(
         ast::Statement::AlterTable(table) => compiler.alter_table(table),
         ast::Statement::Truncate(truncate) => compiler.truncation(truncate).map(Compiled::Truncate),
         ast::Statement::Explain { analyze, statement, options, format, .. } => {
-            refuse_explain_options(*analyze, options.as_deref(), format.as_ref(), place)?;
-            let compiled = sql_statement(compiler, procedures, statement)?;
-            let text = explain(compiler.catalog, &compiled).ok_or_else(|| {
+            let form = ExplainForm::of(*analyze, options.as_deref(), format.as_ref(), place)?;
+            let cannot = || {
                 let hint = "SELECT, INSERT, UPDATE and DELETE can be explained, and EXPLAIN \
                             PROCEDURE name(arguments) tells what a call would hold";
                 unsupported(place, "EXPLAIN of this statement", hint)
-            });
-            text.map(Compiled::Explained)
+            };
+            if matches!(**statement, ast::Statement::Explain { .. }) {
+                return Err(cannot());
+            }
+            let compiled = sql_statement(compiler, procedures, statement)?;
+            let lines = explain(compiler.catalog, &compiled, form, None).ok_or_else(cannot)?;
+            Ok(match form.runs {
+                true => {
+                    let text = statement.to_string();
+                    Compiled::Analyzed(Box::new(Analyzed { text, compiled, form }))
+                }
+                false => Compiled::Explained(lines),
+            })
         }
         other => {
             let text = other.to_string();
@@ -264,32 +274,6 @@ fn sql_statement(
             ))
         }
     }
-}
-
-/// Fails where more is wanted of EXPLAIN than the plan as text.
-fn refuse_explain_options(
-    analyze: bool,
-    options: Option<&[ast::UtilityOption]>,
-    format: Option<&ast::AnalyzeFormatKind>,
-    place: Place,
-) -> Result<()> {
-    let is_said = |option: &&ast::UtilityOption| {
-        let argument = option.arg.as_ref().map(ToString::to_string).unwrap_or_default();
-        let is_off = ["false", "off", "0"].contains(&argument.to_lowercase().as_str());
-        let name = option.name.value.to_lowercase();
-        let is_text = name == "format" && argument.eq_ignore_ascii_case("text");
-        // Without them nothing more is told in any case.
-        let is_idle = ["costs", "verbose", "summary", "settings"].contains(&name.as_str());
-        !is_off && !is_text && !is_idle
-    };
-    let said = options.unwrap_or_default().iter().find(is_said);
-    let what = match (analyze, said, format) {
-        (true, ..) => "EXPLAIN ANALYZE".to_owned(),
-        (false, Some(option), _) => format!("EXPLAIN ({option})"),
-        (false, None, Some(_)) => "a format of EXPLAIN".to_owned(),
-        (false, None, None) => return Ok(()),
-    };
-    Err(unsupported(place, what, "EXPLAIN statement; hotrow.calls tells what calls take"))
 }
 
 /// A query as one access to one table, which holds its rows as FOR UPDATE says.

@@ -9,6 +9,7 @@ use hotrow_transaction::program::{Place, Procedure};
 use crate::call::Argument;
 use crate::changes::CatalogChange;
 use crate::copy::Copy;
+use crate::explain::Analyzed;
 use crate::maintenance::{Maintenance, Truncation};
 use crate::relation::Change;
 use crate::setting::{Naming, Setting};
@@ -60,6 +61,8 @@ pub enum Compiled {
     },
     /// EXPLAIN of a statement: the text
     Explained(Vec<String>),
+    /// EXPLAIN ANALYZE
+    Analyzed(Box<Analyzed>),
     /// BEGIN, COMMIT, ROLLBACK and savepoints
     Transaction(TransactionControl),
     /// TRUNCATE

@@ -1,20 +1,107 @@
-//! EXPLAIN of a statement: its operators and accesses, as text.
+//! EXPLAIN of a statement: its operators and accesses, as text or JSON.
 //!
-//! Role         for people; the text is for reading, not for parsing. Nothing is run, and no sizes
-//!              are told: plans do not depend on them
+//! Role         for people; the text is for reading, not for parsing. Without ANALYZE nothing is
+//!              run, and no sizes are told: plans do not depend on them. With it each operator says
+//!              how often it was begun, how many rows it gave, and what it took with its inputs
+
+use std::time::Duration;
 
 use hotrow_base::stack::deeper;
-use hotrow_query::{JoinKind, Plan, Query, SetOperation, SortKey, Step, StepKind};
+use hotrow_query::{
+    JoinKind, Measured, Plan, PlanNumbers, Profile, Query, SetOperation, SortKey, Step, StepKind,
+};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::explain::accesses;
-use hotrow_transaction::program::{Procedure, SlotId};
+use hotrow_transaction::program::{Place, Procedure, SlotId};
+use serde_json::{Value as Json, json};
+use sqlparser::ast;
 
 use crate::compiled::Compiled;
+use crate::error::{Result, unsupported};
 use crate::relation::Change;
 
-/// A line for each operator, its inputs below it, indented; none for statements that have no plan.
-pub(crate) fn explain(catalog: &Catalog, compiled: &Compiled) -> Option<Vec<String>> {
-    let mut page = Page { catalog, lines: Vec::new(), depth: 0 };
+/// What is wanted of EXPLAIN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExplainForm {
+    /// ANALYZE: the statement is run
+    pub runs: bool,
+    /// FORMAT JSON
+    is_json: bool,
+    /// TIMING of each operator
+    tells_times: bool,
+}
+
+impl ExplainForm {
+    /// Reads the options of EXPLAIN; 0A000 for those that nothing can be told of.
+    pub(crate) fn of(
+        runs: bool,
+        options: Option<&[ast::UtilityOption]>,
+        format: Option<&ast::AnalyzeFormatKind>,
+        place: Place,
+    ) -> Result<Self> {
+        let mut form = Self { runs, is_json: false, tells_times: true };
+        let refused = |what: String| {
+            unsupported(place, what, "there are ANALYZE, TIMING, and FORMAT TEXT or JSON")
+        };
+        if let Some(format) = format {
+            return Err(refused(format!("EXPLAIN {format}")));
+        }
+        for option in options.unwrap_or_default() {
+            let argument = option.arg.as_ref().map(ToString::to_string).unwrap_or_default();
+            let argument = argument.trim_matches('\'').to_lowercase();
+            let is_on = !["false", "off", "0"].contains(&argument.as_str());
+            match (option.name.value.to_lowercase().as_str(), argument.as_str()) {
+                ("analyze", _) => form.runs = is_on,
+                ("timing", _) => form.tells_times = is_on,
+                ("format", "text") => form.is_json = false,
+                ("format", "json") => form.is_json = true,
+                // There are no costs and no buffers, and all else is told in any case.
+                ("costs" | "verbose" | "summary" | "settings" | "buffers", _) => {}
+                (_, _) if !is_on => {}
+                _ => return Err(refused(format!("EXPLAIN ({option})"))),
+            }
+        }
+        Ok(form)
+    }
+}
+
+/// EXPLAIN ANALYZE: a statement to be run and told of.
+#[derive(Clone, Debug)]
+pub struct Analyzed {
+    /// its text, as it is written anew
+    pub text: String,
+    /// what it was compiled to
+    pub compiled: Compiled,
+    /// what is wanted
+    pub form: ExplainForm,
+}
+
+/// How a statement ran.
+#[derive(Debug)]
+pub struct AnalyzedRun {
+    /// of its operators, if it has some
+    pub profile: Profile,
+    /// that it gave, or changed
+    pub rows: u64,
+    /// all in all
+    pub took: Duration,
+}
+
+/// EXPLAIN's lines: one for each operator, its inputs below it, indented; or a document. None for
+/// statements that have no plan.
+pub fn explain(
+    catalog: &Catalog,
+    compiled: &Compiled,
+    form: ExplainForm,
+    run: Option<&AnalyzedRun>,
+) -> Option<Vec<String>> {
+    let profile = run.map(|run| &run.profile);
+    let numbers = match compiled {
+        Compiled::Query(query) => PlanNumbers::of(query),
+        Compiled::Change(change) => PlanNumbers::of(&change.query),
+        _ => PlanNumbers::default(),
+    };
+    let mut page = Page { catalog, profile, numbers, lines: Vec::new(), depth: 0 };
     match compiled {
         Compiled::Statement(procedure) => page.accesses(procedure),
         Compiled::Query(query) => page.plan(query, &query.plan),
@@ -24,18 +111,93 @@ pub(crate) fn explain(catalog: &Catalog, compiled: &Compiled) -> Option<Vec<Stri
         }
         _ => return None,
     }
-    Some(page.lines)
+    if form.is_json {
+        return Some(vec![document(&page.lines, form, run)]);
+    }
+    let mut lines: Vec<String> = page.lines.iter().map(|line| line.text(form)).collect();
+    if let Some(AnalyzedRun { rows, took, .. }) = run {
+        lines.push(format!("Rows: {rows}"));
+        lines.push(format!("Execution Time: {:.3} ms", milliseconds(took.as_nanos() as u64)));
+    }
+    Some(lines)
+}
+
+fn milliseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e6
+}
+
+/// A line of a plan.
+struct Line {
+    depth: usize,
+    text: String,
+    measured: Option<Measured>,
+}
+
+impl Line {
+    fn text(&self, form: ExplainForm) -> String {
+        let text = format!("{}{}", "  ".repeat(self.depth), self.text);
+        let Some(Measured { times, rows, nanoseconds }) = self.measured else { return text };
+        let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
+        let times = if times == 1 { String::new() } else { format!(" in {times} times") };
+        let took = match form.tells_times {
+            true => format!(", {:.3} ms", milliseconds(nanoseconds)),
+            false => String::new(),
+        };
+        format!("{text} ({rows}{times}{took})")
+    }
+
+    fn json(&self, form: ExplainForm, below: Vec<Json>) -> Json {
+        let mut node = json!({ "Node Type": self.text });
+        if let Some(Measured { times, rows, nanoseconds }) = self.measured {
+            node["Actual Rows"] = json!(rows);
+            node["Actual Loops"] = json!(times);
+            if form.tells_times {
+                node["Actual Total Time"] = json!(milliseconds(nanoseconds));
+            }
+        }
+        if !below.is_empty() {
+            node["Plans"] = json!(below);
+        }
+        node
+    }
+}
+
+/// Lines as PostgreSQL nests plans, with its names; rows and times are all times' together.
+fn document(lines: &[Line], form: ExplainForm, run: Option<&AnalyzedRun>) -> String {
+    // By depth: the nodes that are not below one yet, the last lines first.
+    let mut open: Vec<Vec<Json>> = Vec::new();
+    for line in lines.iter().rev() {
+        open.resize_with(open.len().max(line.depth + 2), Vec::new);
+        let mut below = std::mem::take(&mut open[line.depth + 1]);
+        below.reverse();
+        open[line.depth].push(line.json(form, below));
+    }
+    let mut plans = open.into_iter().next().unwrap_or_default();
+    plans.reverse();
+    let plan = match plans.len() {
+        1 => plans.remove(0),
+        _ => json!({ "Node Type": "statement", "Plans": plans }),
+    };
+    let mut whole = json!({ "Plan": plan });
+    if let Some(AnalyzedRun { rows, took, .. }) = run {
+        whole["Rows"] = json!(rows);
+        whole["Execution Time"] = json!(milliseconds(took.as_nanos() as u64));
+    }
+    serde_json::to_string_pretty(&json!([whole])).unwrap_or_default()
 }
 
 struct Page<'a> {
     catalog: &'a Catalog,
-    lines: Vec<String>,
+    profile: Option<&'a Profile>,
+    numbers: PlanNumbers,
+    lines: Vec<Line>,
     depth: usize,
 }
 
 impl Page<'_> {
     fn line(&mut self, text: impl AsRef<str>) {
-        self.lines.push(format!("{}{}", "  ".repeat(self.depth), text.as_ref()));
+        let text = text.as_ref().to_owned();
+        self.lines.push(Line { depth: self.depth, text, measured: None });
     }
 
     fn below(&mut self, write: impl FnOnce(&mut Self)) {
@@ -60,8 +222,15 @@ impl Page<'_> {
     }
 
     fn plan(&mut self, query: &Query, plan: &Plan) {
+        let first = self.lines.len();
         if deeper(|| self.plan_here(query, plan)).is_err() {
             self.line("and what lies deeper");
+        }
+        // What has no line of its own is not told of: its input is.
+        if let (Some(line), Some(profile)) = (self.lines.get_mut(first), self.profile)
+            && line.measured.is_none()
+        {
+            line.measured = self.numbers.number(plan).and_then(|number| profile.of(number));
         }
     }
 

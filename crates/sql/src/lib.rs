@@ -102,6 +102,7 @@ pub use changes::{
 pub use compile::{compile, compile_with_literals, compile_with_parameters};
 pub use compiled::{Compiled, Dropped};
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
+pub use explain::{Analyzed, AnalyzedRun, ExplainForm, explain};
 pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
