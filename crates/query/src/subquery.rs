@@ -49,6 +49,11 @@ impl<'g, G: Ground> Runner<'g, G> {
                 row.push(self.ground.system_function(*function, &arguments)?);
                 take(self, row)
             }
+            StepKind::Function(HostFunction::Random(what)) => {
+                self.drawn += 1;
+                row.push(crate::host::random(*what, &arguments, self.drawn));
+                take(self, row)
+            }
             StepKind::Function(function) => {
                 row.push(crate::host::value(*function, &arguments)?);
                 take(self, row)

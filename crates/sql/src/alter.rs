@@ -14,6 +14,7 @@ use crate::apply::{CatalogChange, Columns, Filled, left_out};
 use crate::clauses::object_name;
 use crate::compile::Compiled;
 use crate::definition::{Draft, ForeignKeyDefinition, TableDefinition};
+use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::sequence::owned_by_column;
@@ -177,6 +178,14 @@ impl Compiler<'_> {
             ));
         }
         let default = draft.columns.last().and_then(|column| column.default.clone());
+        if default.as_ref().is_some_and(is_random) {
+            let hint = "add the column without it, UPDATE the rows, then SET DEFAULT";
+            return Err(unsupported(
+                place,
+                "a random DEFAULT of a column that is being added",
+                hint,
+            ));
+        }
         altered.filled.push(Filled::By(default));
         altered.rebuilds = true;
         Ok(())

@@ -36,6 +36,7 @@ mod consume;
 mod copy;
 mod create;
 mod definition;
+mod drawn;
 mod drop;
 mod element;
 mod error;

@@ -106,7 +106,7 @@ impl GranuleNotes {
         for (site, _) in walk::sites(&procedure.body) {
             notes.note_change(site.table(), changed_by(catalog, &site));
         }
-        for &sequence in &procedure.draws {
+        for sequence in procedure.draws.iter().filter_map(|draw| draw.sequence()) {
             notes.note_change(sequence, ColumnSet::NONE);
         }
         notes
