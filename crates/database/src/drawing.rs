@@ -5,8 +5,9 @@
 //!              it is given as many as calls of its procedure have lately taken; if it ends because
 //!              they were too few, it is made again with more behind them
 //! Invariants   I1 a call that is made again finds the numbers that it had, in the same order
-//!              I2 numbers that a call has not used go back, unless somebody has drawn since; then
-//!                 they are lost, as those of a call that fails are
+//!              I2 numbers that a call has not used go back, unless somebody has drawn since, or
+//!                 the call has failed without a RAISE and so without telling how many it used:
+//!                 then they are lost
 //!              I3 one call takes [`NUMBERS_MAX`] numbers of a sequence at most
 
 use std::sync::Arc;
@@ -83,26 +84,21 @@ impl Context {
         if !procedure.takes_numbers() {
             return Ok(false);
         }
-        match ended {
-            Ok(None) => Ok(false),
-            Ok(Some(rows)) => {
-                let note = |sequence, number| self.drawn().note(sequence, number);
-                settle(&self.core, (procedure, arguments), rows.notices_mut(), note);
-                Ok(false)
-            }
+        let notices = match ended {
+            Ok(Some(rows)) => rows.notices_mut(),
             Err(Error::Sql(error)) => match spent_by(error) {
                 Some(draw) => {
                     let_others_go_on();
                     draw_more(&self.core, procedure, arguments, draw)?;
-                    Ok(true)
+                    return Ok(true);
                 }
-                None => {
-                    error.notices.retain(is_heard);
-                    Ok(false)
-                }
+                None => &mut error.notices,
             },
-            Err(_) => Ok(false),
-        }
+            Ok(None) | Err(_) => return Ok(false),
+        };
+        let note = |sequence, number| self.drawn().note(sequence, number);
+        settle(&self.core, (procedure, arguments), notices, note);
+        Ok(false)
     }
 }
 
@@ -184,22 +180,19 @@ pub(crate) fn call(
     let mut invocation = mailbox.invocation.lock().clone();
     loop {
         let mut reply = call()?;
-        match &mut reply.answer {
-            Ok(rows) => {
-                settle(core, (procedure, &invocation.arguments), rows.notices_mut(), note);
-                return Ok(reply);
-            }
+        let notices = match &mut reply.answer {
+            Ok(rows) => rows.notices_mut(),
             Err(error) => match spent_by(error) {
                 Some(draw) => {
                     draw_more(core, procedure, &mut invocation.arguments, draw)?;
                     mailbox.invocation.lock().clone_from(&invocation);
+                    continue;
                 }
-                None => {
-                    error.notices.retain(is_heard);
-                    return Ok(reply);
-                }
+                None => &mut error.notices,
             },
-        }
+        };
+        settle(core, (procedure, &invocation.arguments), notices, note);
+        return Ok(reply);
     }
 }
 

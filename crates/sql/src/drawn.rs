@@ -219,7 +219,7 @@ impl Compiler<'_> {
     }
 
     /// The body of a program that counts what it takes from the first number on, and tells how many
-    /// it took before it ends.
+    /// it took before it ends, or raises an error.
     pub(crate) fn counting(&self, mut body: Vec<Statement>) -> Vec<Statement> {
         let (mut begin, mut end) = (Vec::new(), Vec::new());
         for (at, slots) in self.drawn_slots.iter().enumerate() {
@@ -244,7 +244,7 @@ impl Compiler<'_> {
         if begin.is_empty() {
             return body;
         }
-        put_before_returns(&mut body, &end);
+        put_before_ends(&mut body, &end);
         begin.append(&mut body);
         begin.append(&mut end);
         begin
@@ -258,16 +258,21 @@ pub(crate) fn is_random(value: &Expr) -> bool {
     found
 }
 
-/// Puts statements before each RETURN.
-fn put_before_returns(block: &mut Vec<Statement>, ending: &[Statement]) {
+/// Puts statements before each RETURN, and before each RAISE that is for clients.
+fn put_before_ends(block: &mut Vec<Statement>, ending: &[Statement]) {
     let mut at = 0;
     while at < block.len() {
-        if let StatementKind::Return(_) = block[at].kind {
+        let is_end = match &block[at].kind {
+            StatementKind::Return(_) => true,
+            StatementKind::Raise(raise) => raise.sqlstate != NUMBERS_SPENT,
+            _ => false,
+        };
+        if is_end {
             block.splice(at..at, ending.iter().cloned());
             at += ending.len();
         }
         for nested in walk::blocks_mut(&mut block[at]) {
-            put_before_returns(nested, ending);
+            put_before_ends(nested, ending);
         }
         at += 1;
     }

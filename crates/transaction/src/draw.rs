@@ -6,7 +6,8 @@
 //! Invariants   I1 a program takes the numbers of [`Draw::Numbers`] from the first one on, counting
 //!              in a slot of its own, and ends with [`NUMBERS_SPENT`] where there are no more: then
 //!              whoever made the call draws more, behind those, and makes it again
-//!              I2 a program that ends well has told how many it took ([`taken_by`])
+//!              I2 a program that ends well, or raises an error of its own, has told how many it
+//!                 took ([`taken_by`])
 
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};

@@ -44,6 +44,12 @@ BEGIN
   INSERT INTO item (of_call, n) SELECT of_call, n FROM source WHERE n > 0 ORDER BY id;
 END $$;
 
+CREATE FUNCTION give_up(most integer) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 1..most LOOP INSERT INTO item (n) VALUES (i); END LOOP;
+  RAISE 'enough';
+END $$;
+
 CREATE FUNCTION drain(of_call bigint, which bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE left_over bigint;
 BEGIN
@@ -89,12 +95,14 @@ END $$;
 ";
 
 /// Calls, and what PostgreSQL 15 answers.
-const CALLS: [(&str, &str); 27] = [
+const CALLS: [(&str, &str); 29] = [
     ("SELECT fill(1, 3)", "3"),
     ("SELECT fill(2, 0)", "0"),
     ("SELECT fill(3, 40)", "43"),
     ("SELECT currval('item_id_seq')", "43"),
-    ("SELECT fill(4, 2)", "45"),
+    ("SELECT fill(4, 1)", "44"),
+    ("SELECT give_up(1)", "P0001"),
+    ("SELECT currval('item_id_seq')", "45"),
     ("SELECT copy_source(5, 2)", "46;47;48"),
     (STUBS, "10=46 11=47 12=48"),
     ("SELECT copy_source(6, 100)", "SELECT 0"),
