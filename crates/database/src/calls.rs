@@ -24,9 +24,10 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::error::Error;
 use crate::lookup::procedure_named;
-use crate::once;
+use crate::reply::Reply;
 use crate::rows::Rows;
 use crate::session_transaction::SessionTransaction;
+use crate::{drawing, once};
 
 /// What a session calls procedures with.
 pub(crate) struct Calls {
@@ -72,8 +73,10 @@ impl Calls {
         name: &str,
         arguments: impl IntoArguments,
     ) -> Result<Rows, Error> {
-        let inside = self.call_inside(context, transaction, name, arguments)?;
-        inside.map_or_else(|| self.queue(context), Ok)
+        match self.call_inside(context, transaction, name, arguments)? {
+            Inside::Done(rows) => Ok(rows),
+            Inside::Addressed(compiled) => self.queue(context, &compiled.procedure),
+        }
     }
 
     /// As [`Calls::call`]; 53300 when the queue is full.
@@ -84,12 +87,14 @@ impl Calls {
         name: &str,
         arguments: impl IntoArguments,
     ) -> Result<Rows, Error> {
-        let inside = self.call_inside(context, transaction, name, arguments)?;
-        let try_call = || {
-            let reply = context.core.try_call(&self.mailbox.borrow(), Some(&context.interrupt));
-            context.settle(reply?)
-        };
-        inside.map_or_else(try_call, Ok)
+        match self.call_inside(context, transaction, name, arguments)? {
+            Inside::Done(rows) => Ok(rows),
+            Inside::Addressed(compiled) => {
+                let (core, interrupt) = (&context.core, Some(&context.interrupt));
+                let try_call = |mailbox: &_| core.try_call(mailbox, interrupt);
+                context.settle(self.drawing(context, &compiled.procedure, try_call)?)
+            }
+        }
     }
 
     /// Calls a procedure in the queue, where no transaction is open.
@@ -99,8 +104,8 @@ impl Calls {
         name: &str,
         arguments: impl IntoArguments,
     ) -> Result<Rows, Error> {
-        self.address(context, name, arguments)?;
-        self.queue(context)
+        let compiled = self.address(context, name, arguments)?;
+        self.queue(context, &compiled.procedure)
     }
 
     /// Calls a procedure at most once for a key.
@@ -123,15 +128,15 @@ impl Calls {
         };
         draw_into(context, &mailbox, &compiled)?;
         let (core, interrupt) = (&context.core, &context.interrupt);
-        context.settle(core.call_once(&mailbox, (key.as_bytes(), call), interrupt)?)
+        let call_once = |mailbox: &_| core.call_once(mailbox, (key.as_bytes(), call), interrupt);
+        context.settle(self.drawing(context, &compiled.procedure, call_once)?)
     }
 
     /// Repeats a recorded call.
     pub(crate) fn replay(&self, context: &Context, recorded: &Invocation) -> Result<Rows, Error> {
         let schema = context.core.schema.current();
-        let fits = schema
-            .procedure(recorded.procedure)
-            .is_some_and(|compiled| fits(&recorded.arguments, &compiled.procedure));
+        let compiled = schema.procedure(recorded.procedure);
+        let fits = compiled.is_some_and(|compiled| fits(&recorded.arguments, &compiled.procedure));
         if !fits {
             let message = "the recorded call does not fit any procedure";
             return Err(SqlError::new(b"42883", message).into());
@@ -145,22 +150,26 @@ impl Calls {
             invocation.key.clear();
         }
         let _running = context.interrupt.begin();
-        self.queue(context)
+        // It has the numbers that it took.
+        let mut rows = context.settle(self.send(context)?)?;
+        rows.notices_mut().retain(drawing::is_heard);
+        Ok(rows)
     }
 
-    /// Runs a call in the open transaction; none when there is none, and it is addressed.
+    /// Runs a call in the open transaction, if there is one.
     fn call_inside(
         &self,
         context: &Context,
         transaction: &mut SessionTransaction,
         name: &str,
         arguments: impl IntoArguments,
-    ) -> Result<Option<Rows>, Error> {
+    ) -> Result<Inside, Error> {
         transaction.refuse_failed()?;
-        let called = self.address(context, name, arguments).and_then(|()| {
+        let called = self.address(context, name, arguments).and_then(|compiled| {
             let mailbox = self.mailbox.borrow();
             let mut invocation = mailbox.invocation.lock();
-            transaction.call(context, &mut invocation).transpose()
+            let rows = transaction.call(context, &mut invocation).transpose()?;
+            Ok(rows.map_or(Inside::Addressed(compiled), Inside::Done))
         });
         called.inspect_err(|_| transaction.fail())
     }
@@ -170,21 +179,46 @@ impl Calls {
         context: &Context,
         name: &str,
         arguments: impl IntoArguments,
-    ) -> Result<(), Error> {
+    ) -> Result<Arc<CompiledProcedure>, Error> {
         let (id, compiled) = self.look_up(&context.core, name)?;
         let mailbox = self.mailbox.borrow();
         address(&mailbox, (id, &compiled), self.is_patient.get(), arguments)?;
-        draw_into(context, &mailbox, &compiled)
+        draw_into(context, &mailbox, &compiled)?;
+        Ok(compiled)
     }
 
     /// Has the call in the mailbox run by the engine. While it waits to be taken it is withdrawn by
     /// an interrupt; later on it looks at it itself.
-    fn queue(&self, context: &Context) -> Result<Rows, Error> {
+    fn queue(&self, context: &Context, procedure: &Tree) -> Result<Rows, Error> {
+        let called = match procedure.takes_numbers() {
+            true => self.drawing(context, procedure, |_| self.send(context)),
+            false => self.send(context),
+        };
+        context.settle(called?)
+    }
+
+    /// As [`Calls::queue`], once.
+    fn send(&self, context: &Context) -> Result<Reply, Error> {
         let deadline = context.call_deadline.get();
         let interrupt = Some(&context.interrupt);
         let called = context.core.call(&self.mailbox.borrow(), interrupt, deadline);
         Mailbox::renew(&self.mailbox);
-        context.settle(called?)
+        called
+    }
+
+    /// Makes the call in the mailbox, again where it needs more numbers.
+    fn drawing(
+        &self,
+        context: &Context,
+        procedure: &Tree,
+        call: impl Fn(&Arc<Mailbox>) -> Result<Reply, Error>,
+    ) -> Result<Reply, Error> {
+        if !procedure.takes_numbers() {
+            return call(&self.mailbox.borrow());
+        }
+        let mailbox = Arc::clone(&self.mailbox.borrow());
+        let note = |sequence, number| context.drawn().note(sequence, number);
+        drawing::call(&context.core, (procedure, &mailbox), || call(&mailbox), note)
     }
 
     /// The procedure with this name, or 42883.
@@ -209,7 +243,15 @@ impl Calls {
     }
 }
 
-/// Puts the numbers that a call draws behind its arguments.
+/// What became of a call where a transaction may be open.
+enum Inside {
+    /// it has run in it
+    Done(Rows),
+    /// none is open: it lies in the mailbox
+    Addressed(Arc<CompiledProcedure>),
+}
+
+/// Puts what a call draws behind its arguments.
 fn draw_into(
     context: &Context,
     mailbox: &Mailbox,
@@ -222,7 +264,7 @@ fn draw_into(
     context.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
 }
 
-/// Puts a call into a mailbox; the numbers that it draws come behind.
+/// Puts a call into a mailbox; what it draws comes behind.
 pub(crate) fn address(
     mailbox: &Mailbox,
     (id, compiled): (ProcedureId, &CompiledProcedure),

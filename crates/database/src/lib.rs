@@ -57,6 +57,7 @@ mod data_directory;
 mod database;
 mod definition;
 mod describe;
+mod drawing;
 mod engine_table;
 mod error;
 mod explain;

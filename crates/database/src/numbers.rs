@@ -1,9 +1,9 @@
 //! Numbers of sequences: drawn from blocks that a sequence's table says are given away.
 //!
-//! Role         `nextval` and its kin, and the numbers that calls and statements take as parameters
-//!              behind their own ([`Procedure::draws`]). They are drawn before a transaction
-//!              begins, or between its statements, and are no part of it: who rolls back leaves a
-//!              gap, and nobody waits for anybody's commit
+//! Role         `nextval` and its kin, and the numbers that calls and statements take
+//!              ([`crate::drawing`]). They are drawn before a transaction begins, or between its
+//!              statements, and are no part of it: who rolls back leaves a gap, and nobody waits
+//!              for anybody's commit
 //! Invariants   I1 a number is given only when the table of its sequence says, in a committed
 //!              transaction, that it is: a crash, or a restart, loses what is left of a block, and
 //!              gives nothing twice. The block's commit is durable before the number is used
@@ -14,15 +14,12 @@
 
 use std::sync::Arc;
 
-use hotrow_base::datum::Datum;
 use hotrow_base::ids::TableId;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::quoted;
 use hotrow_transaction::catalog::{Sequence, Table};
-use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::Procedure;
 
 use crate::context::Context;
 use crate::core::Core;
@@ -30,21 +27,6 @@ use crate::error::Error;
 use crate::sequences::State;
 
 impl Context {
-    /// Puts the numbers that a procedure draws behind its arguments.
-    pub(crate) fn draw_for(
-        &self,
-        procedure: &Procedure,
-        arguments: &mut Arguments,
-    ) -> Result<(), Error> {
-        for &sequence in &procedure.draws {
-            let before = self.drawn().drawn_before(sequence);
-            let number = before.map_or_else(|| next(&self.core, sequence), Ok)?;
-            self.drawn().note_in_statement(sequence, number);
-            arguments.datums.push(Datum::int(number));
-        }
-        Ok(())
-    }
-
     /// nextval
     pub(crate) fn next_number(&self, id: TableId) -> Result<i64, Error> {
         let number = next(&self.core, id)?;
@@ -105,20 +87,17 @@ fn sequence(schema: &Schema, id: TableId) -> Result<(&Table, Sequence), SqlError
     }
 }
 
-/// Puts the numbers that a procedure draws behind its arguments.
-pub(crate) fn draw(
-    core: &Arc<Core>,
-    procedure: &Procedure,
-    arguments: &mut Arguments,
-) -> Result<(), Error> {
-    for &id in &procedure.draws {
-        arguments.datums.push(Datum::int(next(core, id)?));
-    }
-    Ok(())
+/// The next number of a sequence.
+pub(crate) fn next(core: &Arc<Core>, id: TableId) -> Result<i64, Error> {
+    next_of_many(core, id, 1).map(|numbers| numbers[0])
 }
 
-/// The next number of a sequence (I1).
-fn next(core: &Arc<Core>, id: TableId) -> Result<i64, Error> {
+/// The next numbers of a sequence (I1), as many as wanted, or fewer, but one, where it ends.
+pub(crate) fn next_of_many(
+    core: &Arc<Core>,
+    id: TableId,
+    wanted: usize,
+) -> Result<Vec<i64>, Error> {
     let schema = core.schema.current();
     let (table, of) = sequence(&schema, id)?;
     let counter = core.sequences.counter(id);
@@ -127,15 +106,34 @@ fn next(core: &Arc<Core>, id: TableId) -> Result<i64, Error> {
         Some(now) => now,
         None => stored(core, &table.name, &of)?,
     };
-    let number = now.next(&of, &table.name)?;
-    if !now.has(&of, number) {
-        let until = now.block_from(&of, number);
-        store(core, &table.name, until, true)?;
-        now.take_block(until);
+    let mut numbers = Vec::with_capacity(wanted);
+    while numbers.len() < wanted {
+        let number = match now.next(&of, &table.name) {
+            Err(_) if !numbers.is_empty() => break,
+            next => next?,
+        };
+        if !now.has(&of, number) {
+            let until = now.block_from(&of, number, wanted - numbers.len());
+            store(core, &table.name, until, true)?;
+            now.take_block(until);
+        }
+        (now.last, now.is_called) = (number, true);
+        numbers.push(number);
     }
-    (now.last, now.is_called) = (number, true);
     *state = Some(now);
-    Ok(number)
+    Ok(numbers)
+}
+
+/// Takes back numbers that were drawn one after the other and not used, as far as nobody has drawn
+/// one since.
+pub(crate) fn give_back(core: &Core, id: TableId, (used, unused): (&[i64], &[i64])) {
+    let schema = core.schema.current();
+    let Ok((_, of)) = sequence(&schema, id) else { return };
+    let counter = core.sequences.counter(id);
+    let mut state = counter.state.lock();
+    if let Some(now) = &mut *state {
+        now.give_back(&of, used.last().copied(), unused);
+    }
 }
 
 /// The last number that a sequence has given; none: there is none yet.

@@ -20,6 +20,7 @@ use hotrow_base::key;
 use hotrow_base::sync::{EventCount, Latch};
 use hotrow_base::varint::{ByteReader, put, put_bytes, put_signed};
 use hotrow_engine::journal::command;
+use hotrow_transaction::draw::NUMBERS_SPENT;
 use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure;
@@ -248,6 +249,9 @@ fn other_call(key: &[u8]) -> SqlError {
 /// those a repetition may end in another way.
 pub(crate) fn is_outcome(error: &SqlError) -> bool {
     let class = &error.sqlstate[..2];
+    if error.sqlstate == NUMBERS_SPENT {
+        return false; // it is made again, with more numbers
+    }
     // 42883: the procedure was dropped before the call ran.
     !matches!(class, b"08" | b"53" | b"57" | b"58" | b"XX") && error.sqlstate != *b"42883"
 }

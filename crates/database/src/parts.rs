@@ -10,6 +10,7 @@ use hotrow_transaction::invocation::Invocation;
 
 use crate::arguments::bind_all;
 use crate::context::Context;
+use crate::drawing::give_all_back;
 use crate::error::Error;
 use crate::prepared::{Prepared, run_compiled};
 use crate::query::{self, Around};
@@ -133,8 +134,19 @@ pub(crate) fn run_in(
         if let Work::Program(work) = work {
             bind_all(&work.procedure, values, &mut invocation.arguments)?;
             context.draw_for(&work.procedure, &mut invocation.arguments)?;
-            transaction.is_last_part();
-            return execute_part(transaction, (work, generation), &invocation, frame);
+            loop {
+                transaction.is_last_part();
+                let part = (&**work, generation);
+                let mut done = execute_part(transaction, part, &invocation, frame);
+                let let_go = || transaction.let_others_go_on();
+                let arguments = &mut invocation.arguments;
+                if !context.draws_more(&work.procedure, arguments, &mut done, let_go)? {
+                    if let Ok(None) = done {
+                        give_all_back(&context.core, &work.procedure, arguments);
+                    }
+                    return done;
+                }
+            }
         }
         let values = prepared.bound(values)?;
         let began = match work {
@@ -160,12 +172,12 @@ pub(crate) fn run_in(
                 if !work.apply.procedure.draws.is_empty() {
                     transaction.let_others_go_on();
                 }
-                query::draw(work, rows.len(), context).and_then(|drawn| {
+                context.numbers_for(&work.apply.procedure, rows.len()).and_then(|numbers| {
                     transaction.hold();
                     let mut execute = |part: &StatementProgram, invocation: &Invocation| {
                         execute_part(transaction, (part, generation), invocation, frame)
                     };
-                    query::apply(work, (&values, &rows, &drawn), &around, &mut execute)
+                    query::apply(work, (&values, &rows, &numbers), &around, &mut execute)
                 })
             }
             (_, rows) => rows,

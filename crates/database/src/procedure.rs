@@ -14,8 +14,9 @@ use crate::books::OpenBooks;
 use crate::calls::address;
 use crate::client::{Mailbox, Priority};
 use crate::core::Core;
+use crate::drawing;
 use crate::error::Error;
-use crate::numbers;
+use crate::reply::Reply;
 use crate::rows::Rows;
 
 /// A procedure, looked up once for many calls. For one thread, like the session it came from.
@@ -63,7 +64,7 @@ impl Procedure {
         let _guard = panics::guard();
         self.address(arguments)?;
         let deadline = self.core.config.call_deadline;
-        let called = self.core.call(&self.mailbox.borrow(), None, deadline);
+        let called = self.drawing(|mailbox| self.core.call(mailbox, None, deadline));
         Mailbox::renew(&self.mailbox);
         let called = called.and_then(|reply| self.core.settle(reply, &self.books));
         self.books.note_statement(called.is_ok());
@@ -78,10 +79,20 @@ impl Procedure {
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         let _guard = panics::guard();
         self.address(arguments)?;
-        let called = self.core.try_call(&self.mailbox.borrow(), None);
+        let called = self.drawing(|mailbox| self.core.try_call(mailbox, None));
         let called = called.and_then(|reply| self.core.settle(reply, &self.books));
         self.books.note_statement(called.is_ok());
         called
+    }
+
+    /// Makes the call, again where it needs more numbers.
+    fn drawing(
+        &self,
+        mut call: impl FnMut(&Arc<Mailbox>) -> Result<Reply, Error>,
+    ) -> Result<Reply, Error> {
+        let mailbox = self.mailbox.borrow();
+        let call = || call(&mailbox);
+        drawing::call(&self.core, (&self.compiled.procedure, &mailbox), call, |_, _| {})
     }
 
     fn address(&self, arguments: impl IntoArguments) -> Result<(), Error> {
@@ -92,7 +103,7 @@ impl Procedure {
             return Ok(());
         }
         let mut invocation = mailbox.invocation.lock();
-        numbers::draw(&self.core, procedure, &mut invocation.arguments)
+        drawing::draw(&self.core, procedure, &mut invocation.arguments)
     }
 }
 

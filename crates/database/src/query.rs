@@ -8,41 +8,34 @@ use std::cell::LazyCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotrow_base::datum::Datum;
 use hotrow_base::memory::Charge;
 use hotrow_base::panics;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
-use hotrow_query::{Advisory, AdvisoryStep, Fetched, Ground, Limits, Profile, Row, SystemFunction};
+use hotrow_query::{
+    Advisory, AdvisoryStep, Fetched, Ground, Limits, Profile, Row, SystemFunction, drawn,
+};
 use hotrow_sql::{SystemContext, sequence_named, system_function, system_rows};
 use hotrow_transaction::catalog::Catalog;
-use hotrow_transaction::invocation::{Arguments, Invocation};
+use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{SqlError, apart};
+use hotrow_transaction::random::{Randomness, Spot};
 
 use crate::arguments::bind_all;
 use crate::context::Context;
 use crate::core::Core;
+use crate::drawing::{give_all_back, put_drawn, seed};
 use crate::error::{Error, advised};
-use crate::numbers;
 use crate::rows::Rows;
 use crate::settings::canonical;
-use crate::views;
 use crate::work::{ChangeWork, QueryWork, StatementProgram};
-
-/// Draws the numbers that a change takes for so many rows, row after row.
-pub(crate) fn draw(work: &ChangeWork, rows: usize, context: &Context) -> Result<Vec<Datum>, Error> {
-    let mut drawn = Arguments::default();
-    for _ in 0..rows {
-        context.draw_for(&work.apply.procedure, &mut drawn)?;
-    }
-    Ok(drawn.datums)
-}
+use crate::{numbers, views};
 
 /// Executes a change for each of its rows, with values for its parameters and the numbers that it
 /// draws; none when it must be compiled again. What it has done by then is the caller's to undo.
 pub(crate) fn apply(
     work: &ChangeWork,
-    (values, rows, drawn): (&[Value], &Rows, &[Datum]),
+    (values, rows, numbers): (&[Value], &Rows, &[i64]),
     around: &Around<'_>,
     execute: Execute<'_>,
 ) -> Result<Option<Rows>, Error> {
@@ -50,11 +43,11 @@ pub(crate) fn apply(
     let columns = work.apply.procedure.result.iter().map(|column| column.name.clone()).collect();
     let (mut returned, mut touched) = (Vec::new(), 0);
     let mut charge = Charge::new(around.context.interrupt.memory());
-    let mut numbers = drawn.chunks_exact(work.apply.procedure.draws.len().max(1));
+    let mut numbers = numbers.iter().copied();
     for row in rows.iter() {
         let values: Vec<&Value> = values.iter().chain(row).collect();
         bind_all(&work.apply.procedure, &*values, &mut invocation.arguments)?;
-        invocation.arguments.datums.extend_from_slice(numbers.next().unwrap_or_default());
+        put_drawn(&work.apply.procedure, &mut invocation.arguments, &mut numbers)?;
         let Some(changed) = execute(&work.apply, &invocation)? else { return Ok(None) };
         touched += changed.touched();
         charge.add(changed.bytes()).map_err(SqlError::from)?;
@@ -85,7 +78,7 @@ pub(crate) fn run(
     execute: Execute<'_>,
 ) -> Result<Option<Rows>, Error> {
     let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
-    let mut ground = Reads { work, around, execute, invocation };
+    let mut ground = Reads { work, around, execute, invocation, random: None };
     let interrupt = Some(Arc::clone(&around.context.interrupt));
     let limits = Limits { bytes_max: around.core.config.result_bytes_max, interrupt };
     // What the ground does is guarded again.
@@ -129,6 +122,17 @@ struct Reads<'a, 'f> {
     around: &'a Around<'a>,
     execute: Execute<'f>,
     invocation: Invocation,
+    /// the seed of its random values, once there is one, and how many there were
+    random: Option<([u8; 16], u64)>,
+}
+
+impl Reads<'_, '_> {
+    fn random(&mut self, what: Randomness) -> Result<Value, SqlError> {
+        let (seed, row) = self.random.map_or_else(|| Ok((seed()?, 0)), Ok::<_, SqlError>)?;
+        self.random = Some((seed, row + 1));
+        let spot = Spot { seed: &seed, place: 0, turn: 0, row };
+        Ok(drawn(what, spot, self.around.now_us))
+    }
 }
 
 impl Reads<'_, '_> {
@@ -273,8 +277,19 @@ impl Ground for Reads<'_, '_> {
         let arguments = &mut self.invocation.arguments;
         bind_all(&read.procedure, values, arguments)?;
         self.around.context.draw_for(&read.procedure, arguments).map_err(Halt::Failed)?;
-        let rows = (self.execute)(read, &self.invocation).map_err(Halt::Failed)?;
-        let (values, charge) = rows.map(Rows::into_parts).ok_or(Halt::Outdated)?;
+        let rows = loop {
+            let mut rows = (self.execute)(read, &self.invocation);
+            let (context, arguments) = (self.around.context, &mut self.invocation.arguments);
+            let draws = context.draws_more(&read.procedure, arguments, &mut rows, || {});
+            if !draws.map_err(Halt::Failed)? {
+                break rows.map_err(Halt::Failed)?;
+            }
+        };
+        let Some((values, charge)) = rows.map(Rows::into_parts) else {
+            let arguments = &self.invocation.arguments;
+            give_all_back(&self.around.context.core, &read.procedure, arguments);
+            return Err(Halt::Outdated);
+        };
         Ok(Fetched { values, charge })
     }
 
@@ -300,6 +315,7 @@ impl Ground for Reads<'_, '_> {
             return Ok(value);
         }
         match (function, arguments) {
+            (SystemFunction::Random(what), _) => return self.random(what),
             (SystemFunction::Sleep, [Value::Double(seconds)]) => return self.sleep(*seconds),
             (SystemFunction::CancelBackend, [Value::Int(number)]) => {
                 return Ok(Value::Bool(self.around.core.cancellers.cancel(*number)));

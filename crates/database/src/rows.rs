@@ -120,6 +120,11 @@ impl Rows {
         Self { columns, values, touched, durability, notices, charge: Charge::default() }
     }
 
+    /// What was said, to take from it what is nobody's to hear.
+    pub(crate) fn notices_mut(&mut self) -> &mut Vec<Notice> {
+        &mut self.notices
+    }
+
     /// The values, row after row.
     pub(crate) fn values(&self) -> &[Value] {
         &self.values

@@ -22,6 +22,8 @@ const BLOCK_MAX: i64 = 1024;
 #[derive(Default)]
 pub(crate) struct Sequences {
     counters: Latch<HashMap<TableId, Arc<Counter>>>,
+    /// how many numbers calls of procedures have lately taken in loops: by name, and for each draw
+    taken: Latch<HashMap<String, Vec<usize>>>,
 }
 
 /// How far a sequence is; none: nobody has asked since the database was opened.
@@ -137,15 +139,58 @@ impl State {
         self.block = BLOCK_MAX.min(self.block * 2);
     }
 
-    /// The end of a block that begins with a number.
-    pub(crate) fn block_from(&self, of: &Sequence, number: i64) -> i64 {
-        let more = of.increment.saturating_mul(self.block - 1);
+    /// Takes back the last of the numbers that were not used, those that follow one on the other,
+    /// if no number was drawn behind them, and none was set. `before`: the last one that was used.
+    pub(crate) fn give_back(&mut self, of: &Sequence, before: Option<i64>, unused: &[i64]) {
+        let is_last = self.is_called && self.until.is_some() && unused.last() == Some(&self.last);
+        if !is_last {
+            return; // somebody has drawn behind them, or there are none
+        }
+        let follows =
+            |last: i64, next: i64| Self::new(last, true).next(of, "").is_ok_and(|n| n == next);
+        let gap = unused.windows(2).rposition(|pair| !follows(pair[0], pair[1]));
+        let first = gap.map_or(0, |gap| gap + 1);
+        let known = if first == 0 { before } else { Some(unused[first - 1]) };
+        let number = unused[first];
+        // What came before it, so that the sequence's last number is told as it was.
+        let before = number.checked_sub(of.increment).filter(|_| number != of.start);
+        let before = known.or(before).filter(|before| follows(*before, number));
+        (self.last, self.is_called) = before.map_or((number, false), |before| (before, true));
+    }
+
+    /// The end of a block that begins with a number, and has as many as are wanted at once.
+    pub(crate) fn block_from(&self, of: &Sequence, number: i64, wanted: usize) -> i64 {
+        let length = self.block.max(i64::try_from(wanted).unwrap_or(i64::MAX));
+        let more = of.increment.saturating_mul(length - 1);
         let whole = number.saturating_add(more);
         if of.increment > 0 { whole.min(of.max) } else { whole.max(of.min) }
     }
 }
 
 impl Sequences {
+    /// How many numbers a call of this procedure takes in loops, as far as others tell.
+    pub(crate) fn taken_by(&self, procedure: &str, draw: usize) -> Option<usize> {
+        self.taken.lock().get(procedure)?.get(draw).copied()
+    }
+
+    /// Notes how many a call took. Fewer than others took count little: most calls are to have
+    /// enough, and what they leave over may be lost.
+    pub(crate) fn note_taken(&self, procedure: &str, draw: usize, count: usize) {
+        if procedure.is_empty() {
+            return; // a statement of its own
+        }
+        let mut taken = self.taken.lock();
+        if !taken.contains_key(procedure) {
+            taken.insert(procedure.to_owned(), Vec::new());
+        }
+        let Some(known) = taken.get_mut(procedure) else { return };
+        if known.len() <= draw {
+            known.resize(draw + 1, count);
+        }
+        let known = &mut known[draw];
+        *known = count.max(*known - known.saturating_sub(count).div_ceil(8));
+    }
+
     /// How far a sequence is.
     pub(crate) fn counter(&self, sequence: TableId) -> Arc<Counter> {
         Arc::clone(self.counters.lock().entry(sequence).or_default())

@@ -22,7 +22,6 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use crate::books::{SessionBooks, Spent};
 use crate::config::Config;
 use crate::context::Context;
-use crate::core::Core;
 use crate::error::{Error, changing};
 use crate::lookup::unknown_procedure;
 use crate::parts::{Nothing, run_in};
@@ -359,7 +358,7 @@ impl SessionTransaction {
         invocation.now_us = open.now_us;
         let mut writes = false;
         let began = Ticks::now();
-        let called = call_inside(&context.core, open, frame, (invocation, &mut writes));
+        let called = call_inside(context, open, frame, (invocation, &mut writes));
         let ended = Ticks::now();
         let (procedure, time) = (invocation.procedure, open.time());
         let spent = Spent { procedure, taken: began, ended, time };
@@ -433,12 +432,14 @@ fn ending(open: Option<&OpenTransaction>, verb: &str) -> Option<Notice> {
 }
 
 fn call_inside(
-    core: &Core,
+    context: &Context,
     open: &mut OpenTransaction,
     frame: &mut Frame,
-    (invocation, writes): (&Invocation, &mut bool),
+    (invocation, writes): (&mut Invocation, &mut bool),
 ) -> Result<Rows, Error> {
-    for _ in 0..COMPILATIONS_MAX {
+    let core = &context.core;
+    let mut compilations = 0;
+    while compilations < COMPILATIONS_MAX {
         let generation = core.schema.generation();
         let schema = core.schema.current();
         let called: ProcedureId = invocation.procedure;
@@ -447,9 +448,16 @@ fn call_inside(
         *writes = uses.iter().any(|(_, usage)| usage.is_written());
         let runs = Runs::Call(called, compiled);
         let statement = Statement { runs, uses: &uses, generation };
-        if open.execute(statement, invocation, frame)?.is_some() {
-            return Ok(Rows::of_program(frame, &compiled.program));
+        let done = open.execute(statement, invocation, frame).map_err(Error::Sql);
+        let mut done = done.map(|run| run.map(|()| Rows::of_program(frame, &compiled.program)));
+        let arguments = &mut invocation.arguments;
+        if context.draws_more(&compiled.procedure, arguments, &mut done, || {})? {
+            continue;
         }
+        if let Some(rows) = done? {
+            return Ok(rows);
+        }
+        compilations += 1;
     }
     Err(changing().into())
 }

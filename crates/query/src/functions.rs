@@ -5,6 +5,7 @@
 
 use hotrow_base::json::{JsonFunction, JsonRows};
 use hotrow_base::types::DataType;
+use hotrow_transaction::random::Randomness;
 
 /// A function that is evaluated beside programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +50,8 @@ pub enum HostFunction {
     QuoteIdent,
     /// quote_literal(text)
     QuoteLiteral,
+    /// a random value of a procedure's query: the call's seed, place, turn and time
+    Random(Randomness),
     /// what the session or the catalog knows
     System(SystemFunction),
     /// pg_get_keywords()
@@ -106,6 +109,8 @@ pub enum SystemFunction {
     RelationVisible,
     /// set_config(name, value, is_local)
     SetConfig,
+    /// a random value of a session's query
+    Random(Randomness),
     /// nextval(sequence)
     NextValue,
     /// currval(sequence)

@@ -1,13 +1,15 @@
 //! Functions of arrays, patterns and names.
 
-use crate::functions::HostFunction;
 use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json::{self, JsonFunction};
+use hotrow_base::quote;
 use hotrow_base::types::DataType;
 use hotrow_base::value::{TextBuilder, Value};
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::random::{Randomness, Spot};
 
 use crate::Row;
+use crate::functions::HostFunction;
 use crate::order::compare;
 use crate::pattern::Pattern;
 
@@ -50,6 +52,25 @@ pub(crate) fn value(function: HostFunction, arguments: &[Value]) -> Result<Value
         _ => {}
     }
     Ok(computed(function, arguments)?.unwrap_or_default())
+}
+
+/// A random value, number `row` of those that a query draws; of the call's seed, place, turn and
+/// time.
+pub(crate) fn random(what: Randomness, arguments: &[Value], row: u64) -> Value {
+    let [Value::Uuid(seed), place, turn, Value::TimestampTz(now_us)] = arguments else {
+        return Value::Null;
+    };
+    let number = |value: &Value| integer(value).unwrap_or_default().unsigned_abs();
+    drawn(what, Spot { seed, place: number(place), turn: number(turn), row }, *now_us)
+}
+
+/// A random value as queries have it.
+pub fn drawn(what: Randomness, spot: Spot<'_>, now_us: i64) -> Value {
+    match what {
+        Randomness::Double => Value::Double(spot.double()),
+        Randomness::Uuid => Value::Uuid(spot.uuid()),
+        Randomness::OrderedUuid => Value::Uuid(spot.ordered_uuid(now_us)),
+    }
 }
 
 /// A function of json; an array stands for its elements, but where it becomes a json itself.
@@ -179,22 +200,15 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             _ => None,
         },
         H::SizePretty => integer(first).map(|bytes| Value::Text(pretty(bytes))),
-        H::QuoteIdent => text(first).map(|name| {
-            let is_plain = !name.is_empty()
-                && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-                && !name.starts_with(|c: char| c.is_ascii_digit());
-            let quoted = || format!("\"{}\"", name.replace('"', "\"\""));
-            Value::Text(if is_plain { name.to_owned() } else { quoted() })
-        }),
-        H::QuoteLiteral => {
-            text(first).map(|text| Value::Text(format!("'{}'", text.replace('\'', "''"))))
-        }
+        H::QuoteIdent => text(first).map(|name| Value::Text(quote::identifier(name))),
+        H::QuoteLiteral => text(first).map(|text| Value::Text(quote::literal(text))),
         H::ArrayOf
         | H::Json(..)
         | H::JsonRows(_)
         | H::Keywords
         | H::Itself
         | H::System(_)
+        | H::Random(_)
         | H::Series
         | H::Unnest
         | H::Subscripts
@@ -304,7 +318,7 @@ pub(crate) fn rows(
     arguments: &[Value],
 ) -> Result<Box<dyn Iterator<Item = Row>>, SqlError> {
     if function == HostFunction::Keywords {
-        return Ok(Box::new(crate::keywords::keywords().into_iter()));
+        return Ok(Box::new(hotrow_base::keywords::keywords().into_iter()));
     }
     let [first, rest @ ..] = arguments else { return Ok(Box::new(std::iter::empty())) };
     let values = array(first).unwrap_or_default().to_vec();

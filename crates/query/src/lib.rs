@@ -27,7 +27,6 @@ mod ground;
 mod group;
 mod host;
 mod join;
-mod keywords;
 mod lock;
 mod memory;
 mod order;
@@ -56,6 +55,7 @@ pub use functions::{
     Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, SystemFunction,
 };
 pub use ground::{Fetched, Ground};
+pub use host::drawn;
 use lock::Lock;
 pub use memory::Limits;
 use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value};
@@ -126,7 +126,8 @@ fn run_with<'g, G: Ground>(
     }
     let (known, rounds) = (HashMap::default(), HashMap::default());
     let (mut values, mut held, memo) = (Vec::new(), limits.held(), limits.held());
-    let mut runner = Runner { ground, profile, calculator, limits, ticks: 0, known, memo, rounds };
+    let mut runner =
+        Runner { ground, profile, calculator, limits, ticks: 0, drawn: 0, known, memo, rounds };
     let _ = runner.each_of(&query.plan, &query.outputs, &mut |_, row| {
         // Each of the values has its place; what stands elsewhere goes with it.
         held.room(&mut values, row.len())?;
@@ -150,6 +151,8 @@ struct Runner<'g, G> {
     limits: Limits,
     /// steps since it was last asked whether to go on
     ticks: usize,
+    /// random values that were drawn so far
+    drawn: u64,
     /// what subqueries gave, by what they read of the rows around them
     known: HashMap<*const Plan, Table<subquery::Known>, foldhash::fast::RandomState>,
     memo: Held,

@@ -527,9 +527,11 @@ impl Step {
         use SystemFunction as F;
         match &self.kind {
             StepKind::Call { .. } | StepKind::CallRows { .. } => true,
-            StepKind::Function(HostFunction::System(function)) => {
-                matches!(function, F::NextValue | F::SetValue | F::SetConfig | F::Sleep)
-            }
+            StepKind::Function(HostFunction::Random(_)) => true,
+            StepKind::Function(HostFunction::System(function)) => matches!(
+                function,
+                F::NextValue | F::SetValue | F::SetConfig | F::Sleep | F::Random(_)
+            ),
             _ => false,
         }
     }

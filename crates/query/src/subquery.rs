@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use crate::functions::HostFunction;
-use crate::plan::{Plan, Step, StepKind, SubqueryKind};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
+use crate::functions::HostFunction;
 use crate::memory::{Kept, bytes_of_key, bytes_of_value};
 use crate::order::{holds, key_of};
+use crate::plan::{Plan, Step, StepKind, SubqueryKind};
 use crate::scalars::Reader;
 use crate::{Fetched, Flow, Ground, MORE, Row, Runner, Take, place};
 
@@ -47,6 +47,11 @@ impl<'g, G: Ground> Runner<'g, G> {
         match &step.kind {
             StepKind::Function(HostFunction::System(function)) => {
                 row.push(self.ground.system_function(*function, &arguments)?);
+                take(self, row)
+            }
+            StepKind::Function(HostFunction::Random(what)) => {
+                self.drawn += 1;
+                row.push(crate::host::random(*what, &arguments, self.drawn));
                 take(self, row)
             }
             StepKind::Function(function) => {

@@ -15,6 +15,7 @@ use crate::changes::{
 };
 use crate::compiled::Compiled;
 use crate::definition::Draft;
+use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::sequence::owned_by_column;
@@ -179,6 +180,14 @@ impl Compiler<'_> {
             ));
         }
         let default = draft.columns.last().and_then(|column| column.default.clone());
+        if default.as_ref().is_some_and(is_random) {
+            let hint = "add the column without it, UPDATE the rows, then SET DEFAULT";
+            return Err(unsupported(
+                place,
+                "a random DEFAULT of a column that is being added",
+                hint,
+            ));
+        }
         altered.filled.push(Filled::By(default));
         altered.rebuilds = true;
         Ok(())

@@ -18,6 +18,7 @@ use hotrow_transaction::program::{
 
 use crate::change::Receiver;
 use crate::consume::Sink;
+use crate::drawn::is_random;
 use crate::error::{Result, unsupported};
 use crate::foreign_key::key_of;
 use crate::key_change::Updated;
@@ -264,11 +265,14 @@ impl<'c> Compiler<'c> {
     ) -> Result<()> {
         let child = self.catalog.table(key.child);
         let source = self.children(key, values)?;
-        let is_drawn = |column: &ColumnId| child.columns[column.index()].draws.is_some();
+        let is_drawn = |column: &ColumnId| {
+            let column = &child.columns[column.index()];
+            column.draws.is_some() || column.default.as_ref().is_some_and(is_random)
+        };
         if action == ReferentialAction::SetDefault && key.child_columns.iter().any(is_drawn) {
             return Err(unsupported(
                 self.place,
-                format!("SET DEFAULT of a numbered column, as foreign key \"{}\" says,", key.name),
+                format!("SET DEFAULT of a drawn value, as foreign key \"{}\" says,", key.name),
                 "give the column a constant for its default",
             ));
         }

@@ -11,6 +11,7 @@ use sqlparser::ast::{self, SelectItem, SetExpr};
 
 use crate::conflict::{Duplicate, OnConflict};
 use crate::consume::{Sink, no_values};
+use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::key_change::Updated;
 use crate::path::conjuncts;
@@ -72,7 +73,10 @@ impl<'c> Compiler<'c> {
             if insert.source.is_some() && row.len() < columns.len() && !insert.columns.is_empty() {
                 return Err(syntax(place, "INSERT has more target columns than expressions"));
             }
-            let values = self.insert_values(table, &columns, &row)?;
+            let draws_once = std::mem::replace(&mut self.draws_once, true);
+            let values = self.insert_values(table, &columns, &row);
+            self.draws_once = draws_once;
+            let values = values?;
             let returning = insert.returning.as_deref();
             let row = Duplicate { table, alias: &alias, values, returning };
             self.insert_row(out, row, on, into)?;
@@ -189,7 +193,7 @@ impl<'c> Compiler<'c> {
         let filled = values.map(|(value, column)| match (value, column.draws) {
             (Some(value), _) => Ok(value),
             (None, Some(draws)) => self.drawn(column, draws),
-            (None, None) => Ok(column.default.clone().unwrap_or_else(|| null(column.data_type))),
+            (None, None) => Ok(self.default_of(column)?.unwrap_or_else(|| null(column.data_type))),
         });
         filled.collect()
     }
@@ -339,6 +343,10 @@ impl<'c> Compiler<'c> {
                 if described.draws.is_some() {
                     let hint = "SELECT nextval('sequence'), and set the column to it";
                     return Err(unsupported(at, "DEFAULT of a numbered column in UPDATE", hint));
+                }
+                if described.default.as_ref().is_some_and(is_random) {
+                    let hint = "compute a value, and set the column to it";
+                    return Err(unsupported(at, "a random DEFAULT in UPDATE", hint));
                 }
                 described.default.clone().unwrap_or_else(|| null(described.data_type))
             } else {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::draw::Draw;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, RowLocks, Statement};
 use sqlparser::ast;
@@ -12,13 +13,13 @@ use sqlparser::ast;
 use crate::compiled::{Compiled, Dropped};
 use crate::consume::Sink;
 use crate::create::create_procedure;
+use crate::drawn::in_rounds;
 use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
 use crate::scope::Compiler;
-use crate::sequence::in_rounds;
 use crate::state::{ProcedureNames, Programs};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::written::{changed_by, object_name};
@@ -35,17 +36,17 @@ pub fn compile<'c>(
     compile_in_rounds(catalog, procedures, statement, |_| Ok(())).map(|(compiled, _)| compiled)
 }
 
-/// Compiles a statement, once more if it draws numbers: how many is known when it is compiled, and
-/// they stand before all other slots.
+/// Compiles a statement, once more if it draws something: what is known when it is compiled, and
+/// it stands before all other slots.
 fn compile_in_rounds<'c>(
     catalog: &'c Catalog,
     procedures: &'c impl ProcedureNames,
     statement: &ScriptStatement,
     prepare: impl Fn(&mut Compiler<'c>) -> Result<()>,
 ) -> Result<(Compiled, Compiler<'c>)> {
-    let compile_once = |numbers| -> Result<_> {
+    let compile_once = |room| -> Result<_> {
         let mut compiler = Compiler::new(catalog);
-        (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
+        (compiler.room, compiler.is_own) = (room, statement.is_own);
         compiler.programs = statement.programs;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
@@ -56,12 +57,12 @@ fn compile_in_rounds<'c>(
     with_room(|| in_rounds(compile_once))
 }
 
-fn drawn_by(compiled: &Compiled) -> usize {
+fn drawn_by(compiled: &Compiled) -> Vec<Draw> {
     match compiled {
         Compiled::Statement(procedure) | Compiled::CreateProcedure { procedure, .. } => {
-            procedure.draws.len()
+            procedure.draws.clone()
         }
-        _ => 0,
+        _ => Vec::new(),
     }
 }
 
@@ -114,7 +115,7 @@ fn compile_by(
 ) -> Result<Compiled> {
     compiler.place = statement.place;
     if !matches!(statement.syntax, Syntax::Routine(_)) {
-        compiler.take_number_slots()?;
+        compiler.take_drawn_slots()?;
     }
     let compiled = match &statement.syntax {
         Syntax::Routine(routine) => create_procedure(compiler, routine, statement, procedures),

@@ -103,11 +103,15 @@ impl Compiler<'_> {
 
     pub(crate) fn default_value(&mut self, written: &ast::Expr, column: &Column) -> Result<Expr> {
         let place = place_in(written, self.place);
+        self.is_default = true;
         let value = self.value_for(written, column.data_type, Coercion::Assignment, || {
             format!("column \"{}\"", column.name)
-        })?;
+        });
+        self.is_default = false;
+        let value = value?;
         if reads_any(&value, |slot| slot != NOW) {
-            return Err(unsupported(place, "this DEFAULT", "write a constant or now()"));
+            let hint = "write a constant, now(), gen_random_uuid(), or nextval('sequence')";
+            return Err(unsupported(place, "this DEFAULT", hint));
         }
         Ok(value)
     }

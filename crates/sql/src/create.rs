@@ -54,7 +54,7 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
     let passed = in_order.iter().filter(|(_, parameter)| parameter.mode != Mode::Out).count();
     for (at, (position, parameter)) in in_order.into_iter().enumerate() {
         if at == passed {
-            compiler.take_number_slots()?;
+            compiler.take_drawn_slots()?;
         }
         let sql_type = compiler.type_of(&parameter.type_name)?;
         if parameter.mode != Mode::In && matches!(sql_type, SqlType::Array(_)) {
@@ -94,7 +94,7 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
         })?;
     }
     if passed == routine.parameters.len() {
-        compiler.take_number_slots()?;
+        compiler.take_drawn_slots()?;
     }
     if let Some(Returns::Table(columns)) = &routine.returns {
         for (name, place, type_name) in columns {

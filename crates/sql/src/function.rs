@@ -1,30 +1,28 @@
 //! Scalar functions: names and arguments to [`Function`], with the types PostgreSQL gives them.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
 use hotrow_query::HostFunction;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, Place};
+use hotrow_transaction::random::Randomness;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in, unknown_function, unsupported};
 use crate::operand::{Arguments, Operand};
 use crate::operator::numbers;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, call, cast, comparable, integer, scalar};
+use crate::typing::{Coercion, call, cast, comparable, constant, integer, scalar};
 use crate::written::{arguments, function_name};
 
 /// Functions that would not give the same result when a call is replayed from the log.
 const NOT_REPLAYABLE: &[&str] = &[
-    "random",
     "nextval",
     "currval",
     "setval",
     "lastval",
-    "gen_random_uuid",
-    "uuid_generate_v4",
     "timeofday",
     "txid_current",
     "pg_backend_pid",
-    "setseed",
     "random_normal",
 ];
 
@@ -61,6 +59,16 @@ const DOUBLES: &[(&str, Function, usize)] = &[
     ("power", Function::Power, 2),
     ("pow", Function::Power, 2),
 ];
+
+/// What a function draws.
+pub(crate) fn random_function(name: &str) -> Option<Randomness> {
+    Some(match name {
+        "random" => Randomness::Double,
+        "gen_random_uuid" | "uuid_generate_v4" => Randomness::Uuid,
+        "uuidv7" => Randomness::OrderedUuid,
+        _ => return None,
+    })
+}
 
 impl Compiler<'_> {
     /// The call's time, for names that need no brackets.
@@ -213,6 +221,19 @@ impl Compiler<'_> {
         if function.filter.is_some() || !function.within_group.is_empty() {
             return Err(unsupported(place, "FILTER or WITHIN GROUP", "use WHERE"));
         }
+        if name == "nextval" && (self.may_draw() || self.draws_once && !self.ad_hoc) {
+            let sequence = self.sequence_in(function, place)?;
+            return self.next_number(sequence, place, || "a number".to_owned());
+        }
+        if let Some(what) = random_function(&name)
+            && arguments(function, place)?.1.is_empty()
+        {
+            return self.random(what, place);
+        }
+        if name == "setseed" {
+            let hint = "random values are drawn from a seed of each call: leave it out";
+            return Err(unsupported(place, "function setseed()", hint));
+        }
         if NOT_REPLAYABLE.contains(&name.as_str()) {
             return Err(unsupported(
                 place,
@@ -326,6 +347,13 @@ impl Compiler<'_> {
                 }
                 Ok(call(Function::Concat, texts, DataType::Text))
             }
+            ("format", 1..) => {
+                let mut texts = Vec::new();
+                for (operand, place) in arguments {
+                    texts.push(self.as_shown(operand, place)?);
+                }
+                Ok(call(Function::Format, texts, DataType::Text))
+            }
             ("justify_hours" | "justify_days" | "justify_interval", 1) | ("age", 1 | 2) => {
                 self.interval_function(name, arguments, place)
             }
@@ -342,6 +370,18 @@ impl Compiler<'_> {
             }
             _ => Err(unknown_function(name, place)),
         }
+    }
+
+    /// A value as the text that clients are shown.
+    fn as_shown(&mut self, operand: Operand, place: Place) -> Result<Expr> {
+        let expr = self.settle(operand, DataType::Text, place)?;
+        if self.scalar_type(&expr, place)? != DataType::Boolean {
+            return Ok(cast(expr, DataType::Text));
+        }
+        let letter = |letter: &str| constant(Value::Text(letter.to_owned()), DataType::Text);
+        let is_false = scalar(ExprKind::Not(Box::new(expr.clone())), DataType::Boolean);
+        let arms = vec![(expr, letter("t")), (is_false, letter("f"))];
+        Ok(scalar(ExprKind::Case { arms, otherwise: None }, DataType::Text))
     }
 
     fn extreme(

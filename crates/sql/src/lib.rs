@@ -46,6 +46,7 @@ mod consume;
 mod copy;
 mod create;
 mod definition;
+mod drawn;
 mod drop;
 mod element;
 mod error;

@@ -247,10 +247,12 @@ impl Compiler<'_> {
         self.declare(ROW_NAME, row, self.place)?;
         let mut body = Vec::new();
         let changed = self.begin_count(out)?;
-        self.loops += 1; // it is not known how many numbers of a sequence it would take
+        self.loops += 1; // it is a loop to what is drawn
+        let draws_once = std::mem::replace(&mut self.draws_once, true);
         let compiled = self.with_what_comes_before(&mut body, |this, body| {
             this.change_statement(body, &applied.statement, into)
         });
+        self.draws_once = draws_once;
         self.loops -= 1;
         self.names.pop();
         compiled?;

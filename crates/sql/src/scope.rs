@@ -11,6 +11,7 @@ use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::draw::Draw;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
@@ -20,7 +21,8 @@ use hotrow_transaction::program::{
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::state::{
-    Names, ProcedureNames, ProcedureReads, Programs, Returning, Row, RowColumn, Variable,
+    DrawnSlots, Names, ProcedureNames, ProcedureReads, Programs, Returning, Row, RowColumn,
+    Variable,
 };
 
 /// Slots a procedure may have.
@@ -31,6 +33,7 @@ pub(crate) struct Mark {
     slots: usize,
     given: Vec<Option<SqlType>>,
     draws: usize,
+    randoms: (u32, bool),
     origins: usize,
     row_sets: u16,
     result: usize,
@@ -52,11 +55,19 @@ pub(crate) struct Compiler<'c> {
     pub(crate) defaults: Vec<Value>,
     /// per parameter of a statement: its type, once it is known
     pub(crate) given: Vec<Option<SqlType>>,
-    /// how many numbers there is room for, behind the parameters
-    pub(crate) numbers: usize,
-    pub(crate) number_slots: Vec<SlotId>,
-    /// the sequences they are drawn from, as far as it is compiled
-    pub(crate) draws: Vec<TableId>,
+    /// what there is room for, behind the parameters, of all that is drawn
+    pub(crate) room: Vec<Draw>,
+    pub(crate) drawn_slots: Vec<DrawnSlots>,
+    /// what is drawn, as far as it is compiled
+    pub(crate) draws: Vec<Draw>,
+    /// places of random values so far
+    pub(crate) randoms: u32,
+    /// some of them are in loops, and count their turns
+    pub(crate) counts_turns: bool,
+    /// the row of a change that is compiled is one row: what it draws may stand before it
+    pub(crate) draws_once: bool,
+    /// a column's DEFAULT: random values are those of whatever inserts
+    pub(crate) is_default: bool,
     /// a statement of the database's own, which may use the tables of sequences
     pub(crate) is_own: bool,
     /// it may give columns numbers that are GENERATED ALWAYS
@@ -133,9 +144,13 @@ impl<'c> Compiler<'c> {
             literals: Literals::default(),
             defaults: Vec::new(),
             given: Vec::new(),
-            numbers: 0,
-            number_slots: Vec::new(),
+            room: Vec::new(),
+            drawn_slots: Vec::new(),
             draws: Vec::new(),
+            randoms: 0,
+            counts_turns: false,
+            draws_once: false,
+            is_default: false,
             is_own: false,
             overrides: false,
             origins: Vec::new(),
@@ -175,6 +190,7 @@ impl<'c> Compiler<'c> {
             slots: self.slots.len(),
             given: self.given.clone(),
             draws: self.draws.len(),
+            randoms: (self.randoms, self.counts_turns),
             origins: self.origins.len(),
             row_sets: self.row_sets,
             result: self.result.len(),
@@ -194,6 +210,7 @@ impl<'c> Compiler<'c> {
         }
         self.given.clone_from(&mark.given);
         self.draws.truncate(mark.draws);
+        (self.randoms, self.counts_turns) = mark.randoms;
         self.origins.truncate(mark.origins);
         self.before.truncate(mark.before);
         self.result.truncate(mark.result);
@@ -212,9 +229,10 @@ impl<'c> Compiler<'c> {
         body: Vec<hotrow_transaction::program::Statement>,
         returns_set: bool,
     ) -> Procedure {
+        let body = self.counting(body);
         Procedure {
             name: name.to_owned(),
-            parameters: (self.parameters.len() + self.number_slots.len()) as u16,
+            parameters: (self.parameters.len() + self.drawn_slots.len()) as u16,
             defaults: std::mem::take(&mut self.defaults),
             draws: std::mem::take(&mut self.draws),
             slots: std::mem::take(&mut self.slots),

@@ -1,18 +1,15 @@
-//! Sequences: CREATE SEQUENCE, `serial`, GENERATED AS IDENTITY, and the numbers that INSERT draws.
+//! Sequences: CREATE SEQUENCE, `serial`, GENERATED AS IDENTITY.
 //!
 //! Role         a sequence is a table of one row that says how far its numbers were given away;
-//!              who inserts without giving a number gets one as a parameter behind its own
-//!              ([`Procedure::draws`](hotrow_transaction::program::Procedure::draws))
-//! Invariants   I1 where numbers are drawn in a statement does not depend on its values, so that as
-//!              many are drawn before it runs as it may need: not in loops
-//! Source       PostgreSQL 15, "CREATE SEQUENCE" and "Serial Types". We differ: `nextval` is no
-//!              expression of a procedure; a number that a branch does not use is lost
+//!              who inserts without giving a number gets one that is drawn before (`drawn`)
+//! Source       PostgreSQL 15, "CREATE SEQUENCE" and "Serial Types". We differ: a number that a
+//!              branch does not use is lost
 
 use hotrow_base::ids::TableId;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Catalog, Column, Draws, Numbering, Sequence, Table};
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Expr, Place};
+use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -21,7 +18,6 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::is_word;
 use crate::types::data_type;
-use crate::typing::{Coercion, assign};
 use crate::written::object_name;
 
 /// The type of a `serial` column.
@@ -128,19 +124,6 @@ pub(crate) fn refuse_drawn_from(catalog: &Catalog, id: TableId, place: Place) ->
         .hint("drop the table, or the column's default"))
 }
 
-/// Compiles with room for no numbers, and once more if there are some: how many a statement draws
-/// is known when it is compiled, and they stand before all other slots. `compile` is told how many
-/// there is room for, and tells how many were drawn.
-pub(crate) fn in_rounds<T>(mut compile: impl FnMut(usize) -> Result<(usize, T)>) -> Result<T> {
-    let mut numbers = 0;
-    loop {
-        match compile(numbers)? {
-            (drawn, _) if drawn > numbers => numbers = drawn,
-            (_, compiled) => return Ok(compiled),
-        }
-    }
-}
-
 impl Compiler<'_> {
     /// CREATE SEQUENCE.
     pub(crate) fn create_sequence(&self, written: &ast::Statement) -> Result<CatalogChange> {
@@ -193,30 +176,25 @@ impl Compiler<'_> {
         if crate::written::function_name(function) != "nextval" {
             return Ok(None);
         }
+        let sequence = self.sequence_in(function, place)?;
+        Ok(Some(Draws { sequence, as_written: Numbering::Default }))
+    }
+
+    /// The sequence that a call of nextval names.
+    pub(crate) fn sequence_in(&self, function: &ast::Function, place: Place) -> Result<TableId> {
         let text = function.args.to_string();
         let name = text.trim_start_matches('(').trim_end_matches(')');
         let name = name.strip_suffix("::regclass").or(name.strip_suffix("::REGCLASS"));
         let name = name.unwrap_or(text.trim_start_matches('(').trim_end_matches(')')).trim();
         let Some(name) = name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')) else {
-            return Err(unsupported(place, "this DEFAULT", "write nextval('sequence')"));
+            return Err(unsupported(place, "this nextval", "write nextval('sequence')"));
         };
         let bare = name.strip_prefix("public.").unwrap_or(name);
         let bare = match bare.strip_prefix('"').and_then(|bare| bare.strip_suffix('"')) {
             Some(quoted) => quoted.replace("\"\"", "\""),
             None => bare.to_lowercase(),
         };
-        let sequence = self.sequence_named(&bare, place)?.id;
-        Ok(Some(Draws { sequence, as_written: Numbering::Default }))
-    }
-
-    /// Makes room for the numbers that are drawn, behind the parameters.
-    pub(crate) fn take_number_slots(&mut self) -> Result<()> {
-        for at in 0..self.numbers {
-            let slot =
-                self.slot(&format!("$number {}", at + 1), SqlType::Scalar(DataType::BigInt))?;
-            self.number_slots.push(slot);
-        }
-        Ok(())
+        Ok(self.sequence_named(&bare, place)?.id)
     }
 
     /// Fails where a column is given a number, by INSERT or UPDATE, that is never to be given one.
@@ -228,23 +206,6 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let is_always = column.draws.is_some_and(|draws| draws.as_written == Numbering::Always);
         if is_always && !self.overrides { Err(given(column, is_insert, place)) } else { Ok(()) }
-    }
-
-    /// The next number of a column's sequence.
-    pub(crate) fn drawn(&mut self, column: &Column, draws: Draws) -> Result<Expr> {
-        if self.loops > 0 {
-            let what = format!("a number for column \"{}\" in a loop", column.name);
-            let hint = "pass an array of numbers, or have each call insert one row"; // I1
-            return Err(unsupported(self.place, what, hint));
-        }
-        let slot = match self.number_slots.get(self.draws.len()) {
-            Some(slot) => *slot,
-            // Not the last round: there will be room.
-            None => self.temporary("number", DataType::BigInt)?,
-        };
-        self.draws.push(draws.sequence);
-        let number = self.slot_expr(slot);
-        assign(number, column.data_type, Coercion::Assignment, self.place, || column.name.clone())
     }
 }
 

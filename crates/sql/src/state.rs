@@ -3,6 +3,7 @@
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::Column;
+use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{Expr, LabelId, OperatorRead, Procedure, RowSetId, SlotId};
 use hotrow_transaction::walk::reads_any;
 
@@ -180,4 +181,13 @@ impl ProcedureNames for std::collections::HashMap<String, Procedure> {
     fn procedure(&self, name: &str) -> Option<&Procedure> {
         self.get(name)
     }
+}
+
+/// Where a program has what it draws.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DrawnSlots {
+    pub(crate) draw: Draw,
+    pub(crate) parameter: SlotId,
+    /// how many of them were taken so far
+    pub(crate) counter: SlotId,
 }

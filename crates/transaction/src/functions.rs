@@ -8,10 +8,12 @@
 //!                 what goes over texts says how far ([`Machine::went`]): it can be interrupted
 
 pub mod cast;
+mod format;
 mod json;
 mod like;
 mod number;
 pub mod raise;
+mod random;
 pub mod text;
 mod text_pad;
 pub mod time;
@@ -41,11 +43,13 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Greatest => return choose(machine, code, Ordering::Greater),
         Function::Least => return choose(machine, code, Ordering::Less),
         Function::Concat => return text::concat_all(machine, code),
+        Function::Format => return format::call(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
         Function::ElementOf => return Ok(element_of(machine, code)),
         Function::Position => return text::position(machine, code),
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Json(function) => return json::call(machine, code, function),
+        Function::Random(what) => return random::call(machine, code, what),
         _ => {}
     }
     let mut arguments = [Datum::NULL; 3];

@@ -18,8 +18,10 @@ use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
+use crate::draw::Draw;
 use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
+use crate::random::Randomness;
 
 /// A local variable, parameter or temporary of a procedure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -87,9 +89,9 @@ pub struct Procedure {
     pub parameters: u16,
     /// what the last of the [given](Procedure::given) ones are where a caller leaves them out
     pub defaults: Vec<Value>,
-    /// sequences whose next numbers are the last parameters' values: they are drawn before the call
-    /// is planned, so that it knows the keys it will insert, and a repetition finds the same
-    pub draws: Vec<TableId>,
+    /// what the last parameters' values are drawn from, before the call is planned: so it knows the
+    /// keys it will insert, and a repetition finds the same
+    pub draws: Vec<Draw>,
     /// all slots (I2)
     pub slots: Vec<Slot>,
     /// what it does
@@ -132,7 +134,7 @@ impl RowLocks {
 }
 
 impl Procedure {
-    /// The parameters, in order, those that are drawn from sequences last.
+    /// The parameters, in order, those that are drawn last.
     pub fn parameters(&self) -> &[Slot] {
         let first = FIRST_PARAMETER as usize;
         &self.slots[first..first + self.parameters as usize]
@@ -142,6 +144,11 @@ impl Procedure {
     pub fn given(&self) -> &[Slot] {
         let given = self.parameters as usize - self.draws.len();
         &self.parameters()[..given]
+    }
+
+    /// Whether it takes numbers of sequences in loops, as many as it will.
+    pub fn takes_numbers(&self) -> bool {
+        self.draws.iter().any(|draw| matches!(draw, Draw::Numbers(_)))
     }
 
     /// What parameter `at` of the given ones is where a caller leaves it out; none: it may not.
@@ -846,6 +853,8 @@ pub enum Function {
     Reverse,
     /// concat(...): NULLs count as empty
     Concat,
+    /// format(text, ...), of values that are texts
+    Format,
     /// text LIKE pattern
     Like,
     /// extract(field from date/timestamp): arguments (value, field code as integer)
@@ -871,4 +880,7 @@ pub enum Function {
     ElementOf,
     /// of json and jsonb
     Json(JsonFunction),
+    /// random values: arguments (the call's seed, place, turn, time); without any in a column's
+    /// DEFAULT, where whatever inserts puts its own
+    Random(Randomness),
 }

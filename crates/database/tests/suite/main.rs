@@ -12,6 +12,7 @@ mod copy_binary;
 mod damage;
 mod deep;
 mod definitions;
+mod draws;
 mod durability;
 mod every_engine;
 mod explanations;

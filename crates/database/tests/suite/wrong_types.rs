@@ -13,13 +13,14 @@ const FUNCTIONS: &str = "\
     jsonb_array_elements_text jsonb_array_length jsonb_build_array jsonb_build_object \
     jsonb_each jsonb_each_text jsonb_extract_path jsonb_extract_path_text jsonb_insert \
     jsonb_object_keys jsonb_pretty jsonb_set jsonb_strip_nulls jsonb_typeof justify_days \
-    justify_hours justify_interval least left length ln lower lpad ltrim make_interval mod \
+    format gen_random_uuid justify_hours justify_interval least left length ln lower lpad \
+    ltrim make_interval mod \
     nextval now nullif obj_description octet_length pg_cancel_backend pg_get_constraintdef \
     pg_get_expr pg_get_functiondef pg_get_indexdef pg_get_serial_sequence pg_get_viewdef \
     pg_partition_ancestors pg_relation_size pg_size_pretty pg_table_is_visible power \
-    quote_ident quote_literal regexp_like regexp_replace repeat replace reverse right round \
+    quote_ident quote_literal random regexp_like regexp_replace repeat replace reverse right round \
     rpad rtrim set_config setval sign split_part sqrt string_to_array strpos substr substring \
-    to_json to_jsonb to_regclass to_regtype trunc unnest upper version _pg_expandarray \
+    to_json to_jsonb to_regclass to_regtype trunc unnest upper uuidv7 version _pg_expandarray \
     information_schema._pg_expandarray pg_catalog.format_type";
 
 const AGGREGATES: &str = "\

@@ -14,10 +14,10 @@ use sqlparser::ast::{self, SelectItem, SetExpr};
 use crate::change::{is_default, one_by_one};
 use crate::compile::ad_hoc;
 use crate::compiled::Compiled;
+use crate::drawn::in_rounds;
 use crate::error::{Result, error, unsupported};
 use crate::operators::{ROW_NAME, row_field};
 use crate::scope::Compiler;
-use crate::sequence::in_rounds;
 use crate::syntax::ScriptStatement;
 
 /// A change of many rows, found by a query.
@@ -61,16 +61,16 @@ impl Compiler<'_> {
         applied.take_each_once(&mut query);
         let mut types = self.given.clone();
         types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
-        let (compiler, apply) = in_rounds(|numbers| {
+        let (compiler, apply) = in_rounds(|room| {
             let mut compiler = Compiler::new(self.catalog);
-            (compiler.place, compiler.numbers) = (place, numbers);
+            (compiler.place, compiler.room) = (place, room);
             compiler.overrides = self.overrides;
             compiler.take_parameters(&types, 0)?;
-            compiler.take_number_slots()?;
+            compiler.take_drawn_slots()?;
             let Compiled::Statement(apply) = ad_hoc(&mut compiler, &applied.statement)? else {
                 return Err(unsupported(place, "this statement", "write it by key"));
             };
-            Ok((apply.draws.len(), (compiler, apply)))
+            Ok((apply.draws.clone(), (compiler, apply)))
         })?;
         // Parameters that only the second part knows the types of.
         for (at, known) in compiler.given.iter().take(self.given.len()).enumerate() {
@@ -129,7 +129,9 @@ impl Compiler<'_> {
         if let SetExpr::Select(select) = &mut *query.body
             && !select.projection.iter().any(is_star)
         {
-            own = select.projection.iter_mut().map(take_untyped).collect();
+            let draws = self.is_procedure && select.distinct.is_none();
+            let stays = |written: &ast::Expr| is_untyped(written) || draws && is_nextval(written);
+            own = select.projection.iter_mut().map(|item| take_out(item, stays)).collect();
         }
         // How many columns there are is known when it is compiled: that is done twice.
         let mark = self.mark();
@@ -185,7 +187,8 @@ impl Compiler<'_> {
         let mut applied = update.clone();
         applied.assignments = one_by_one(&update.assignments, place)?;
         for assignment in &mut applied.assignments {
-            if is_default(&assignment.value) || is_untyped(&assignment.value) {
+            let draws = self.is_procedure && is_nextval(&assignment.value);
+            if draws || is_default(&assignment.value) || is_untyped(&assignment.value) {
                 continue;
             }
             let value = self.value_of_row(items.len());
@@ -306,14 +309,23 @@ fn is_untyped(written: &ast::Expr) -> bool {
     }
 }
 
-/// Takes such a value out of a select list, in which its place stays.
-fn take_untyped(item: &mut SelectItem) -> Option<ast::Expr> {
+/// Whether a value is the next number of a sequence, which a change takes for each row.
+fn is_nextval(written: &ast::Expr) -> bool {
+    matches!(crate::written::bare(written), ast::Expr::Function(function)
+        if crate::written::function_name(function) == "nextval")
+}
+
+/// Takes a value out of a select list, in which its place stays, if it belongs to the change.
+fn take_out(
+    item: &mut SelectItem,
+    is_of_change: impl FnOnce(&ast::Expr) -> bool,
+) -> Option<ast::Expr> {
     let (SelectItem::UnnamedExpr(written) | SelectItem::ExprWithAlias { expr: written, .. }) = item
     else {
         return None;
     };
     let nothing = ast::Expr::Value(ast::Value::SingleQuotedString(String::new()).into());
-    is_untyped(written).then(|| std::mem::replace(written, nothing))
+    is_of_change(written).then(|| std::mem::replace(written, nothing))
 }
 
 fn is_star(item: &SelectItem) -> bool {

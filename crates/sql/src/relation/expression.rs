@@ -5,10 +5,12 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, Plan, Step, StepKind, SubqueryKind, SystemFunction};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
+use hotrow_transaction::random::Randomness;
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::function::random_function;
 use crate::operand::Operand;
 use crate::relation::expansion::is_expansion;
 use crate::relation::level::Expansion;
@@ -316,6 +318,16 @@ impl Compiler<'_> {
             let gives = SqlType::Scalar(DataType::Integer);
             return self.host(HostFunction::ArrayLength, &[array], gives).map(Some);
         }
+        if name == "nextval" && self.reads.is_some() {
+            self.sequence_in(function, place)?;
+            let hint = "loop over the rows, and write v := nextval('sequence')";
+            return Err(unsupported(place, "nextval() for each row of a procedure's query", hint));
+        }
+        if let Some(what) = random_function(&name)
+            && written.is_empty()
+        {
+            return self.random_for_rows(what).map(Some);
+        }
         if is_expansion(&name) {
             return self.expanded(function, &name, &written, place).map(Some);
         }
@@ -337,6 +349,19 @@ impl Compiler<'_> {
             values.push(self.fixed_argument(written, *to, place)?);
         }
         self.host(signature.function, &values, signature.gives).map(Some)
+    }
+
+    /// A random value for each row.
+    fn random_for_rows(&mut self, what: Randomness) -> Result<Expr> {
+        let gives = match what {
+            Randomness::Double => DataType::Double,
+            Randomness::Uuid | Randomness::OrderedUuid => DataType::Uuid,
+        };
+        let (function, spot) = match self.reads.is_some() {
+            true => (HostFunction::Random(what), self.spot(what)?),
+            false => (HostFunction::System(SystemFunction::Random(what)), Vec::new()),
+        };
+        self.host(function, &spot, SqlType::Scalar(gives))
     }
 
     /// The value of a registered procedure; none: there is no such procedure.

@@ -6,14 +6,14 @@
 //!              depend on the catalog and on what registered procedures change, and on nothing else
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
-
 use rpds::RedBlackTreeMapSync;
 
-use super::{ColumnSet, Granules, bound_column, is_coarse, moved_entries};
 use crate::binding::Binding;
 use crate::catalog::Catalog;
 use crate::program::{Access, Effect, Insert, Path, Procedure};
 use crate::walk::{self, Site};
+
+use super::{ColumnSet, Granules, bound_column, is_coarse, moved_entries};
 
 /// What is known about a table's accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -106,7 +106,7 @@ impl GranuleNotes {
         for (site, _) in walk::sites(&procedure.body) {
             notes.note_change(site.table(), changed_by(catalog, &site));
         }
-        for &sequence in &procedure.draws {
+        for sequence in procedure.draws.iter().filter_map(|draw| draw.sequence()) {
             notes.note_change(sequence, ColumnSet::NONE);
         }
         notes

@@ -212,6 +212,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         F::LPad | F::RPad => takes(&[W::Text, W::Int]) || takes(&[W::Text, W::Int, W::Text]),
         F::Replace => takes(&[W::Text; 3]),
         F::Concat => all(W::As(DataType::Text)),
+        F::Format => !given.is_empty() && all(W::Text),
         F::Extract => takes(&[W::TimeOrInterval, W::Int]),
         F::DateTrunc => takes(&[W::Int, W::TimeOrInterval]),
         F::DateAdd => takes(&[W::Time, W::Int]),
@@ -237,6 +238,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         },
         // They look at the values, which know their types.
         F::Json(_) => all(W::Scalar),
+        F::Random(_) => takes(&[W::Bytes, W::Int, W::Int, W::Time]),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Expressions as SQL text: defaults and conditions of constraints.
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::program::{Expr, ExprKind};
+use hotrow_transaction::program::{Expr, ExprKind, Function};
 
 /// The text of an expression; `name`: of a slot that is a column, else empty.
 pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
@@ -49,6 +49,7 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
         }
         ExprKind::Cast(operand) => format!("({})::{}", of(operand), expr.sql_type),
         ExprKind::Concat(left, right) => pair(left, "||", right),
+        ExprKind::Call(Function::Random(what), _) => format!("{}()", what.name()),
         ExprKind::Call(function, list) => {
             let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
             format!("{}({arguments})", format!("{function:?}").to_lowercase())

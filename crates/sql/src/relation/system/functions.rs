@@ -276,6 +276,7 @@ pub fn system_function(
         },
         // Whoever runs the query answers: they are the database's.
         F::NextValue | F::CurrentValue | F::LastValue | F::SetValue | F::SetConfig => None,
+        F::Random(_) => None,
         F::RelationVisible => {
             let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
             let is_hidden = system.is_some_and(|known| known.schema != "pg_catalog");

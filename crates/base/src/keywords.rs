@@ -1,6 +1,6 @@
 //! The key words of PostgreSQL 15, as `pg_get_keywords()` tells them.
 
-use hotrow_base::value::Value;
+use crate::value::Value;
 
 /// Code, description, and words; an asterisk: one that needs AS before it as a name of a column.
 const WORDS: &[(&str, &str, &str)] = &[
@@ -67,6 +67,14 @@ const WORDS: &[(&str, &str, &str)] = &[
          to* trailing true union* unique user using variadic when where* window* with*",
     ),
 ];
+
+/// Whether a word may be the name of anything without quotes: it is no key word, or one that is not
+/// reserved for any use.
+pub fn may_be_name(word: &str) -> bool {
+    let reserved = WORDS.iter().filter(|(code, ..)| *code != "U");
+    let mut words = reserved.flat_map(|(_, _, words)| words.split(' '));
+    !words.any(|known| known.trim_end_matches('*') == word)
+}
 
 /// Their rows: word, code, whether it may be a bare label, and both in words.
 pub fn keywords() -> Vec<Vec<Value>> {
