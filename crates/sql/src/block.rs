@@ -14,6 +14,7 @@ use crate::block_loop::{
     end_label, for_statement, foreach_statement, label, leave_statement, loop_statement,
 };
 use crate::error::{Advice, Result, syntax, too_complex, unsupported};
+use crate::exception::{handlers, stacked_diagnostics};
 use crate::raise::raise;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, Into, Target, TypeName,
@@ -89,15 +90,8 @@ fn block(cursor: &mut Cursor<'_>, label: Option<String>, depth: Depth) -> Result
     }
     cursor.expect("begin")?;
     let statements = body(cursor, &["end", "exception"], depth)?;
-    if cursor.is("exception") {
-        return Err(unsupported(
-            cursor.place(),
-            "an EXCEPTION block",
-            "an error undoes the whole call: test the condition before (IF NOT FOUND, \
-             ON CONFLICT DO NOTHING) and let the caller handle the error",
-        ));
-    }
-    Ok(Block { label, declarations, statements })
+    let handlers = handlers(cursor, depth)?;
+    Ok(Block { label, declarations, statements, handlers })
 }
 
 fn declaration(cursor: &mut Cursor<'_>) -> Result<Declaration> {
@@ -399,11 +393,7 @@ fn get_diagnostics(cursor: &mut Cursor<'_>) -> Result<Kind> {
     cursor.expect("get")?;
     cursor.accept("current");
     if cursor.is("stacked") {
-        return Err(unsupported(
-            cursor.place(),
-            "GET STACKED DIAGNOSTICS",
-            "there are no EXCEPTION blocks: the caller gets the error",
-        ));
+        return stacked_diagnostics(cursor);
     }
     cursor.expect("diagnostics")?;
     let mut all = Vec::new();

@@ -69,6 +69,7 @@ impl Compiler<'_> {
             detail,
             hint: None,
             of,
+            is_again: false,
         };
         self.emit(out, StatementKind::Raise(raise));
     }

@@ -12,8 +12,8 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, Column};
 use hotrow_transaction::program::{
-    Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
-    SlotId,
+    Aggregate, ErrorPart, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks,
+    RowSetId, Slot, SlotId,
 };
 use hotrow_transaction::walk::reads_any;
 
@@ -172,6 +172,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) loops: usize,
     /// loops and blocks around it that EXIT and CONTINUE may mean, the innermost last
     pub(crate) enclosing: Vec<crate::leave::Enclosing>,
+    /// slots that take the errors which the handlers around it have caught, the innermost last
+    pub(crate) caught: Vec<Vec<(ErrorPart, SlotId)>>,
     /// how many labels there are in the program
     pub(crate) labels: u16,
     pub(crate) result: Vec<ResultColumn>,
@@ -237,6 +239,7 @@ impl<'c> Compiler<'c> {
             place: Place::default(),
             loops: 0,
             enclosing: Vec::new(),
+            caught: Vec::new(),
             labels: 0,
             result: Vec::new(),
             returning: Returning::Nothing,

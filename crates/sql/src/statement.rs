@@ -31,11 +31,19 @@ impl Compiler<'_> {
             self.with_what_comes_before(out, |this, out| this.declaration(declaration, out))?;
         }
         match &block.label {
-            None => self.statements(&block.statements, out)?,
-            Some(label) => self.labelled(label, &block.statements, out)?,
+            None => self.statements_of(block, out)?,
+            Some(label) => self.labelled(label, block, out)?,
         }
         self.names.pop();
         Ok(())
+    }
+
+    /// The statements of a block, whose names are in scope.
+    pub(crate) fn statements_of(&mut self, block: &Block, out: &mut Vec<Statement>) -> Result<()> {
+        match block.handlers.is_empty() {
+            true => self.statements(&block.statements, out),
+            false => self.protected(block, out),
+        }
     }
 
     pub(crate) fn statements(
@@ -237,6 +245,8 @@ impl Compiler<'_> {
                 }
             }
             Kind::Raise(written) => self.raise(written, out),
+            Kind::RaiseAgain => self.raise_again(out),
+            Kind::Stacked(items) => self.stacked(items, out),
             Kind::Assert(written) => {
                 let (condition, message) = &**written;
                 let condition = self.condition(condition, "ASSERT")?;
@@ -255,6 +265,7 @@ impl Compiler<'_> {
                             detail: None,
                             hint: None,
                             of: None,
+                            is_again: false,
                         };
                         self.emit(&mut then, StatementKind::Raise(raise));
                     }
@@ -353,6 +364,7 @@ impl Compiler<'_> {
                         DataType::Text,
                     )),
                     of: None,
+                    is_again: false,
                 };
                 self.emit(&mut rest, StatementKind::Raise(raise));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::stack::with_room;
 use hotrow_transaction::outcome::NoticeLevel;
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
 
 use crate::compile::changed_by;
@@ -245,6 +245,15 @@ pub(crate) struct Block {
     pub(crate) label: Option<String>,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) statements: Vec<BlockStatement>,
+    /// EXCEPTION; none: errors leave the block
+    pub(crate) handlers: Vec<HandlerSyntax>,
+}
+
+/// WHEN condition [OR condition ...] THEN
+#[derive(Debug)]
+pub(crate) struct HandlerSyntax {
+    pub(crate) catches: Vec<Catch>,
+    pub(crate) statements: Body,
 }
 
 #[derive(Debug)]
@@ -349,8 +358,12 @@ pub(crate) enum BlockStatementKind {
     ReturnNext(Option<ast::Expr>),
     ReturnQuery(Box<ast::Statement>),
     Raise(Box<RaiseSyntax>),
+    /// RAISE;
+    RaiseAgain,
     Assert(Box<(ast::Expr, Option<ast::Expr>)>),
     RowCount(Vec<Target>),
+    /// GET STACKED DIAGNOSTICS
+    Stacked(Vec<(Target, ErrorPart)>),
 }
 
 #[derive(Debug)]

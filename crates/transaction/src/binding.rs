@@ -134,6 +134,8 @@ impl Binding {
             StatementKind::ForEach { elements: Elements::Array(array), .. } => self.slot(*array),
             StatementKind::ForEach { elements: Elements::Keys(keys), .. } => self.is_list(keys),
             StatementKind::ForQuery { .. } | StatementKind::ForOperators(_) => false,
+            // An error, of which rows may decide, ends it anywhere.
+            StatementKind::Protected(_) => false,
             StatementKind::Block { label, .. } => !self.is_left_by_rows(*label),
             StatementKind::Loop { body } => {
                 self.is_left_statically(body) && self.has_known_end(body)

@@ -155,6 +155,12 @@ impl SqlError {
         matches!(&self.sqlstate, b"57014" | b"57P01" | b"53200")
     }
 
+    /// Whether no handler of a procedure may catch it: it tells of an interruption, of the memory
+    /// or the stack of the process, or of a bug.
+    pub fn is_beyond_handlers(&self) -> bool {
+        self.is_refusal() || matches!(&self.sqlstate, b"54001" | b"XX000")
+    }
+
     /// An error with nothing but a code and a message.
     pub fn new(sqlstate: &[u8; 5], message: impl Into<String>) -> Self {
         Self {

@@ -27,6 +27,7 @@ mod named_types;
 mod parked;
 mod parts;
 mod prepared;
+mod protected;
 mod queries;
 mod queries_of_procedures;
 mod readme;

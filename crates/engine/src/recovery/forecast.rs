@@ -74,6 +74,9 @@ impl Forecast {
     ) {
         self.set_alone();
         let slice = &procedure.plan;
+        if slice.guesses_errors {
+            return; // a forecast may not be wrong (I2)
+        }
         if slice.needs_reconnaissance {
             if !self.guess(schema, procedure, invocation, (scratch, frame)) {
                 return;

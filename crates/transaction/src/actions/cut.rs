@@ -76,6 +76,10 @@ pub(super) fn cut(
     granules: &Granules,
     procedure: &Procedure,
 ) -> Result<Cut, String> {
+    if walk::has_protected(&procedure.body) {
+        // What it has changed is taken back together.
+        return Err("it has an EXCEPTION block".to_owned());
+    }
     let normal = returns::to_ends(procedure.clone())?;
     if !normal.result.is_empty() && !normal.returns_set && !ends(&normal.body) {
         return Err("it may end without RETURN".to_owned());

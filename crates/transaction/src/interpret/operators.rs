@@ -6,7 +6,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
 use super::fault::stop_machine;
-use super::{Fault, Hook, forgive, run};
+use super::{Fault, Hook, forgive, run_inside};
 use crate::access::RecordAccess;
 use crate::bytecode::{OperatorCode, OperatorReadCode, Program};
 use crate::frame::{Frame, Machine};
@@ -71,7 +71,7 @@ fn rows<A: RecordAccess, H: Hook>(
         let before = (machine.heap.len(), machine.elements.len());
         let given = give(read, values, machine);
         given.map_err(|fault| stop_machine(program, at, machine, fault))?;
-        run(program, usize::from(read.entry), frame, access, hook)?;
+        run_inside(program, usize::from(read.entry), frame, access, hook)?;
         let rows = frame.row_sets[read.rows.0 as usize].datums.iter();
         let (heap, columns) = (&frame.machine.heap, read.columns.iter().cycle());
         let rows = rows.zip(columns).map(|(&datum, &of)| Value::from_datum(datum, of, heap));

@@ -145,6 +145,8 @@ macro_rules! dispatch {
                 | Op::Keys { .. }
                 | Op::KeysEnd { .. }
                 | Op::Check { .. }
+                | Op::Unprotect { .. }
+                | Op::RaiseAgain { .. }
                 | Op::Raise { .. }
                 | Op::Notice { .. }
                 | Op::Fail { .. } => match slow::pure($program, $pc - 1, $machine) {

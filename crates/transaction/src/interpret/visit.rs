@@ -303,6 +303,7 @@ pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Resu
         | Op::RowsNext { .. }
         | Op::ReturnRow { .. }
         | Op::Operators { .. }
+        | Op::Protect { .. }
         | Op::Mark { .. } => unreachable!("code of one row is pure (I3)"),
     });
     Err(stop_machine(program, pc - 1, machine, fault))

@@ -267,6 +267,7 @@ impl<'a> Generator<'a> {
                     detail: None,
                     hint: None,
                     of: None,
+                    is_again: false,
                 }),
             },
             _ => self.assign(),
@@ -613,6 +614,7 @@ fn tell_in(block: &mut Vec<Statement>, random: &mut SmallRng) {
                 detail: None,
                 hint: None,
                 of: None,
+                is_again: false,
             };
             let kind = StatementKind::Notice(NoticeLevel::Notice, raise);
             block.push(Statement { kind, place: statement.place });

@@ -181,6 +181,7 @@ fn refuse_debt(build: &mut Build, left: hotrow_transaction::program::SlotId) {
         detail: None,
         hint: None,
         of: None,
+        is_again: false,
     };
     build.say(StatementKind::If {
         condition: less(read(left), int(0)),
