@@ -18,8 +18,8 @@ use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees};
 use hotrow_sql::{
-    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ScriptStatement, Truncation,
-    WrittenType, apply, broken_view, changed_names, compile, compile_with_parameters,
+    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
+    Truncation, WrittenType, apply, broken_view, changed_names, compile, compile_with_parameters,
     look_up_types, parse_script,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
@@ -31,6 +31,7 @@ use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK};
 
+use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
 use crate::lookup::{Registered, procedure_named};
 use crate::mentions::{Mentioner, Mentions};
@@ -100,7 +101,7 @@ impl Sources {
         }
     }
 
-    fn get(&self, id: ProcedureId) -> Option<&str> {
+    pub(crate) fn get(&self, id: ProcedureId) -> Option<&str> {
         self.by_id.get(id.index())?.as_deref()
     }
 
@@ -283,12 +284,13 @@ fn compile_again(
 ) -> Result<Trees, SqlError> {
     let mut trees = Trees::new();
     let mut failed = Vec::new();
-    for id in procedures_concerned(schema, sources, catalog, changes) {
+    for id in in_order(schema, procedures_concerned(schema, sources, catalog, changes)) {
         let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
             continue;
         };
         let name = compiled.procedure.name.as_str();
-        match compile_source(catalog, source) {
+        let becoming = Becoming { schema, trees: &trees, but: name };
+        match compile_source((catalog, &becoming), source) {
             Ok(tree) if tree.draws == compiled.procedure.draws => {
                 trees.insert(id, Some(tree));
             }
@@ -342,19 +344,30 @@ fn procedures_concerned(
             }
         }
     }
+    // Statements of those that they call stand in callers' programs.
+    let called = concerned.iter().filter_map(|id| schema.procedure(*id));
+    let called: Vec<_> = called.map(|compiled| compiled.procedure.name.as_str()).collect();
+    concerned.extend(callers_of(schema, &called));
     concerned
 }
 
-fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
-    apart(|| compile_one(catalog, source))
+/// Compiles a procedure's text for a catalog, and for the procedures that there are.
+pub(crate) fn compile_source(
+    (catalog, procedures): (&Catalog, &impl ProcedureNames),
+    source: &str,
+) -> Result<Procedure, SqlError> {
+    apart(|| compile_one((catalog, procedures), source))
 }
 
-fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
+fn compile_one(
+    (catalog, procedures): (&Catalog, &impl ProcedureNames),
+    source: &str,
+) -> Result<Procedure, SqlError> {
     let statement = &parse_one(source)?;
     if let Some(Naming::Prepare { types, text, .. }) = statement.naming() {
         return compile_prepared(catalog, types, text);
     }
-    match compile(catalog, &(), statement)? {
+    match compile(catalog, procedures, statement)? {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
         _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
     }
@@ -479,14 +492,17 @@ fn create_procedure(
         Some((id, compiled)) if same_parameters(&compiled.procedure, &procedure) => id,
         _ => ProcedureId(schema.procedures.len() as u32),
     };
-    // What is sent to the same tables is kept again if it does not stand in the way.
-    let notes = GranuleNotes::of_changes(&schema.catalog, &procedure);
-    let users = notes.tables().flat_map(|table| schema.users_of(table));
-    trees.extend(users.filter(|&id| is_statement(&schema, id)).map(|id| (id, None)));
     if let Some((old, _)) = old {
         trees.insert(old, None);
     }
     trees.insert(id, Some(procedure));
+    compile_callers(&schema, sources, &mut trees, &name)?;
+    // What is sent to the same tables is kept again if it does not stand in the way.
+    let notes = trees.values().flatten();
+    let notes: Vec<_> = notes.map(|tree| GranuleNotes::of_changes(&schema.catalog, tree)).collect();
+    let tables = notes.iter().flat_map(GranuleNotes::tables);
+    let users = tables.flat_map(|table| schema.users_of(table));
+    trees.extend(users.filter(|&id| is_statement(&schema, id)).map(|id| (id, None)));
     let gone = dropped_in(&trees);
     let mut next = (*schema).clone();
     next.adopt(schema.catalog.clone(), trees, &[])?;
@@ -551,7 +567,7 @@ fn is_statement(schema: &Schema, id: ProcedureId) -> bool {
 }
 
 /// I2
-fn same_parameters(old: &Procedure, new: &Procedure) -> bool {
+pub(crate) fn same_parameters(old: &Procedure, new: &Procedure) -> bool {
     let types = |procedure: &Procedure| -> Vec<_> {
         procedure.parameters().iter().map(|slot| slot.sql_type).collect()
     };
@@ -582,6 +598,7 @@ fn drop_procedures(
     if dropped.is_empty() {
         return Ok(Defined::Nothing);
     }
+    refuse_needed(&schema, &dropped)?;
     let mut next = (*schema).clone();
     let trees = dropped.iter().map(|&id| (id, None)).collect();
     next.adopt(schema.catalog.clone(), trees, &[])?;

@@ -16,9 +16,10 @@ use crate::block_loop::{
 use crate::error::{Advice, Result, syntax, too_complex, unsupported};
 use crate::exception::{handlers, stacked_diagnostics};
 use crate::raise::raise;
+use crate::script::invocation;
 use crate::syntax::{
-    Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, Into, Target, TypeName,
-    TypeNameKind,
+    Block, BlockStatement, BlockStatementKind as Kind, Body, CallSyntax, Declaration, Into, Target,
+    TypeName, TypeNameKind,
 };
 use crate::token::{Cursor, NESTING_MAX, is_word, parse_expression, parse_statement, parse_type};
 
@@ -225,6 +226,7 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         "return" => return_statement(cursor),
         "get" => get_diagnostics(cursor),
         "perform" => perform(cursor),
+        "call" => call(cursor),
         "select" | "insert" | "update" | "delete" | "with" => sql_statement(cursor),
         _ => Err(refused(cursor)),
     }
@@ -237,7 +239,6 @@ pub(crate) fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlEr
         ("commit", "a call is one transaction, committed when it returns: leave it out"),
         ("rollback", "a call is one transaction: RAISE EXCEPTION undoes it"),
         ("savepoint", "a call is one transaction: RAISE EXCEPTION undoes it"),
-        ("call", "procedures do not call each other: write the statements here"),
         ("open", "read rows with FOR r IN SELECT ... LOOP"),
         ("fetch", "read rows with FOR r IN SELECT ... LOOP"),
         ("move", "read rows with FOR r IN SELECT ... LOOP"),
@@ -415,6 +416,15 @@ fn get_diagnostics(cursor: &mut Cursor<'_>) -> Result<Kind> {
     }
     cursor.expect_token(&Token::SemiColon)?;
     Ok(Kind::RowCount(all))
+}
+
+fn call(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    cursor.expect("call")?;
+    let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
+    let (name, place, arguments) = invocation(&mut cursor.inside(tokens))?;
+    cursor.expect_token(&Token::SemiColon)?;
+    let arguments = arguments.unwrap_or_default();
+    Ok(Kind::Call(Box::new(CallSyntax { name, arguments, place })))
 }
 
 fn perform(cursor: &mut Cursor<'_>) -> Result<Kind> {

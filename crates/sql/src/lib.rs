@@ -47,6 +47,7 @@ mod foreign_key;
 mod function;
 mod grant;
 mod index;
+mod inline;
 mod interval;
 mod json;
 mod key_change;

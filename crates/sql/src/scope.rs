@@ -19,6 +19,7 @@ use hotrow_transaction::walk::reads_any;
 
 use crate::compile::ProcedureNames;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
+use crate::inline::Calls;
 use crate::literals::Literals;
 use crate::operators::ProcedureReads;
 use crate::syntax::Programs;
@@ -121,6 +122,8 @@ pub(crate) struct Mark {
     result: usize,
     before: usize,
     depth: usize,
+    /// calls of the statement, and procedures that are inlined
+    calls: (usize, usize),
     ad_hoc: bool,
     is_procedure: bool,
 }
@@ -174,6 +177,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) enclosing: Vec<crate::leave::Enclosing>,
     /// slots that take the errors which the handlers around it have caught, the innermost last
     pub(crate) caught: Vec<Vec<(ErrorPart, SlotId)>>,
+    /// what it calls
+    pub(crate) calls: Calls,
     /// how many labels there are in the program
     pub(crate) labels: u16,
     pub(crate) result: Vec<ResultColumn>,
@@ -240,6 +245,7 @@ impl<'c> Compiler<'c> {
             loops: 0,
             enclosing: Vec::new(),
             caught: Vec::new(),
+            calls: Calls::default(),
             labels: 0,
             result: Vec::new(),
             returning: Returning::Nothing,
@@ -268,6 +274,7 @@ impl<'c> Compiler<'c> {
             result: self.result.len(),
             before: self.before.len(),
             depth: self.depth,
+            calls: (self.calls.made.len(), self.calls.inlined.len()),
             ad_hoc: self.ad_hoc,
             is_procedure: self.is_procedure,
         }
@@ -284,6 +291,8 @@ impl<'c> Compiler<'c> {
         self.draws.truncate(mark.draws);
         self.origins.truncate(mark.origins);
         self.before.truncate(mark.before);
+        self.calls.made.truncate(mark.calls.0);
+        self.calls.inlined.truncate(mark.calls.1);
         self.result.truncate(mark.result);
         (self.ad_hoc, self.is_procedure) = (mark.ad_hoc, mark.is_procedure);
         (self.row_sets, self.depth) = (mark.row_sets, mark.depth);
@@ -311,6 +320,7 @@ impl<'c> Compiler<'c> {
             returns_set,
             row_sets: self.row_sets,
             row_locks: self.row_locks,
+            inlined: self.calls.take_inlined(),
         }
     }
 

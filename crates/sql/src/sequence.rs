@@ -14,7 +14,7 @@ use hotrow_transaction::catalog::{
     Catalog, Column, Draws, IndexDefinition, IndexKind, Numbering, Sequence, Table,
 };
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Expr, Place};
+use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -267,10 +267,10 @@ impl Compiler<'_> {
         if is_always && !self.overrides { Err(given(column, is_insert, place)) } else { Ok(()) }
     }
 
-    /// The next number of a column's sequence.
-    pub(crate) fn drawn(&mut self, column: &Column, draws: Draws) -> Result<Expr> {
+    /// The slot that has the next number of a sequence; `what` takes it.
+    pub(crate) fn number_of(&mut self, sequence: TableId, what: String) -> Result<SlotId> {
         if self.loops > 0 {
-            let what = format!("a number for column \"{}\" in a loop", column.name);
+            let what = format!("{what} in a loop");
             let hint = "pass an array of numbers, or have each call insert one row"; // I1
             return Err(unsupported(self.place, what, hint));
         }
@@ -279,7 +279,14 @@ impl Compiler<'_> {
             // Not the last round: there will be room.
             None => self.temporary("number", DataType::BigInt)?,
         };
-        self.draws.push(draws.sequence);
+        self.draws.push(sequence);
+        Ok(slot)
+    }
+
+    /// The next number of a column's sequence.
+    pub(crate) fn drawn(&mut self, column: &Column, draws: Draws) -> Result<Expr> {
+        let what = format!("a number for column \"{}\"", column.name);
+        let slot = self.number_of(draws.sequence, what)?;
         let number = self.slot_expr(slot);
         assign(number, column.data_type, Coercion::Assignment, self.place, || column.name.clone())
     }

@@ -70,9 +70,11 @@ impl Compiler<'_> {
         compile: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<()>,
     ) -> Result<()> {
         let (around, at) = (std::mem::take(&mut self.before), out.len());
-        self.is_refused = false;
+        let made = std::mem::take(&mut self.calls.made);
+        (self.is_refused, self.calls.is_refused) = (false, false);
         let compiled = compile(self, out);
         let before = std::mem::replace(&mut self.before, around);
+        self.calls.made = made;
         out.splice(at..at, before);
         compiled
     }
@@ -213,8 +215,12 @@ impl Compiler<'_> {
                 }
                 Ok(())
             }
+            Kind::Call(call) => self.call_statement(call, out),
             Kind::Perform(query) => {
                 let query = as_query(query, self.place)?;
+                if self.select_of_call(query, None, out)? {
+                    return Ok(());
+                }
                 self.emit_query(out, query, |_, _| Ok(Sink::Discard))
             }
             Kind::Return(value) => self.return_statement(value.as_ref(), out),
@@ -426,6 +432,9 @@ impl Compiler<'_> {
                             "write SELECT ... INTO variable, PERFORM to ignore the result, or \
                              RETURN QUERY SELECT",
                         ));
+                }
+                if into.is_some() && self.select_of_call(query, into, out)? {
+                    return Ok(());
                 }
                 self.emit_query(out, query, |this, columns| match into {
                     None => Ok(Sink::Result),

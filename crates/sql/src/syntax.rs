@@ -171,6 +171,14 @@ impl Syntax {
     const NONE: Self = Self::DropRoutine { names: Vec::new(), if_exists: true };
 }
 
+/// CALL in a procedure.
+#[derive(Debug)]
+pub(crate) struct CallSyntax {
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<CallArgument>,
+    pub(crate) place: Place,
+}
+
 /// One argument of a CALL.
 #[derive(Debug)]
 pub(crate) struct CallArgument {
@@ -354,6 +362,7 @@ pub(crate) enum BlockStatementKind {
         into: Option<Into>,
     },
     Perform(Box<ast::Statement>),
+    Call(Box<CallSyntax>),
     Return(Option<ast::Expr>),
     ReturnNext(Option<ast::Expr>),
     ReturnQuery(Box<ast::Statement>),

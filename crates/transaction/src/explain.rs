@@ -47,6 +47,10 @@ pub fn explain(
         let _ = writeln!(text, "       {}", knowledge_text(catalog, site, knowledge));
         let _ = writeln!(text, "       {routed}");
     }
+    if !procedure.inlined.is_empty() {
+        let names = procedure.inlined.join(", ");
+        let _ = writeln!(text, "It has in it the statements of what it calls: {names}.");
+    }
     text.push_str(&loops(compiled));
     text.push_str(&protected(compiled));
     text.push_str(&unwritten(catalog, granules, compiled));

@@ -37,6 +37,7 @@ pub mod outcome;
 pub mod plan;
 pub mod program;
 pub mod reference;
+pub mod rename;
 pub mod routing;
 pub mod slice;
 pub mod walk;

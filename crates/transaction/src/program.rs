@@ -103,6 +103,9 @@ pub struct Procedure {
     pub row_sets: u16,
     /// how it holds the rows that it reads
     pub row_locks: RowLocks,
+    /// names of the procedures whose statements stand in it, where it calls them; those that these
+    /// call are among them, and it is not itself
+    pub inlined: Vec<String>,
 }
 
 /// What the name of a [statement](Procedure::is_statement) begins with; no user's does.

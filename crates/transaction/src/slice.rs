@@ -189,6 +189,7 @@ impl Slice {
             returns_set: false,
             row_sets,
             row_locks: RowLocks::default(),
+            inlined: Vec::new(),
         };
         let needs_reconnaissance = reads;
         Self { procedure, marks, knowledge, planned, loops, protected, needs_reconnaissance }

@@ -6,6 +6,7 @@ mod alterations;
 mod answers;
 mod batches;
 mod benchmark_doors;
+mod calling;
 mod calls;
 mod changes;
 mod copy_binary;

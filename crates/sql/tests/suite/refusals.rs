@@ -47,7 +47,7 @@ fn statements_of_procedures() {
         ("RAISE;", "0Z002", 1, ""),
         ("GET STACKED DIAGNOSTICS v = MESSAGE_TEXT;", "0Z002", 1, ""),
         ("GET STACKED DIAGNOSTICS v = PG_EXCEPTION_CONTEXT;", "0A000", 29, "MESSAGE_TEXT"),
-        ("CALL g();", "0A000", 1, "statements here"),
+        ("CALL g();", "42883", 6, "create it before"),
         ("OPEN c;", "0A000", 1, "FOR r IN SELECT"),
         ("v := random();", "0A000", 6, "parameter"),
         ("v := nextval('s');", "0A000", 6, "parameter"),

@@ -68,6 +68,7 @@ impl<'a> Generator<'a> {
             returns_set: true,
             row_sets: 0,
             row_locks: RowLocks::default(),
+            inlined: Vec::new(),
         };
         let budget = random.random_range(2..16);
         let failing = *[0, 3, 15].choose(random).expect("not empty");

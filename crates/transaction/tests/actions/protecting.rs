@@ -16,7 +16,7 @@ const TEXT_LOCAL: SlotId = SlotId(FIRST_PARAMETER + 10);
 pub fn add(procedure: &mut Procedure, random: &mut SmallRng) {
     let mut body = std::mem::take(&mut procedure.body);
     let mut adder = Adder { slots: &mut procedure.slots, random, handlers: 0 };
-    adder.block(&mut body);
+    adder.block(&mut body, 0);
     procedure.body = body;
 }
 
@@ -56,17 +56,23 @@ impl Adder<'_> {
         SlotId(FIRST_PARAMETER + self.random.random_range(0..3))
     }
 
-    fn block(&mut self, block: &mut Vec<Statement>) {
+    /// The first `kept` statements stay as they are: what ends a loop is not to be skipped.
+    fn block(&mut self, block: &mut Vec<Statement>, kept: usize) {
         for mut statement in std::mem::take(block) {
+            if block.len() < kept {
+                block.push(statement);
+                continue;
+            }
+            let is_loop = matches!(statement.kind, StatementKind::Loop { .. });
             let reads = match &statement.kind {
                 StatementKind::ForOperators(of) => of.reads.len(), // one statement each
                 _ => 0,
             };
             for inner in walk::blocks_mut(&mut statement).into_iter().skip(reads) {
-                self.block(inner);
+                self.block(inner, if is_loop { 2 } else { 0 });
             }
             let new = match self.chance(25) {
-                true => self.protected(statement, block),
+                true => self.protected(statement, block, kept),
                 false => statement,
             };
             block.push(new);
@@ -74,9 +80,15 @@ impl Adder<'_> {
     }
 
     /// A statement, perhaps with those before it, protected.
-    fn protected(&mut self, statement: Statement, before: &mut Vec<Statement>) -> Statement {
+    fn protected(
+        &mut self,
+        statement: Statement,
+        before: &mut Vec<Statement>,
+        kept: usize,
+    ) -> Statement {
         let place = statement.place;
-        let first = if self.chance(30) { before.len().saturating_sub(1) } else { before.len() };
+        let last = before.len().saturating_sub(1).max(kept).min(before.len());
+        let first = if self.chance(30) { last } else { before.len() };
         let mut body = before.split_off(first);
         body.push(statement);
         if self.chance(50) {
@@ -132,7 +144,7 @@ impl Adder<'_> {
                 }
                 4 if self.handlers < 3 => {
                     let inner = self.update(place);
-                    let inner = self.protected(inner, &mut Vec::new());
+                    let inner = self.protected(inner, &mut Vec::new(), 0);
                     inner.kind
                 }
                 _ => self.update(place).kind,

@@ -230,6 +230,7 @@ fn deletes(primary: IndexId) -> Procedure {
         returns_set: false,
         row_sets: 0,
         row_locks: RowLocks::default(),
+        inlined: Vec::new(),
     }
 }
 
