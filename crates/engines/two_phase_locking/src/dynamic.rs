@@ -454,6 +454,12 @@ impl Runner for DynamicRunner {
         locking.tables.release_unused(&mut locking.owner, &mut locking.coarse);
     }
 
+    fn let_go(&mut self) {
+        let Self { pipeline, locking, .. } = self;
+        pipeline.settle(locking);
+        locking.tables.release_inherited(&mut locking.owner, &mut locking.coarse);
+    }
+
     fn set_bell(&mut self, bell: Arc<dyn Bell>) {
         self.locking.table.let_park(&mut self.locking.owner, bell);
     }

@@ -150,6 +150,11 @@ impl Locking {
         self.tables.release_unused(&mut self.owner, &mut self.coarse);
     }
 
+    /// Lets go of what is kept for the next call.
+    pub(super) fn release_inherited(&mut self) {
+        self.tables.release_inherited(&mut self.owner, &mut self.coarse);
+    }
+
     /// Between two turns: keeps heat, where it is kept.
     pub(super) fn keep_heat(&mut self, shared: &SharedSchema) {
         if let Some(heat) = &self.heat {
@@ -511,7 +516,7 @@ impl Locking {
 /// A worker that ends leaves nothing behind that others would wait for.
 impl Drop for Locking {
     fn drop(&mut self) {
-        self.tables.release_inherited(&mut self.owner, &mut self.coarse);
+        self.release_inherited();
     }
 }
 
