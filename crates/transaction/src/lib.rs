@@ -36,6 +36,7 @@ pub mod operators;
 pub mod outcome;
 pub mod plan;
 pub mod program;
+mod protected;
 pub mod reference;
 pub mod rename;
 pub mod routing;

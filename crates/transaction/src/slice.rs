@@ -37,6 +37,7 @@ use crate::program::{
     Elements, Expr, ExprKind, Insert, KeySlot, LabelId, OperatorLoop, Path, Place, Procedure,
     RowLocks, Slot, SlotId, Statement, StatementKind,
 };
+use crate::protected::LocalSlots;
 use crate::walk::{self, Site};
 use needs::Needs;
 
@@ -170,6 +171,7 @@ impl Slice {
             planned: vec![false; sites],
             loops: Vec::new(),
             protected: Vec::new(),
+            locals: LocalSlots::of(&needs.procedure),
             reads: false,
             next_site: 0,
             labels: walk::labels(&needs.procedure.body),
@@ -235,6 +237,7 @@ struct Cutter<'a> {
     planned: Vec<bool>,
     loops: Vec<LoopKnowledge>,
     protected: Vec<ProtectedKnowledge>,
+    locals: LocalSlots,
     reads: bool,
     next_site: u16,
     /// the next label that no block has

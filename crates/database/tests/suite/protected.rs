@@ -81,6 +81,14 @@ const CALLS: &[(&str, &str)] = &[
     ("SELECT number FROM entry WHERE mark = 'b'", ""),
     ("SELECT number FROM entry WHERE mark = 'd'", "2"),
     ("SELECT rows_stay()", "1;2;3;4"),
+    ("SELECT enter(50, 1, 10)", "entered"),
+    ("SELECT enter(50, 1, 10)", "again"),
+    ("SELECT enter(51, 1, 100000)", "23514"),
+    ("SELECT enter(51, 7, 1)", "entered"),
+    (
+        "SELECT string_agg(number || 'of' || account, ' ' ORDER BY number) FROM entry",
+        "1of2 2of2 5of1 9of2 50of1 51of7",
+    ),
 ];
 
 fn said(session: &Session, statement: &str) -> String {
@@ -310,6 +318,7 @@ fn explain_tells_what_a_handler_means_for_the_plan() {
     for (name, expected) in [
         ("upsert", " is planned with its handlers"),
         ("transfer", " is planned with its handlers"),
+        ("enter", " is planned with its handlers"),
         ("find_or_take", " decides what comes next"),
         ("in_loops", " decides what comes next"),
     ] {
@@ -319,7 +328,13 @@ fn explain_tells_what_a_handler_means_for_the_plan() {
         let told = text.lines().find(|line| line.starts_with("The EXCEPTION block at line "));
         assert!(told.is_some_and(|line| line.contains(expected)), "{name}: {text}");
     }
-    let text = session.execute("EXPLAIN PROCEDURE transfer(1, 2, 3, 4)").expect("it is planned");
-    let text = format!("{text:?}");
-    assert!(text.contains("granule (3)"), "the row of the handler is held: {text}");
+    for (call, held) in [
+        ("transfer(1, 2, 3, 4)", "lock X granule (3) of account_pkey"), // by a handler
+        ("enter(50, 1, 10)", "lock X granule (50) of entry_pkey"),
+        ("enter(50, 1, 10)", "lock X granule (user) of counter_pkey"), // as rows tell
+    ] {
+        let text = session.execute(&format!("EXPLAIN PROCEDURE {call}")).expect("it is planned");
+        let text = format!("{text:?}");
+        assert!(text.contains(held), "{call} holds {held}: {text}");
+    }
 }

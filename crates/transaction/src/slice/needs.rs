@@ -24,7 +24,7 @@ pub(super) struct Needs {
     pub procedure: Procedure,
     /// its binding times
     pub binding: Binding,
-    pub(super) slots: Vec<bool>,
+    slots: Vec<bool>,
     reads: HashSet<u16>,
     conditions: HashSet<*const Statement>,
     /// blocks that the slice leaves where the procedure does

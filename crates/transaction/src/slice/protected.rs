@@ -29,7 +29,7 @@ impl<'a> Cutter<'a> {
         out: &mut Vec<Statement>,
     ) {
         let (inner, place) = (control.under(false), statement.place);
-        let decides = self.needs.condition(statement);
+        let decides = self.decides(of);
         self.protected.push(match decides {
             true => ProtectedKnowledge::Guessed,
             false => ProtectedKnowledge::Held,
@@ -54,6 +54,29 @@ impl<'a> Cutter<'a> {
         out.extend(then);
     }
 
+    /// Whether what comes behind a block, or in its handlers, depends on whether an error comes: on
+    /// a slot that others than its own body look at, or on what is left.
+    fn decides(&self, of: &Protected) -> bool {
+        let handlers = of.handlers.iter().map(|handler| &handler.body[..]);
+        let mut decides = of.told.iter().any(|&(_, slot)| self.needs.slot(slot));
+        for block in [&of.body[..]].into_iter().chain(handlers) {
+            walk::left_labels(block, &mut |label| decides |= self.needs.leaves(label));
+            walk::statements(block, &mut |inner| {
+                decides |= self.needs.end(inner);
+                walk::defines(inner, &mut |slot| {
+                    let is_local = || self.locals.has(block.as_ptr(), slot);
+                    decides |= self.needs.slot(slot) && !is_local();
+                });
+            });
+        }
+        decides
+    }
+
+    /// Whether a slot of the procedure is needed; what the slice adds is its own.
+    fn is_needed(&self, slot: SlotId) -> bool {
+        slot.index() < self.needs.procedure.slots.len() && self.needs.slot(slot)
+    }
+
     /// The marks of a handler, after which all is as it was before.
     fn handler_aside(
         &mut self,
@@ -72,7 +95,7 @@ impl<'a> Cutter<'a> {
         let mut set = Vec::new();
         walk::statements(&handler, &mut |inner| {
             walk::defines(inner, &mut |slot| {
-                if self.needs.slots.get(slot.index()) == Some(&true) && !set.contains(&slot) {
+                if self.is_needed(slot) && !set.contains(&slot) {
                     set.push(slot);
                 }
             });

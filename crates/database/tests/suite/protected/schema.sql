@@ -205,6 +205,22 @@ BEGIN
   RETURN 'gone';
 END $$;
 
+-- all of it is protected, keys are parameters
+CREATE FUNCTION enter(p_number bigint, p_from bigint, p_amount bigint) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE v_number bigint; v_kind text;
+BEGIN
+  INSERT INTO entry VALUES (p_number, p_from, p_amount, NULL)
+  ON CONFLICT (number) DO NOTHING RETURNING number INTO v_number;
+  IF v_number IS NULL THEN RETURN 'again'; END IF;
+  SELECT kind INTO v_kind FROM account WHERE id = p_from;
+  UPDATE counter SET n = n + 1 WHERE name = v_kind;
+  UPDATE account SET balance = balance - p_amount WHERE id = p_from;
+  RETURN 'entered';
+EXCEPTION WHEN check_violation THEN
+  RAISE EXCEPTION 'insufficient funds in account %', p_from
+    USING ERRCODE = 'check_violation', HINT = 'deposit some money';
+END $$;
+
 CREATE FUNCTION rows_stay() RETURNS SETOF bigint LANGUAGE plpgsql AS $$
 BEGIN
   BEGIN
