@@ -315,24 +315,7 @@ impl<'c> Compiler<'c> {
         let depth = std::mem::take(&mut self.depth);
         for (number, argument) in written.iter().enumerate() {
             let Some(at) = given.iter().position(|of| *of == Some(number)) else { continue };
-            let parameter = &callee.given()[at];
-            values[at] = Some(match parameter.sql_type {
-                SqlType::Scalar(to) => {
-                    let what = || format!("parameter \"{}\" of {}", parameter.name, callee.name);
-                    self.value_for(&argument.value, to, Coercion::Assignment, what)?
-                }
-                SqlType::Array(element) => {
-                    let (slot, found) = self.array(&argument.value)?;
-                    if found != element {
-                        let message = format!(
-                            "parameter \"{}\" of {} is of type {element}[], not {found}[]",
-                            parameter.name, callee.name
-                        );
-                        return Err(error(b"42883", argument.place, message));
-                    }
-                    self.slot_expr(slot)
-                }
-            });
+            values[at] = Some(self.argument_of(callee, at, argument)?);
         }
         self.depth = depth;
         let given = values.into_iter().enumerate().map(|(at, value)| match value {
@@ -349,6 +332,29 @@ impl<'c> Compiler<'c> {
             },
         });
         given.collect()
+    }
+
+    /// An argument as the value of parameter number `at`.
+    fn argument_of(
+        &mut self,
+        callee: &Procedure,
+        at: usize,
+        argument: &CallArgument,
+    ) -> Result<Expr> {
+        let parameter = &callee.given()[at];
+        let named = || format!("parameter \"{}\" of {}", parameter.name, callee.name);
+        let element = match parameter.sql_type {
+            SqlType::Scalar(to) => {
+                return self.value_for(&argument.value, to, Coercion::Assignment, named);
+            }
+            SqlType::Array(element) => element,
+        };
+        let (slot, found) = self.array(&argument.value)?;
+        if found != element {
+            let message = format!("{} is of type {element}[], not {found}[]", named());
+            return Err(error(b"42883", argument.place, message));
+        }
+        Ok(self.slot_expr(slot))
     }
 
     /// What the procedure's slots are here. Parameters that are not variables of the caller's are
