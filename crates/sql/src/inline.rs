@@ -412,10 +412,8 @@ impl<'c> Compiler<'c> {
         }
         let exit = self.new_label()?;
         self.replace_returns(body, exit, &slots);
-        if matches!(body.last().map(|last| &last.kind), Some(StatementKind::Leave(at)) if *at == exit)
-        {
-            body.pop();
-        }
+        let leaves = |last: &Statement| matches!(last.kind, StatementKind::Leave(at) if at == exit);
+        body.pop_if(|last| leaves(last));
         if walk::is_left(exit, body) {
             let inner = std::mem::take(body);
             let mut whole = Vec::new();

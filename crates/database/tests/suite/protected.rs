@@ -26,7 +26,8 @@ const CALLS: &[(&str, &str)] = &[
     ),
     (
         "SELECT transfer(77, 2, 1, 8)",
-        "insert or update on table \"entry\" violates foreign key constraint \"entry_account_fkey\" 2",
+        "insert or update on table \"entry\" violates foreign key constraint \
+         \"entry_account_fkey\" 2",
     ),
     ("SELECT transfer(2, 2, 1, 9)", "done 4"),
     ("SELECT transfer(2, 1, NULL, 9)", "23502"),
@@ -61,12 +62,14 @@ const CALLS: &[(&str, &str)] = &[
     ("SELECT fails_again(2)", "P0001"),
     ("SELECT shuffle(true)", "back"),
     (
-        "SELECT string_agg(number || mark || account, ' ' ORDER BY number) FROM entry WHERE mark IS NOT NULL",
+        "SELECT string_agg(number || mark || account, ' ' ORDER BY number) FROM entry \
+         WHERE mark IS NOT NULL",
         "1a1 2b2",
     ),
     ("SELECT shuffle(false)", "gone"),
     (
-        "SELECT string_agg(number || mark || account, ' ' ORDER BY number) FROM entry WHERE mark IS NOT NULL",
+        "SELECT string_agg(number || mark || account, ' ' ORDER BY number) FROM entry \
+         WHERE mark IS NOT NULL",
         "1c2 2d2",
     ),
     (
@@ -75,7 +78,8 @@ const CALLS: &[(&str, &str)] = &[
     ),
     ("SELECT string_agg(name || n, ' ' ORDER BY name) FROM counter", "inner20 outer3 tries5 x7 y5"),
     (
-        "SELECT string_agg(number || coalesce(state, '-') || said, ' ' ORDER BY number) FROM trouble",
+        "SELECT string_agg(number || coalesce(state, '-') || said, ' ' ORDER BY number) \
+         FROM trouble",
         "1-fine 2-fine 1001a1 1002b2 1005-1 1009-2",
     ),
     ("SELECT number FROM entry WHERE mark = 'b'", ""),
