@@ -18,9 +18,9 @@ use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees};
 use hotrow_sql::{
-    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ScriptStatement, Truncation,
-    WrittenType, apply, broken_view, changed_names, compile, compile_with_parameters,
-    look_up_types, parse_script,
+    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
+    Truncation, WrittenType, apply, changed_names, compile, compile_with_parameters, look_up_types,
+    parse_script,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::Catalog;
@@ -31,8 +31,10 @@ use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK};
 
+use self::broken_views::{refuse_broken_view, refuse_broken_views};
+use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
-use crate::lookup::{Registered, procedure_named};
+use crate::lookup::procedure_named;
 use crate::mentions::{Mentioner, Mentions};
 
 /// The texts of the registered procedures, by id, and of all definitions.
@@ -100,7 +102,7 @@ impl Sources {
         }
     }
 
-    fn get(&self, id: ProcedureId) -> Option<&str> {
+    pub(crate) fn get(&self, id: ProcedureId) -> Option<&str> {
         self.by_id.get(id.index())?.as_deref()
     }
 
@@ -237,28 +239,6 @@ fn check_foreign_keys(next: &Schema, changes: &[CatalogChange]) -> Result<(), Sq
     Ok(())
 }
 
-/// Fails where a view would not survive changes of the catalog, or does not compile itself.
-fn refuse_broken_views(
-    schema: &Schema,
-    catalog: &Catalog,
-    sources: &Sources,
-    changes: &[CatalogChange],
-) -> Result<(), SqlError> {
-    let mut own = BTreeSet::new();
-    for change in changes {
-        if let CatalogChange::SetView(view) = change {
-            own.insert(view.name.clone());
-        }
-    }
-    let names = names_changed((&schema.catalog, catalog), changes);
-    let concerned = &sources.mentions.views(names) | &own;
-    match apart(|| broken_view(catalog, &Registered(schema), &concerned))? {
-        None => Ok(()),
-        Some((view, error)) if own.contains(&view) => Err(error),
-        Some((view, error)) => Err(needed_by_view(&view, error)),
-    }
-}
-
 /// The rows that a change of columns makes anew, with defaults as they are now.
 fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlError> {
     let CatalogChange::Columns(Columns { table, filled, .. }) = change else { return Ok(None) };
@@ -283,12 +263,13 @@ fn compile_again(
 ) -> Result<Trees, SqlError> {
     let mut trees = Trees::new();
     let mut failed = Vec::new();
-    for id in procedures_concerned(schema, sources, catalog, changes) {
+    for id in in_order(schema, procedures_concerned(schema, sources, catalog, changes)) {
         let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
             continue;
         };
         let name = compiled.procedure.name.as_str();
-        match compile_source(catalog, source) {
+        let becoming = Becoming { schema, trees: &trees, but: name };
+        match compile_source((catalog, &becoming), source) {
             Ok(tree) if tree.draws == compiled.procedure.draws => {
                 trees.insert(id, Some(tree));
             }
@@ -342,19 +323,30 @@ fn procedures_concerned(
             }
         }
     }
+    // Statements of those that they call stand in callers' programs.
+    let called = concerned.iter().filter_map(|id| schema.procedure(*id));
+    let called: Vec<_> = called.map(|compiled| compiled.procedure.name.as_str()).collect();
+    concerned.extend(callers_of(schema, &called));
     concerned
 }
 
-fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
-    apart(|| compile_one(catalog, source))
+/// Compiles a procedure's text for a catalog, and for the procedures that there are.
+pub(crate) fn compile_source(
+    (catalog, procedures): (&Catalog, &impl ProcedureNames),
+    source: &str,
+) -> Result<Procedure, SqlError> {
+    apart(|| compile_one((catalog, procedures), source))
 }
 
-fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
+fn compile_one(
+    (catalog, procedures): (&Catalog, &impl ProcedureNames),
+    source: &str,
+) -> Result<Procedure, SqlError> {
     let statement = &parse_one(source)?;
     if let Some(Naming::Prepare { types, text, .. }) = statement.naming() {
         return compile_prepared(catalog, types, text);
     }
-    match compile(catalog, &(), statement)? {
+    match compile(catalog, procedures, statement)? {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
         _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
     }
@@ -443,27 +435,6 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
     error
 }
 
-/// Fails where a view would not survive a change of procedures with these names.
-fn refuse_broken_view(
-    next: &Schema,
-    sources: &Sources,
-    names: impl IntoIterator<Item = String>,
-) -> Result<(), SqlError> {
-    let concerned = sources.mentions.views(names);
-    let broken = apart(|| broken_view(&next.catalog, &Registered(next), &concerned))?;
-    broken.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
-}
-
-/// 2BP01
-fn needed_by_view(view: &str, error: SqlError) -> SqlError {
-    let message = format!("view \"{view}\" would no longer be what it is");
-    let hint =
-        "Drop the view first, and create it again afterwards; DROP ... CASCADE does the first.";
-    let mut needed = advised(b"2BP01", message, hint);
-    needed.detail = Some(error.message);
-    needed
-}
-
 /// CREATE [OR REPLACE]; that it may replace was checked when it was compiled.
 fn create_procedure(
     quiet: &Quiet<'_>,
@@ -479,14 +450,17 @@ fn create_procedure(
         Some((id, compiled)) if same_parameters(&compiled.procedure, &procedure) => id,
         _ => ProcedureId(schema.procedures.len() as u32),
     };
-    // What is sent to the same tables is kept again if it does not stand in the way.
-    let notes = GranuleNotes::of_changes(&schema.catalog, &procedure);
-    let users = notes.tables().flat_map(|table| schema.users_of(table));
-    trees.extend(users.filter(|&id| is_statement(&schema, id)).map(|id| (id, None)));
     if let Some((old, _)) = old {
         trees.insert(old, None);
     }
     trees.insert(id, Some(procedure));
+    compile_callers(&schema, sources, &mut trees, &name)?;
+    // What is sent to the same tables is kept again if it does not stand in the way.
+    let notes = trees.values().flatten();
+    let notes: Vec<_> = notes.map(|tree| GranuleNotes::of_changes(&schema.catalog, tree)).collect();
+    let tables = notes.iter().flat_map(GranuleNotes::tables);
+    let users = tables.flat_map(|table| schema.users_of(table));
+    trees.extend(users.filter(|&id| is_statement(&schema, id)).map(|id| (id, None)));
     let gone = dropped_in(&trees);
     let mut next = (*schema).clone();
     next.adopt(schema.catalog.clone(), trees, &[])?;
@@ -551,7 +525,7 @@ fn is_statement(schema: &Schema, id: ProcedureId) -> bool {
 }
 
 /// I2
-fn same_parameters(old: &Procedure, new: &Procedure) -> bool {
+pub(crate) fn same_parameters(old: &Procedure, new: &Procedure) -> bool {
     let types = |procedure: &Procedure| -> Vec<_> {
         procedure.parameters().iter().map(|slot| slot.sql_type).collect()
     };
@@ -582,6 +556,7 @@ fn drop_procedures(
     if dropped.is_empty() {
         return Ok(Defined::Nothing);
     }
+    refuse_needed(&schema, &dropped)?;
     let mut next = (*schema).clone();
     let trees = dropped.iter().map(|&id| (id, None)).collect();
     next.adopt(schema.catalog.clone(), trees, &[])?;
@@ -592,4 +567,5 @@ fn drop_procedures(
 }
 
 #[cfg(test)]
+mod broken_views;
 mod tests;

@@ -10,6 +10,7 @@
 //!                 then they are lost
 //!              I3 one call takes [`NUMBERS_MAX`] numbers of a sequence at most
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
@@ -247,7 +248,14 @@ fn settle(
     notices: &mut Vec<Notice>,
     mut note: impl FnMut(TableId, i64),
 ) {
+    // Where a handler has caught an error, the call told before it; it counts on, and the last it
+    // told is the most.
+    let mut told = BTreeMap::new();
     for (draw, taken) in notices.iter().filter_map(taken_by) {
+        let most = told.entry(draw).or_insert(taken);
+        *most = taken.max(*most);
+    }
+    for (draw, taken) in told {
         let Some(Draw::Numbers(sequence)) = procedure.draws.get(draw) else { continue };
         let numbers = given(procedure, arguments, draw);
         let (used, unused) = numbers.split_at(taken.min(numbers.len()));

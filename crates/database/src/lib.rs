@@ -44,6 +44,7 @@ pub mod binary;
 mod books;
 mod bugs;
 mod bulk;
+mod callers;
 mod calls;
 mod cancel;
 mod checkpoint;

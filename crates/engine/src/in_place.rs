@@ -181,6 +181,8 @@ pub struct Part {
     unsettled: bool,
     /// hash entries that commit removes: the rows moved on to other keys
     moved: Vec<MovedEntry>,
+    /// where the protected blocks of the call that runs began, by number
+    places: Vec<Savepoint>,
 }
 
 impl Scratch {
@@ -491,6 +493,20 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
         primary: Option<&KeyAt<'_>>,
     ) -> Result<Inserted, Stop> {
         self.insert_row(table, row, primary)
+    }
+
+    fn note_place(&mut self, number: u16) -> Result<(), Stop> {
+        let place = self.scratch.savepoint();
+        let places = &mut self.scratch.part.places;
+        places.truncate(usize::from(number));
+        places.resize(usize::from(number) + 1, place);
+        Ok(())
+    }
+
+    fn take_back_to(&mut self, number: u16) -> Result<(), Stop> {
+        let place = self.scratch.part.places[usize::from(number)];
+        self.take_back(place);
+        Ok(())
     }
 
     fn take_records(&mut self) -> Vec<Record<'a>> {

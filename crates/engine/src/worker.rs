@@ -34,6 +34,7 @@ use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, SqlError, Stop};
 use hotrow_transaction::plan::Plan;
+use parking_lot::{Arrival, ParkingLot};
 
 use crate::contract::{EngineOptions, Ground, RunningEngine};
 use crate::in_place::{InPlace, Scratch};
@@ -44,7 +45,6 @@ use crate::source::{Bell, CallSource, End, Fetch, Ticket};
 use crate::statistics::{Activity, CallTime, LockTiming, Statistics, Stopwatch, WorkerBooks};
 
 pub use parking_lot::Resumed;
-use parking_lot::{Arrival, ParkingLot};
 
 /// Wrong guesses of reconnaissance before a call runs alone.
 const REPLANS_MAX: u32 = 32;
@@ -330,6 +330,10 @@ pub trait Runner: Send {
     /// from transaction to transaction, so the runner may ask for a quiet point.
     fn between_turns(&mut self, _shared: &SharedSchema) {}
 
+    /// Lets go of all that the runner keeps from transaction to transaction: the worker is about to
+    /// wait for a quiet point, and who is inside of the gate may wait for what is kept.
+    fn let_go(&mut self) {}
+
     /// Lets other transactions go first after a conflict.
     fn back_off(&mut self, _call: &Call) {
         std::thread::yield_now();
@@ -567,6 +571,9 @@ impl<R: Runner> Worker<R> {
 
     /// Runs calls that could not be planned, each alone.
     fn run_exclusive_calls(&mut self, fetched: usize) {
+        if self.calls[..fetched].iter().any(|call| call.exclusive) {
+            self.runner.let_go();
+        }
         let books = self.books.of(self.number);
         for call in self.calls[..fetched].iter_mut().filter(|call| call.exclusive) {
             let Self { schema, alone, committer, source, .. } = self;

@@ -14,10 +14,12 @@ use crate::block_loop::{
     end_label, for_statement, foreach_statement, label, leave_statement, loop_statement,
 };
 use crate::error::{Advice, Result, syntax, too_complex, unsupported};
+use crate::exception::{handlers, stacked_diagnostics};
 use crate::raise::raise;
+use crate::script::invocation;
 use crate::syntax::{
-    Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, Into, Target, TypeName,
-    TypeNameKind,
+    Block, BlockStatement, BlockStatementKind as Kind, Body, CallSyntax, Declaration, Into, Target,
+    TypeName, TypeNameKind,
 };
 use crate::token::{Cursor, NESTING_MAX, is_word, parse_expression, parse_statement, parse_type};
 
@@ -89,15 +91,8 @@ fn block(cursor: &mut Cursor<'_>, label: Option<String>, depth: Depth) -> Result
     }
     cursor.expect("begin")?;
     let statements = body(cursor, &["end", "exception"], depth)?;
-    if cursor.is("exception") {
-        return Err(unsupported(
-            cursor.place(),
-            "an EXCEPTION block",
-            "an error undoes the whole call: test the condition before (IF NOT FOUND, \
-             ON CONFLICT DO NOTHING) and let the caller handle the error",
-        ));
-    }
-    Ok(Block { label, declarations, statements })
+    let handlers = handlers(cursor, depth)?;
+    Ok(Block { label, declarations, statements, handlers })
 }
 
 fn declaration(cursor: &mut Cursor<'_>) -> Result<Declaration> {
@@ -231,6 +226,7 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         "return" => return_statement(cursor),
         "get" => get_diagnostics(cursor),
         "perform" => perform(cursor),
+        "call" => call(cursor),
         "select" | "insert" | "update" | "delete" | "with" => sql_statement(cursor),
         _ => Err(refused(cursor)),
     }
@@ -243,7 +239,6 @@ pub(crate) fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlEr
         ("commit", "a call is one transaction, committed when it returns: leave it out"),
         ("rollback", "a call is one transaction: RAISE EXCEPTION undoes it"),
         ("savepoint", "a call is one transaction: RAISE EXCEPTION undoes it"),
-        ("call", "procedures do not call each other: write the statements here"),
         ("open", "read rows with FOR r IN SELECT ... LOOP"),
         ("fetch", "read rows with FOR r IN SELECT ... LOOP"),
         ("move", "read rows with FOR r IN SELECT ... LOOP"),
@@ -399,11 +394,7 @@ fn get_diagnostics(cursor: &mut Cursor<'_>) -> Result<Kind> {
     cursor.expect("get")?;
     cursor.accept("current");
     if cursor.is("stacked") {
-        return Err(unsupported(
-            cursor.place(),
-            "GET STACKED DIAGNOSTICS",
-            "there are no EXCEPTION blocks: the caller gets the error",
-        ));
+        return stacked_diagnostics(cursor);
     }
     cursor.expect("diagnostics")?;
     let mut all = Vec::new();
@@ -425,6 +416,15 @@ fn get_diagnostics(cursor: &mut Cursor<'_>) -> Result<Kind> {
     }
     cursor.expect_token(&Token::SemiColon)?;
     Ok(Kind::RowCount(all))
+}
+
+fn call(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    cursor.expect("call")?;
+    let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
+    let (name, place, arguments) = invocation(&mut cursor.inside(tokens))?;
+    cursor.expect_token(&Token::SemiColon)?;
+    let arguments = arguments.unwrap_or_default();
+    Ok(Kind::Call(Box::new(CallSyntax { name, arguments, place })))
 }
 
 fn perform(cursor: &mut Cursor<'_>) -> Result<Kind> {

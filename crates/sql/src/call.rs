@@ -49,30 +49,10 @@ impl Compiler<'_> {
         };
         let parameters = procedure.given();
         let refused = || other_count(procedure, name, written.len(), place);
-        if !procedure.takes(written.len()) {
-            return Err(refused());
-        }
+        let places = places_given(procedure, name, written, place)?;
         let mut values: Vec<Option<Argument>> = vec![None; parameters.len()];
         for (i, argument) in written.iter().enumerate() {
-            let at = match &argument.name {
-                None => i,
-                Some(wanted) => {
-                    parameters.iter().position(|p| p.name == *wanted).ok_or_else(|| {
-                        error(
-                            b"42883",
-                            argument.place,
-                            format!("{name} has no parameter \"{wanted}\""),
-                        )
-                    })?
-                }
-            };
-            if values[at].is_some() {
-                return Err(error(
-                    b"42601",
-                    argument.place,
-                    format!("parameter \"{}\" is given twice", parameters[at].name),
-                ));
-            }
+            let Some(at) = places.iter().position(|given| *given == Some(i)) else { continue };
             let sql_type = Some(parameters[at].sql_type);
             values[at] =
                 Some(self.argument_or_parameter(&argument.value, sql_type, argument.place)?);
@@ -184,6 +164,35 @@ impl Compiler<'_> {
         }
         evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })
     }
+}
+
+/// By parameter of a procedure, which of the written arguments it is given; none: its default.
+pub(crate) fn places_given(
+    procedure: &Procedure,
+    name: &str,
+    written: &[CallArgument],
+    place: Place,
+) -> Result<Vec<Option<usize>>> {
+    let parameters = procedure.given();
+    if !procedure.takes(written.len()) {
+        return Err(other_count(procedure, name, written.len(), place));
+    }
+    let mut places = vec![None; parameters.len()];
+    for (i, argument) in written.iter().enumerate() {
+        let at = match &argument.name {
+            None => i,
+            Some(wanted) => parameters.iter().position(|p| p.name == *wanted).ok_or_else(|| {
+                let message = format!("{name} has no parameter \"{wanted}\"");
+                error(b"42883", argument.place, message)
+            })?,
+        };
+        if places[at].is_some() {
+            let message = format!("parameter \"{}\" is given twice", parameters[at].name);
+            return Err(error(b"42601", argument.place, message));
+        }
+        places[at] = Some(i);
+    }
+    Ok(places)
 }
 
 /// The error of a call that gives so many arguments, and may not.

@@ -191,7 +191,10 @@ impl Compiler<'_> {
         operands.push(rest);
         let mut compiled = Vec::with_capacity(operands.len());
         for operand in operands.into_iter().rev() {
-            compiled.push(self.condition(operand, name)?);
+            compiled.push(match compiled.is_empty() {
+                true => self.condition(operand, name)?,
+                false => self.conditionally(|this| this.condition(operand, name))?,
+            });
         }
         let joined = joined(compiled, join).ok_or_else(|| syntax(self.place, "no operands"))?;
         Ok(Operand::Typed(joined))

@@ -20,7 +20,7 @@ use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
 use crate::scope::Compiler;
-use crate::state::{ProcedureNames, Programs};
+use crate::state::{Calls, ProcedureNames, Programs};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::written::{changed_by, object_name};
 
@@ -50,6 +50,11 @@ fn compile_in_rounds<'c>(
         compiler.programs = statement.programs;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
+        let routine = match &statement.syntax {
+            Syntax::Routine(routine) => Some(routine.name.as_str()),
+            _ => None,
+        };
+        compiler.calls = Calls::of(routine, &statement.text);
         prepare(&mut compiler)?;
         let compiled = compile_by(&mut compiler, procedures, statement)?;
         Ok((drawn_by(&compiled), (compiled, compiler)))
@@ -375,7 +380,7 @@ fn anonymous(compiler: &mut Compiler<'_>, block: &Block) -> Result<Compiled> {
 }
 
 /// `SELECT f(...)` and `SELECT * FROM f(...)` of a procedure that exists.
-fn called_function(
+pub(crate) fn called_function(
     query: &ast::Query,
     procedures: &impl ProcedureNames,
     place: Place,
@@ -435,6 +440,14 @@ fn called_function(
     if !plain {
         return None;
     }
+    Some((name, written_arguments(list, place)?, label))
+}
+
+/// Arguments as CALL takes them; none where one is no expression.
+pub(crate) fn written_arguments(
+    list: &[ast::FunctionArg],
+    place: Place,
+) -> Option<Vec<CallArgument>> {
     let arguments = list.iter().map(|argument| match argument {
         ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => {
             Some(CallArgument { name: None, place: place_in(value, place), value: value.clone() })
@@ -457,5 +470,5 @@ fn called_function(
         }),
         _ => None,
     });
-    Some((name, arguments.collect::<Option<Vec<_>>>()?, label))
+    arguments.collect()
 }

@@ -70,6 +70,7 @@ impl Compiler<'_> {
             detail,
             hint: None,
             of,
+            is_again: false,
         };
         self.emit(out, StatementKind::Raise(raise));
     }

@@ -228,6 +228,7 @@ impl Compiler<'_> {
                 detail: None,
                 hint: None,
                 of: None,
+                is_again: false,
             };
             self.emit(&mut end, StatementKind::Notice(NoticeLevel::Debug, raise));
         }

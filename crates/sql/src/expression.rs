@@ -128,7 +128,7 @@ impl Compiler<'_> {
         let operand = deeper(|| self.operand_inner(written));
         self.depth -= 1;
         match (operand.map_err(|_| exhausted(self.place))?, mark) {
-            (Err(refused), Some(mark)) if is_for_queries(&refused) => {
+            (Err(refused), Some(mark)) if is_for_queries(&refused) && !self.calls.is_refused => {
                 self.back_to(&mark);
                 match self.computed_before(written) {
                     Ok(value) => Ok(Operand::Typed(value)),
@@ -288,14 +288,20 @@ impl Compiler<'_> {
         let mut whens = Vec::new();
         let mut values = Vec::new();
         for arm in conditions {
-            whens.push(match operand {
-                None => self.condition(&arm.condition, "CASE/WHEN")?,
-                Some(operand) => self.comparison(operand, CompareOp::Equal, &arm.condition)?,
+            let when = |this: &mut Self| match operand {
+                None => this.condition(&arm.condition, "CASE/WHEN"),
+                Some(operand) => this.comparison(operand, CompareOp::Equal, &arm.condition),
+            };
+            whens.push(match whens.is_empty() {
+                true => when(self)?,
+                false => self.conditionally(when)?,
             });
-            values.push((self.operand(&arm.result)?, place_in(&arm.result, self.place)));
+            let value = self.conditionally(|this| this.operand(&arm.result))?;
+            values.push((value, place_in(&arm.result, self.place)));
         }
         if let Some(otherwise) = otherwise {
-            values.push((self.operand(otherwise)?, place_in(otherwise, self.place)));
+            let value = self.conditionally(|this| this.operand(otherwise))?;
+            values.push((value, place_in(otherwise, self.place)));
         }
         let place = place_in(written, self.place);
         let (mut values, sql_type) = self.unified_or_arrays(values, "CASE", place)?;

@@ -245,6 +245,11 @@ impl Compiler<'_> {
         if name == "make_interval" {
             return self.make_interval(function, place);
         }
+        if !is_known(&name)
+            && let Some(value) = self.inlined_value(function, place)?
+        {
+            return Ok(value);
+        }
         let (distinct, written) = arguments(function, place)?;
         if distinct {
             return Err(error(
@@ -271,8 +276,19 @@ impl Compiler<'_> {
                 }
             }
         }
-        let arguments = self.operands(&written)?;
+        let arguments = match name.as_str() {
+            "coalesce" => self.operands_of_coalesce(&written)?,
+            _ => self.operands(&written)?,
+        };
         self.named(&name, arguments, place)
+    }
+
+    /// Those behind the first one may not be evaluated.
+    fn operands_of_coalesce(&mut self, written: &[&ast::Expr]) -> Result<Arguments> {
+        let (first, rest) = written.split_at(written.len().min(1));
+        let mut arguments = self.operands(first)?;
+        arguments.extend(self.conditionally(|this| this.operands(rest))?);
+        Ok(arguments)
     }
 
     fn array_function(
@@ -463,4 +479,38 @@ impl Compiler<'_> {
             format!("argument of {clause}")
         })
     }
+}
+
+/// Whether a function of this name is one of the database's own, for programs.
+fn is_known(name: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        "abs",
+        "age",
+        "array_length",
+        "array_upper",
+        "cardinality",
+        "ceil",
+        "ceiling",
+        "coalesce",
+        "concat",
+        "date_part",
+        "date_trunc",
+        "extract",
+        "floor",
+        "greatest",
+        "justify_days",
+        "justify_hours",
+        "justify_interval",
+        "least",
+        "mod",
+        "now",
+        "nullif",
+        "octet_length",
+        "round",
+        "sign",
+        "trunc",
+    ];
+    OTHERS.contains(&name)
+        || TEXT.iter().any(|row| row.0 == name)
+        || DOUBLES.iter().any(|row| row.0 == name)
 }

@@ -7,11 +7,11 @@ use hotrow_transaction::program::{FOUND, LabelId, Place, Raise, Statement, State
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
+use crate::condition::sqlstate;
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
-use crate::raise::sqlstate;
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Returning, Variable};
-use crate::syntax::{BlockStatement, LeaveSyntax, RaiseSyntax, Way};
+use crate::syntax::{Block, LeaveSyntax, RaiseSyntax, Way};
 use crate::typing::{Coercion, cast, constant};
 
 impl Compiler<'_> {
@@ -46,12 +46,12 @@ impl Compiler<'_> {
     pub(crate) fn labelled(
         &mut self,
         label: &str,
-        statements: &[BlockStatement],
+        block: &Block,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let mut compiled = Vec::new();
         self.enclosing.push(Enclosing::new(Some(label.to_owned()), EnclosingKind::Block));
-        self.statements(statements, &mut compiled)?;
+        self.statements_of(block, &mut compiled)?;
         let exit = self.enclosing.pop().and_then(|around| around.exit);
         self.emit_in_block(out, exit, |_, out| out.append(&mut compiled));
         Ok(())
@@ -268,7 +268,7 @@ impl Compiler<'_> {
         if message.is_empty() {
             message = vec![name];
         }
-        let raise = Raise { sqlstate, message, arguments, detail, hint, of: None };
+        let raise = Raise { sqlstate, message, arguments, detail, hint, of: None, is_again: false };
         self.emit(
             out,
             match written.level {

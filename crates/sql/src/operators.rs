@@ -59,7 +59,7 @@ impl Compiler<'_> {
         }
         let (mark, names, length) = (self.mark(), self.names.clone(), out.len());
         match as_accesses(self, out) {
-            Err(refused) if is_for_queries(&refused) => {}
+            Err(refused) if is_for_queries(&refused) && !self.calls.is_refused => {}
             compiled => return compiled,
         }
         self.back_to(&mark);

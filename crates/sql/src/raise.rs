@@ -1,47 +1,13 @@
-//! RAISE: levels, format strings, condition names and USING options.
+//! RAISE: levels, format strings and USING options.
 
 use hotrow_transaction::outcome::NoticeLevel;
-use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
 use crate::block::expression_to_semicolon;
-use crate::error::{Advice, Result, error, unsupported};
+use crate::condition::sqlstate;
+use crate::error::{Result, unsupported};
 use crate::syntax::{BlockStatementKind as Kind, RaiseSyntax};
 use crate::token::{Cursor, is_word, parse_expression};
-
-/// Condition names that RAISE and ERRCODE accept, with their codes.
-const CONDITIONS: &[(&str, &[u8; 5])] = &[
-    ("raise_exception", b"P0001"),
-    ("no_data_found", b"P0002"),
-    ("too_many_rows", b"P0003"),
-    ("assert_failure", b"P0004"),
-    ("case_not_found", b"20000"),
-    ("data_exception", b"22000"),
-    ("string_data_right_truncation", b"22001"),
-    ("numeric_value_out_of_range", b"22003"),
-    ("null_value_not_allowed", b"22004"),
-    ("datetime_field_overflow", b"22008"),
-    ("division_by_zero", b"22012"),
-    ("invalid_parameter_value", b"22023"),
-    ("invalid_text_representation", b"22P02"),
-    ("integrity_constraint_violation", b"23000"),
-    ("restrict_violation", b"23001"),
-    ("not_null_violation", b"23502"),
-    ("foreign_key_violation", b"23503"),
-    ("unique_violation", b"23505"),
-    ("check_violation", b"23514"),
-    ("exclusion_violation", b"23P01"),
-    ("invalid_transaction_state", b"25000"),
-    ("insufficient_privilege", b"42501"),
-    ("undefined_table", b"42P01"),
-    ("undefined_column", b"42703"),
-    ("insufficient_resources", b"53000"),
-    ("program_limit_exceeded", b"54000"),
-    ("object_not_in_prerequisite_state", b"55000"),
-    ("object_in_use", b"55006"),
-    ("lock_not_available", b"55P03"),
-    ("query_canceled", b"57014"),
-];
 
 /// What RAISE may be short of an error.
 const LEVELS: &[(&str, NoticeLevel)] = &[
@@ -52,27 +18,12 @@ const LEVELS: &[(&str, NoticeLevel)] = &[
     ("warning", NoticeLevel::Warning),
 ];
 
-/// The code of a condition name or a five-character code.
-pub(crate) fn sqlstate(text: &str, place: Place) -> Result<[u8; 5]> {
-    if let Some((_, code)) = CONDITIONS.iter().find(|(name, _)| text.eq_ignore_ascii_case(name)) {
-        return Ok(**code);
-    }
-    match <[u8; 5]>::try_from(text.as_bytes()) {
-        Ok(code) if code.iter().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase()) => Ok(code),
-        _ => Err(error(b"42704", place, format!("unrecognized exception condition \"{text}\""))
-            .hint("write a five-character code, for example ERRCODE = 'P0001'")),
-    }
-}
-
 /// `RAISE [level] ['format' [, argument]...] [USING option = value, ...];`
 pub(crate) fn raise(cursor: &mut Cursor<'_>) -> Result<Kind> {
     cursor.expect("raise")?;
     if cursor.peek() == Some(&Token::SemiColon) {
-        return Err(unsupported(
-            cursor.place(),
-            "RAISE without parameters",
-            "there are no EXCEPTION blocks to raise from again",
-        ));
+        cursor.bump();
+        return Ok(Kind::RaiseAgain);
     }
     let level = LEVELS.iter().find(|(name, _)| cursor.accept(name)).map(|(_, level)| *level);
     if level.is_none() {

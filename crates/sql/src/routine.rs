@@ -105,7 +105,12 @@ fn parse_sql(text: &str, origin: Place, returns: Option<&Returns>) -> Result<(Bl
                 .detail("Function's final statement must be SELECT or change rows RETURNING.")
         })?),
     };
-    let mut block = Block { label: None, declarations: Vec::new(), statements: Vec::new() };
+    let mut block = Block {
+        label: None,
+        declarations: Vec::new(),
+        statements: Vec::new(),
+        handlers: Vec::new(),
+    };
     for (place, statement) in statements {
         let kind = match *statement {
             Statement::Query(_) => Kind::Perform(statement),

@@ -14,14 +14,14 @@ use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
-    Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
-    SlotId,
+    Aggregate, ErrorPart, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks,
+    RowSetId, Slot, SlotId,
 };
 
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::state::{
-    DrawnSlots, Names, ProcedureNames, ProcedureReads, Programs, Returning, Row, RowColumn,
+    Calls, DrawnSlots, Names, ProcedureNames, ProcedureReads, Programs, Returning, Row, RowColumn,
     Variable,
 };
 
@@ -39,6 +39,8 @@ pub(crate) struct Mark {
     result: usize,
     before: usize,
     depth: usize,
+    /// calls of the statement, and procedures that are inlined
+    calls: (usize, usize),
     ad_hoc: bool,
     is_procedure: bool,
 }
@@ -98,6 +100,10 @@ pub(crate) struct Compiler<'c> {
     pub(crate) loops: usize,
     /// loops and blocks around it that EXIT and CONTINUE may mean, the innermost last
     pub(crate) enclosing: Vec<crate::state::Enclosing>,
+    /// slots that take the errors which the handlers around it have caught, the innermost last
+    pub(crate) caught: Vec<Vec<(ErrorPart, SlotId)>>,
+    /// what it calls
+    pub(crate) calls: Calls,
     /// how many labels there are in the program
     pub(crate) labels: u16,
     pub(crate) result: Vec<ResultColumn>,
@@ -167,6 +173,8 @@ impl<'c> Compiler<'c> {
             place: Place::default(),
             loops: 0,
             enclosing: Vec::new(),
+            caught: Vec::new(),
+            calls: Calls::default(),
             labels: 0,
             result: Vec::new(),
             returning: Returning::Nothing,
@@ -196,6 +204,7 @@ impl<'c> Compiler<'c> {
             result: self.result.len(),
             before: self.before.len(),
             depth: self.depth,
+            calls: (self.calls.made.len(), self.calls.inlined.len()),
             ad_hoc: self.ad_hoc,
             is_procedure: self.is_procedure,
         }
@@ -213,6 +222,8 @@ impl<'c> Compiler<'c> {
         (self.randoms, self.counts_turns) = mark.randoms;
         self.origins.truncate(mark.origins);
         self.before.truncate(mark.before);
+        self.calls.made.truncate(mark.calls.0);
+        self.calls.inlined.truncate(mark.calls.1);
         self.result.truncate(mark.result);
         (self.ad_hoc, self.is_procedure) = (mark.ad_hoc, mark.is_procedure);
         (self.row_sets, self.depth) = (mark.row_sets, mark.depth);
@@ -241,6 +252,7 @@ impl<'c> Compiler<'c> {
             returns_set,
             row_sets: self.row_sets,
             row_locks: self.row_locks,
+            inlined: self.calls.take_inlined(),
         }
     }
 

@@ -315,7 +315,9 @@ fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
 }
 
 /// `name` or `name(arguments)`.
-fn invocation(cursor: &mut Cursor<'_>) -> Result<(String, Place, Option<Vec<CallArgument>>)> {
+pub(crate) fn invocation(
+    cursor: &mut Cursor<'_>,
+) -> Result<(String, Place, Option<Vec<CallArgument>>)> {
     let place = cursor.place();
     let name = cursor.object_name()?;
     let mut arguments = None;

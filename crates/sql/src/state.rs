@@ -4,7 +4,9 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::Column;
 use hotrow_transaction::draw::Draw;
-use hotrow_transaction::program::{Expr, LabelId, OperatorRead, Procedure, RowSetId, SlotId};
+use hotrow_transaction::program::{
+    Expr, LabelId, OperatorRead, Place, Procedure, RowSetId, SlotId,
+};
 use hotrow_transaction::walk::reads_any;
 
 /// What a variable's name stands for.
@@ -190,4 +192,43 @@ pub(crate) struct DrawnSlots {
     pub(crate) parameter: SlotId,
     /// how many of them were taken so far
     pub(crate) counter: SlotId,
+}
+
+/// What a call gives: names and values of its columns.
+pub(crate) type Given = Vec<(String, Expr)>;
+
+/// What is known of a statement's calls while it is compiled.
+#[derive(Clone, Default)]
+pub(crate) struct Calls {
+    /// the routine that is compiled
+    pub(crate) routine: Option<String>,
+    /// whether its text names FOUND, and ROW_COUNT
+    pub(crate) mentions: [bool; 2],
+    /// what stands in the program so far
+    pub(crate) inlined: Vec<String>,
+    /// and how many statements that is
+    pub(crate) statements: usize,
+    /// calls of the current statement, by their places: an operand may be compiled several times
+    pub(crate) made: Vec<(Place, Given)>,
+    /// parts of expressions around, which may not be evaluated
+    pub(crate) conditional: usize,
+    /// a call was refused, which operators cannot compute either
+    pub(crate) is_refused: bool,
+}
+
+impl Calls {
+    /// For a routine, or another statement, with this text.
+    pub(crate) fn of(routine: Option<&str>, text: &str) -> Self {
+        let text = text.to_ascii_lowercase();
+        let mentions = ["found", "row_count"].map(|word| text.contains(word));
+        Self { routine: routine.map(str::to_owned), mentions, ..Self::default() }
+    }
+
+    /// The names of what stands in the program, each once.
+    pub(crate) fn take_inlined(&mut self) -> Vec<String> {
+        let mut inlined = std::mem::take(&mut self.inlined);
+        inlined.sort();
+        inlined.dedup();
+        inlined
+    }
 }

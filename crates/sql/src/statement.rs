@@ -32,11 +32,19 @@ impl Compiler<'_> {
             self.with_what_comes_before(out, |this, out| this.declaration(declaration, out))?;
         }
         match &block.label {
-            None => self.statements(&block.statements, out)?,
-            Some(label) => self.labelled(label, &block.statements, out)?,
+            None => self.statements_of(block, out)?,
+            Some(label) => self.labelled(label, block, out)?,
         }
         self.names.pop();
         Ok(())
+    }
+
+    /// The statements of a block, whose names are in scope.
+    pub(crate) fn statements_of(&mut self, block: &Block, out: &mut Vec<Statement>) -> Result<()> {
+        match block.handlers.is_empty() {
+            true => self.statements(&block.statements, out),
+            false => self.protected(block, out),
+        }
     }
 
     pub(crate) fn statements(
@@ -63,9 +71,11 @@ impl Compiler<'_> {
         compile: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<()>,
     ) -> Result<()> {
         let (around, at) = (std::mem::take(&mut self.before), out.len());
-        self.is_refused = false;
+        let made = std::mem::take(&mut self.calls.made);
+        (self.is_refused, self.calls.is_refused) = (false, false);
         let compiled = compile(self, out);
         let before = std::mem::replace(&mut self.before, around);
+        self.calls.made = made;
         out.splice(at..at, before);
         compiled
     }
@@ -206,8 +216,12 @@ impl Compiler<'_> {
                 }
                 Ok(())
             }
+            Kind::Call(call) => self.call_statement(call, out),
             Kind::Perform(query) => {
                 let query = as_query(query, self.place)?;
+                if self.select_of_call(query, None, out)? {
+                    return Ok(());
+                }
                 self.emit_query(out, query, |_, _| Ok(Sink::Discard))
             }
             Kind::Return(value) => self.return_statement(value.as_ref(), out),
@@ -238,6 +252,8 @@ impl Compiler<'_> {
                 }
             }
             Kind::Raise(written) => self.raise(written, out),
+            Kind::RaiseAgain => self.raise_again(out),
+            Kind::Stacked(items) => self.stacked(items, out),
             Kind::Assert(written) => {
                 let (condition, message) = &**written;
                 let condition = self.condition(condition, "ASSERT")?;
@@ -256,6 +272,7 @@ impl Compiler<'_> {
                             detail: None,
                             hint: None,
                             of: None,
+                            is_again: false,
                         };
                         self.emit(&mut then, StatementKind::Raise(raise));
                     }
@@ -354,6 +371,7 @@ impl Compiler<'_> {
                         DataType::Text,
                     )),
                     of: None,
+                    is_again: false,
                 };
                 self.emit(&mut rest, StatementKind::Raise(raise));
             }
@@ -415,6 +433,9 @@ impl Compiler<'_> {
                             "write SELECT ... INTO variable, PERFORM to ignore the result, or \
                              RETURN QUERY SELECT",
                         ));
+                }
+                if into.is_some() && self.select_of_call(query, into, out)? {
+                    return Ok(());
                 }
                 self.emit_query(out, query, |this, columns| match into {
                     None => Ok(Sink::Result),

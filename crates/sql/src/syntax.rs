@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::stack::with_room;
 use hotrow_transaction::outcome::NoticeLevel;
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
 
 use crate::copy::CopySyntax;
@@ -158,6 +158,14 @@ impl Syntax {
     const NONE: Self = Self::DropRoutine { names: Vec::new(), if_exists: true };
 }
 
+/// CALL in a procedure.
+#[derive(Debug)]
+pub(crate) struct CallSyntax {
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<CallArgument>,
+    pub(crate) place: Place,
+}
+
 /// One argument of a CALL.
 #[derive(Debug)]
 pub(crate) struct CallArgument {
@@ -232,6 +240,15 @@ pub(crate) struct Block {
     pub(crate) label: Option<String>,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) statements: Vec<BlockStatement>,
+    /// EXCEPTION; none: errors leave the block
+    pub(crate) handlers: Vec<HandlerSyntax>,
+}
+
+/// WHEN condition [OR condition ...] THEN
+#[derive(Debug)]
+pub(crate) struct HandlerSyntax {
+    pub(crate) catches: Vec<Catch>,
+    pub(crate) statements: Body,
 }
 
 #[derive(Debug)]
@@ -332,12 +349,17 @@ pub(crate) enum BlockStatementKind {
         into: Option<Into>,
     },
     Perform(Box<ast::Statement>),
+    Call(Box<CallSyntax>),
     Return(Option<ast::Expr>),
     ReturnNext(Option<ast::Expr>),
     ReturnQuery(Box<ast::Statement>),
     Raise(Box<RaiseSyntax>),
+    /// RAISE;
+    RaiseAgain,
     Assert(Box<(ast::Expr, Option<ast::Expr>)>),
     RowCount(Vec<Target>),
+    /// GET STACKED DIAGNOSTICS
+    Stacked(Vec<(Target, ErrorPart)>),
 }
 
 #[derive(Debug)]

@@ -160,6 +160,7 @@ fn procedure(kind: &str) -> Procedure {
         returns_set: false,
         row_sets: 0,
         row_locks: RowLocks::default(),
+        inlined: Vec::new(),
     }
 }
 

@@ -162,6 +162,17 @@ pub trait RecordAccess {
 
     /// Removes a record found with [`Intent::Write`] from the table and all its indexes.
     fn remove(&mut self, table: TableId, record: Self::Record) -> Result<(), Stop>;
+
+    /// Notes under a number how far the transaction has come, until the number is used again.
+    /// An access path that changes nothing has nothing to note.
+    fn note_place(&mut self, _number: u16) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// Takes back what was changed since a place was noted under this number by the same call.
+    fn take_back_to(&mut self, _number: u16) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 /// An access path to no records at all: for programs of expressions, which reach none, and for

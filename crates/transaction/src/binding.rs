@@ -16,6 +16,7 @@ use std::collections::HashSet;
 use crate::program::{
     Access, Elements, Expr, KeyList, LabelId, Procedure, SlotId, Statement, StatementKind,
 };
+use crate::protected::LocalSlots;
 use crate::walk::{self, Site};
 
 /// The static slots of one procedure.
@@ -24,6 +25,7 @@ pub struct Binding {
     is_static: Vec<bool>,
     /// blocks that rows decide whether to leave
     left_by_rows: HashSet<LabelId>,
+    locals: LocalSlots,
 }
 
 /// The control that a statement is under.
@@ -33,6 +35,9 @@ struct Control {
     blocks: Vec<LabelId>,
     /// parameters decide whether it is reached once this one of them, or one behind, has begun
     static_from: usize,
+    /// the innermost body or handler of a protected block around it, where parameters decide
+    /// whether it is reached unless an error comes before
+    but_for_errors: Option<*const Statement>,
 }
 
 impl Binding {
@@ -44,7 +49,8 @@ impl Binding {
     /// Analyses a procedure: what parameters decide, and accesses that `is_fixed` names.
     pub fn with_rows(procedure: &Procedure, is_fixed: impl Fn(&Access) -> bool) -> Self {
         let is_static = vec![true; procedure.slots.len()];
-        let mut binding = Self { is_static, left_by_rows: HashSet::new() };
+        let locals = LocalSlots::of(procedure);
+        let mut binding = Self { is_static, left_by_rows: HashSet::new(), locals };
         walk::statements(&procedure.body, &mut |statement| {
             if let Some(Site::Access(access)) = walk::own_site(statement) {
                 walk::private_slots(access, &mut |slot| {
@@ -65,15 +71,18 @@ impl Binding {
     ) -> bool {
         let mut changed = false;
         for statement in block {
-            let known = static_control && self.defines_statically(statement, is_fixed);
-            if !known {
-                walk::defines(statement, &mut |slot| {
+            let is_static = self.defines_statically(statement, is_fixed);
+            let within = around.but_for_errors;
+            walk::defines(statement, &mut |slot| {
+                let is_local = || within.is_some_and(|block| self.locals.has(block, slot));
+                if !(is_static && (static_control || is_local())) {
                     changed |= std::mem::replace(&mut self.is_static[slot.index()], false);
-                });
-            }
+                }
+            });
             if let Some(Site::Access(access)) = walk::own_site(statement) {
                 for list in access.path.lists() {
-                    if !(static_control && self.is_list(&list.keys)) {
+                    let is_reached = static_control || within.is_some();
+                    if !(is_reached && self.is_list(&list.keys)) {
                         changed |= std::mem::replace(&mut self.is_static[list.slot.index()], false);
                     }
                 }
@@ -84,6 +93,7 @@ impl Binding {
                 changed |= self.left_by_rows.insert(label);
             }
             let is_known = self.controls_statically(statement);
+            let is_protected = matches!(statement.kind, StatementKind::Protected(_));
             let outer = (around.blocks.len(), around.static_from);
             if !is_known {
                 around.static_from = around.blocks.len();
@@ -92,10 +102,16 @@ impl Binding {
                 around.blocks.push(label);
             }
             for nested in walk::blocks(statement) {
+                around.but_for_errors = match (is_protected, is_known) {
+                    (true, _) if static_control || within.is_some() => Some(nested.as_ptr()),
+                    (false, true) => within,
+                    _ => None,
+                };
                 changed |= self.pass(nested, (static_control && is_known, &mut *around), is_fixed);
             }
             around.blocks.truncate(outer.0);
             around.static_from = outer.1;
+            around.but_for_errors = within;
         }
         changed
     }
@@ -134,6 +150,8 @@ impl Binding {
             StatementKind::ForEach { elements: Elements::Array(array), .. } => self.slot(*array),
             StatementKind::ForEach { elements: Elements::Keys(keys), .. } => self.is_list(keys),
             StatementKind::ForQuery { .. } | StatementKind::ForOperators(_) => false,
+            // An error, of which rows may decide, ends it anywhere.
+            StatementKind::Protected(_) => false,
             StatementKind::Block { label, .. } => !self.is_left_by_rows(*label),
             StatementKind::Loop { body } => {
                 self.is_left_statically(body) && self.has_known_end(body)

@@ -26,7 +26,9 @@ use hotrow_base::types::{DataType, SqlType};
 use crate::access::Reads;
 use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
-use crate::program::{ArithmeticOp, CompareOp, Function, Place, ResultColumn, RowLocks, RowSetId};
+use crate::program::{
+    ArithmeticOp, Catch, CompareOp, ErrorPart, Function, Place, ResultColumn, RowLocks, RowSetId,
+};
 
 /// How two datums are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -394,6 +396,18 @@ pub enum Op {
         level: NoticeLevel,
         raise: u16,
     },
+    /// enters protected block number `block`
+    Protect {
+        block: u16,
+    },
+    /// leaves protected blocks, until so many are left
+    Unprotect {
+        depth: u16,
+    },
+    /// raises again what was caught, with so many others caught around it
+    RaiseAgain {
+        caught: u16,
+    },
     /// has operators compute the rows of a loop, which set [`crate::frame::Frame`]'s count of
     /// touched rows: operands `operators`
     Operators {
@@ -459,6 +473,28 @@ pub struct RaiseCode {
     pub hint: Option<(u16, SqlType)>,
     /// table and constraint
     pub of: Option<(String, String)>,
+}
+
+/// A block whose errors are caught.
+#[derive(Clone, Debug)]
+pub struct ProtectedCode {
+    /// protected blocks around it
+    pub depth: u16,
+    /// handlers around it, each with an error that it has caught
+    pub caught: u16,
+    /// what an error leads to
+    pub handlers: Box<[HandlerCode]>,
+    /// slots that take parts of a caught error
+    pub told: Box<[(ErrorPart, u16)]>,
+}
+
+/// A handler of a protected block.
+#[derive(Clone, Debug)]
+pub struct HandlerCode {
+    /// the errors that it catches
+    pub catches: Box<[Catch]>,
+    /// where it begins
+    pub to: u32,
 }
 
 /// A loop over a row set.
@@ -596,6 +632,8 @@ pub struct Program {
     pub raises: Vec<RaiseCode>,
     /// CHECK constraints compiled in
     pub checks: Vec<CheckCode>,
+    /// blocks whose errors are caught
+    pub protected: Vec<ProtectedCode>,
     /// loops over row sets
     pub loops: Vec<RowsCode>,
     /// loops over rows that operators compute

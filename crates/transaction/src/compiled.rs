@@ -13,7 +13,7 @@ use crate::lower;
 use crate::outcome::SqlError;
 use crate::plan::MarkCode;
 use crate::program::Procedure;
-use crate::slice::{Knowledge, LoopKnowledge, Slice};
+use crate::slice::{Knowledge, LoopKnowledge, ProtectedKnowledge, Slice};
 use crate::walk::{self, Site};
 
 /// The program that plans a procedure's calls.
@@ -25,6 +25,8 @@ pub struct PlanProgram {
     pub marks: Box<[MarkCode]>,
     /// whether planning reads records
     pub needs_reconnaissance: bool,
+    /// whether planning takes it that no error comes where one that is caught would lead elsewhere
+    pub guesses_errors: bool,
 }
 
 impl PlanProgram {
@@ -40,6 +42,7 @@ impl PlanProgram {
             program,
             marks: slice.marks.iter().map(|mark| MarkCode::new(catalog, mark)).collect(),
             needs_reconnaissance: slice.needs_reconnaissance,
+            guesses_errors: slice.guesses_errors(),
         })
     }
 }
@@ -74,6 +77,8 @@ pub struct CompiledProcedure {
     pub knowledge: Vec<Knowledge>,
     /// per loop without a bound: what planning does with it
     pub loops: Vec<LoopKnowledge>,
+    /// per block whose errors are caught: what planning does with it
+    pub protected: Vec<ProtectedKnowledge>,
     /// a loop whose turns may come in any order
     pub free_loop: Option<FreeLoop>,
     /// what it does with granules
@@ -100,7 +105,7 @@ impl CompiledProcedure {
         let plan = PlanProgram::new(catalog, granules, &slice)?;
         let free_loop = FreeLoop::of(catalog, &procedure, &slice.planned);
         let notes = GranuleNotes::of(catalog, granules, &procedure);
-        let Slice { knowledge, loops, .. } = slice;
-        Ok(Self { procedure, program, plan, knowledge, loops, free_loop, notes })
+        let Slice { knowledge, loops, protected, .. } = slice;
+        Ok(Self { procedure, program, plan, knowledge, loops, protected, free_loop, notes })
     }
 }

@@ -31,6 +31,7 @@ pub fn evaluate(expr: &Expr, now_us: i64) -> Result<Value, SqlError> {
         returns_set: false,
         row_sets: 0,
         row_locks: RowLocks::default(),
+        inlined: Vec::new(),
     };
     let program = lower(&Catalog::default(), &procedure)?;
     let mut frame = Frame::new();

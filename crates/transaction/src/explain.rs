@@ -12,7 +12,7 @@ use crate::locks::{self, LockTemplate};
 use crate::plan::Plan;
 use crate::program::{Effect, Path, Statement, StatementKind};
 use crate::routing::{self, Routing};
-use crate::slice::{Knowledge, LoopKnowledge};
+use crate::slice::{Knowledge, LoopKnowledge, ProtectedKnowledge};
 use crate::walk::{self, Site};
 
 /// Explains a procedure: for each access how its rows are found, what is locked, how that becomes
@@ -47,7 +47,12 @@ pub fn explain(
         let _ = writeln!(text, "       {}", knowledge_text(catalog, site, knowledge));
         let _ = writeln!(text, "       {routed}");
     }
+    if !procedure.inlined.is_empty() {
+        let names = procedure.inlined.join(", ");
+        let _ = writeln!(text, "It has in it the statements of what it calls: {names}.");
+    }
     text.push_str(&loops(compiled));
+    text.push_str(&protected(compiled));
     text.push_str(&unwritten(catalog, granules, compiled));
     let reads = if compiled.plan.needs_reconnaissance {
         "reads records on trial first (reconnaissance) and is planned again when a guess was wrong"
@@ -86,6 +91,35 @@ fn loops(compiled: &CompiledProcedure) -> String {
         };
         let _ = writeln!(text, "The loop at line {} {what}.", statement.place.line);
     });
+    text
+}
+
+/// What planning does with each block whose errors are caught.
+fn protected(compiled: &CompiledProcedure) -> String {
+    let mut text = String::new();
+    let mut known = compiled.protected.iter();
+    walk::statements(&compiled.procedure.body, &mut |statement| {
+        let StatementKind::Protected(_) = &statement.kind else { return };
+        let Some(known) = known.next() else { return };
+        let what = match known {
+            ProtectedKnowledge::Held => {
+                "is planned with its handlers: a call holds what either of them may touch"
+            }
+            ProtectedKnowledge::Guessed => {
+                "decides what comes next: a call is planned as if no error came, and one that an \
+                 error leads elsewhere is run alone. To have it planned, ask before (IF EXISTS, \
+                 IF NOT FOUND, ON CONFLICT DO NOTHING), or let handlers assign nothing that keys \
+                 depend on"
+            }
+        };
+        let _ = writeln!(text, "The EXCEPTION block at line {} {what}.", statement.place.line);
+    });
+    if !text.is_empty() {
+        text.push_str(
+            "A call with an EXCEPTION block is run as a whole, by one thread, on engines that \
+             cut calls into actions, and alone on engines that validate when they commit.\n",
+        );
+    }
     text
 }
 

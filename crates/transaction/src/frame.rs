@@ -74,6 +74,12 @@ pub struct Machine {
     budget: memory::Budget,
     /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
     pub error: Option<SqlError>,
+    /// it says that the call may not go on: no handler is to catch it
+    pub(crate) is_over: bool,
+    /// the protected blocks that are entered, the innermost last; empty when execution ends
+    pub(crate) protected: Vec<u16>,
+    /// what the handlers that run have caught, the innermost last
+    pub(crate) caught: Vec<SqlError>,
     /// what was said, and the bytes that it takes
     notices: (Vec<Notice>, usize),
 }

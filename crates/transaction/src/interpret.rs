@@ -26,6 +26,7 @@ mod keys;
 mod operators;
 mod order;
 mod point;
+mod protect;
 mod pure;
 mod slow;
 mod violation;
@@ -37,13 +38,13 @@ pub(crate) use keys::pack;
 pub(crate) use pure::{compare, fits};
 
 use hotrow_base::datum::Datum;
+use pure::dispatch;
 
 use crate::access::RecordAccess;
 use crate::bytecode::{Op, Program};
 use crate::frame::Frame;
 use crate::outcome::Stop;
 use crate::program::FOUND;
-use pure::dispatch;
 
 /// A key that was computed when the call was planned.
 #[derive(Clone, Copy, Debug)]
@@ -94,9 +95,31 @@ impl Hook for NoHook {
 /// Runs one entry of a program to its end. The frame was prepared by [`Frame::begin`]; several
 /// entries run one after another share its slots.
 ///
+/// An error in a protected block goes on at a handler that names it.
+///
 /// Errors: [`Stop::Error`] leaves the error in the frame; other stops come from `access` or `hook`.
 #[inline(never)]
 pub fn run<A: RecordAccess, H: Hook>(
+    program: &Program,
+    entry: usize,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<(), Stop> {
+    let mut pc = program.entries[entry].start as usize;
+    loop {
+        match run_from(program, pc, frame, access, hook) {
+            Err(stop) if !frame.machine.protected.is_empty() => {
+                pc = protect::caught(program, stop, frame, access)?;
+            }
+            ended => return ended,
+        }
+    }
+}
+
+/// As [`run`], for entries that run inside of another one: their errors are caught there.
+#[inline(never)]
+pub(crate) fn run_inside<A: RecordAccess, H: Hook>(
     program: &Program,
     entry: usize,
     frame: &mut Frame,
@@ -116,7 +139,19 @@ pub(crate) fn run_here<A: RecordAccess, H: Hook>(
     access: &mut A,
     hook: &mut H,
 ) -> Result<(), Stop> {
-    let mut pc = program.entries[entry].start as usize;
+    run_from(program, program.entries[entry].start as usize, frame, access, hook)
+}
+
+/// Runs a program from an instruction on.
+#[inline(always)]
+fn run_from<A: RecordAccess, H: Hook>(
+    program: &Program,
+    start: usize,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<(), Stop> {
+    let mut pc = start;
     let mut record: Option<A::Record> = None;
     loop {
         let fault: Fault = dispatch!('ops, program, pc, &mut frame.machine, {
@@ -181,6 +216,10 @@ pub(crate) fn run_here<A: RecordAccess, H: Hook>(
             }
             Op::TouchedByVisit => {
                 pure::set_touched(&mut frame.machine.slots, frame.touched);
+                continue;
+            }
+            Op::Protect { block } => {
+                protect::enter(program, block, &mut frame.machine, access)?;
                 continue;
             }
             Op::Operators { number } => {

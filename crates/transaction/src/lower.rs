@@ -18,6 +18,7 @@ mod condition;
 mod constraint;
 mod expr;
 mod insert;
+mod protected;
 mod query;
 mod segments;
 mod signature;
@@ -30,14 +31,15 @@ use hotrow_base::ids::TableId;
 use hotrow_base::stack::with_room;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use segments::{Label, Segments};
 
 use crate::bytecode::{Failure, Op, Program, TableCode};
 use crate::catalog::Catalog;
 use crate::frame::SLOTS_MAX;
 use crate::outcome::SqlError;
 use crate::program::{FOUND, LabelId, NOW, Procedure, ROW_COUNT, SlotId, Statement};
+
 pub(crate) use access::{key_code, packed_bits};
-use segments::{Label, Segments};
 
 /// Lowers a procedure; its one entry is number 0.
 pub fn lower(catalog: &Catalog, procedure: &Procedure) -> Result<Program, SqlError> {
@@ -103,8 +105,11 @@ struct Lowerer<'a> {
     check_slots: Option<Vec<u16>>,
     /// bound slots that are loaded where they are read, with their loads' numbers, and the site
     deferred: (u16, Vec<SlotId>),
-    /// blocks around the statement that is lowered, and where their ends are
-    blocks: Vec<(LabelId, Label)>,
+    /// blocks around the statement that is lowered, where their ends are, and how many protected
+    /// blocks are around them
+    blocks: Vec<(LabelId, Label, u16)>,
+    /// protected blocks around it, and handlers
+    protected: (u16, u16),
     /// bodies that are entries of their own
     parts: usize,
     /// segments of operators' reads, which are the entries behind these
@@ -149,6 +154,7 @@ impl<'a> Lowerer<'a> {
             check_slots: None,
             deferred: (0, Vec::new()),
             blocks: Vec::new(),
+            protected: (0, 0),
             parts: 1,
             reads: Vec::new(),
             failed: None,

@@ -10,6 +10,7 @@ use hotrow_base::panics::{Panicked, contained};
 use hotrow_base::stack::Exhausted;
 use hotrow_base::value::{Value, ValueError};
 
+use crate::draw::NUMBERS_SPENT;
 use crate::program::Place;
 
 macro_rules! conflicts {
@@ -153,6 +154,12 @@ impl SqlError {
     /// find out: who tries whether something can be compiled must not take that for a no.
     pub fn is_refusal(&self) -> bool {
         matches!(&self.sqlstate, b"57014" | b"57P01" | b"53200")
+    }
+
+    /// Whether no handler of a procedure may catch it: it tells of an interruption, of the memory
+    /// or the stack of the process, or of a bug; or the call is to be made again.
+    pub fn is_beyond_handlers(&self) -> bool {
+        self.is_refusal() || matches!(&self.sqlstate, b"54001" | b"XX000" | &NUMBERS_SPENT)
     }
 
     /// An error with nothing but a code and a message.

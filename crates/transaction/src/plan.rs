@@ -112,7 +112,10 @@ impl Plan {
         frame.begin(&slice.program, invocation);
         let mut recorder = Recorder { marks: &slice.marks, plan: self, watch };
         match interpret::run(&slice.program, 0, frame, access, &mut recorder) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.is_short = slice.guesses_errors;
+                Ok(())
+            }
             Err(Stop::Error) => {
                 self.is_short = true;
                 Ok(())
@@ -128,8 +131,8 @@ impl Plan {
         self.is_short = false;
     }
 
-    /// Whether planning came to no end within its steps: what it has found is the call's, and is
-    /// perhaps not all. Another plan would not be better.
+    /// Whether planning came to no end within its steps, or took it that no error comes: what it
+    /// has found is the call's, and is perhaps not all. Another plan would not be better.
     pub fn is_short(&self) -> bool {
         self.is_short
     }

@@ -10,6 +10,9 @@
 //!                 that nothing else ends
 //!              I4 a label is that of one [`StatementKind::Block`], and whatever leaves it stands
 //!                 in it
+//!              I5 what raises a caught error again stands in a handler
+
+mod protected;
 
 use std::sync::Arc;
 
@@ -22,6 +25,8 @@ use crate::draw::Draw;
 use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
 use crate::random::Randomness;
+
+pub use protected::{Catch, ErrorPart, Handler, Protected};
 
 /// A local variable, parameter or temporary of a procedure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -104,6 +109,9 @@ pub struct Procedure {
     pub row_sets: u16,
     /// how it holds the rows that it reads
     pub row_locks: RowLocks,
+    /// names of the procedures whose statements stand in it, where it calls them; those that these
+    /// call are among them, and it is not itself
+    pub inlined: Vec<String>,
 }
 
 /// What the name of a [statement](Procedure::is_statement) begins with; no user's does.
@@ -279,6 +287,8 @@ pub enum StatementKind {
     },
     /// EXIT and CONTINUE: goes on behind the block of this label, which it stands in
     Leave(LabelId),
+    /// BEGIN ... EXCEPTION
+    Protected(Box<Protected>),
     /// RAISE EXCEPTION: undoes the transaction
     Raise(Raise),
     /// RAISE NOTICE and the like: tells the client, and goes on
@@ -401,6 +411,8 @@ pub struct Raise {
     pub hint: Option<Expr>,
     /// the table and the constraint of it that is violated, where it stands for one
     pub of: Option<(String, String)>,
+    /// RAISE without anything, in a handler: the error that this handler has caught, as it was
+    pub is_again: bool,
 }
 
 /// How an access finds its rows.

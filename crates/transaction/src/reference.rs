@@ -35,6 +35,8 @@ pub struct ModelStore {
     /// entries: key bytes, row number
     indexes: Vec<BTreeSet<(Vec<u8>, usize)>>,
     undo: Vec<Undo>,
+    /// how long the undo log was when a place was noted, by number
+    places: Vec<usize>,
     records: Vec<usize>,
 }
 
@@ -69,6 +71,7 @@ impl ModelStore {
             indexes: vec![BTreeSet::new(); catalog.indexes().len()],
             catalog,
             undo: Vec::new(),
+            places: Vec::new(),
             records: Vec::new(),
         }
     }
@@ -90,7 +93,13 @@ impl ModelStore {
 
     /// Ends it, taking its changes back.
     pub fn abort(&mut self) {
-        while let Some(undo) = self.undo.pop() {
+        self.undo_to(0);
+    }
+
+    fn undo_to(&mut self, changes: usize) {
+        while self.undo.len() > changes
+            && let Some(undo) = self.undo.pop()
+        {
             match undo {
                 Undo::Inserted(table, row) => drop(self.take_row(table, row)),
                 Undo::Changed(table, row, old) => {
@@ -319,6 +328,18 @@ impl RecordAccess for ModelStore {
     fn remove(&mut self, table: TableId, record: usize) -> Result<(), Stop> {
         let old = self.take_row(table, record);
         self.undo.push(Undo::Removed(table, record, old));
+        Ok(())
+    }
+
+    fn note_place(&mut self, number: u16) -> Result<(), Stop> {
+        self.places.truncate(usize::from(number));
+        self.places.resize(usize::from(number) + 1, self.undo.len());
+        Ok(())
+    }
+
+    fn take_back_to(&mut self, number: u16) -> Result<(), Stop> {
+        let changes = self.places[usize::from(number)];
+        self.undo_to(changes);
         Ok(())
     }
 

@@ -13,6 +13,8 @@
 //!              I4 the mark of a site with trial reads stands right before them
 //!              I5 a loop without a bound is in the slice with all that may end it, and what they
 //!                 depend on; or its body is, once
+//!              I6 I1 holds of what follows an error that is caught, too, but where the slice
+//!                 [guesses](Slice::guesses_errors) that none comes
 //! Source       partial evaluation, off-line: binding times first, then a residual program.
 //!              Reconnaissance: orthrus.txt 3.2 (OLLP). We differ from OLLP in what is checked at
 //!              execution: not the values read, but whether each access stays inside the
@@ -20,11 +22,13 @@
 
 mod hoist;
 mod needs;
+mod protected;
 mod recon;
 mod trial;
 
 use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
+use needs::Needs;
 
 use crate::binding::Binding;
 use crate::catalog::Catalog;
@@ -34,8 +38,8 @@ use crate::program::{
     Elements, Expr, ExprKind, Insert, KeySlot, LabelId, OperatorLoop, Path, Place, Procedure,
     RowLocks, Slot, SlotId, Statement, StatementKind,
 };
+use crate::protected::LocalSlots;
 use crate::walk::{self, Site};
-use needs::Needs;
 
 /// Set in the numbers of marks that were in the procedure before it was cut.
 pub const OWN_MARK: u32 = 1 << 31;
@@ -106,6 +110,15 @@ pub enum LoopKnowledge {
     Trial,
 }
 
+/// What planning does with a block whose errors are caught.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProtectedKnowledge {
+    /// holds what the block and its handlers touch: whether an error comes decides nothing else
+    Held,
+    /// goes on as if no error came, though what comes next may depend on it
+    Guessed,
+}
+
 /// A procedure's slice.
 #[derive(Clone, Debug)]
 pub struct Slice {
@@ -119,6 +132,8 @@ pub struct Slice {
     pub planned: Vec<bool>,
     /// per loop without a bound of the whole procedure, in preorder
     pub loops: Vec<LoopKnowledge>,
+    /// per block whose errors are caught, in preorder
+    pub protected: Vec<ProtectedKnowledge>,
     /// whether the slice reads records
     pub needs_reconnaissance: bool,
 }
@@ -155,13 +170,16 @@ impl Slice {
             knowledge: vec![Knowledge::Parameters; sites],
             planned: vec![false; sites],
             loops: Vec::new(),
+            protected: Vec::new(),
+            locals: LocalSlots::of(&needs.procedure),
             reads: false,
             next_site: 0,
             labels: walk::labels(&needs.procedure.body),
             ended: Vec::new(),
         };
         let body = cutter.block(&needs.procedure.body, Control { known: true, once: true });
-        let Cutter { slots, row_sets, marks, knowledge, planned, loops, reads, .. } = cutter;
+        let Cutter { slots, row_sets, marks, knowledge, planned, .. } = cutter;
+        let (loops, protected, reads) = (cutter.loops, cutter.protected, cutter.reads);
         let procedure = Procedure {
             name: procedure.name.clone(),
             parameters: procedure.parameters,
@@ -173,8 +191,15 @@ impl Slice {
             returns_set: false,
             row_sets,
             row_locks: RowLocks::default(),
+            inlined: Vec::new(),
         };
-        Self { procedure, marks, knowledge, planned, loops, needs_reconnaissance: reads }
+        let needs_reconnaissance = reads;
+        Self { procedure, marks, knowledge, planned, loops, protected, needs_reconnaissance }
+    }
+
+    /// Whether errors that are caught may lead a call where no plan of it leads.
+    pub fn guesses_errors(&self) -> bool {
+        self.protected.contains(&ProtectedKnowledge::Guessed)
     }
 }
 
@@ -211,6 +236,8 @@ struct Cutter<'a> {
     knowledge: Vec<Knowledge>,
     planned: Vec<bool>,
     loops: Vec<LoopKnowledge>,
+    protected: Vec<ProtectedKnowledge>,
+    locals: LocalSlots,
     reads: bool,
     next_site: u16,
     /// the next label that no block has
@@ -282,6 +309,7 @@ impl<'a> Cutter<'a> {
                     false => out.append(&mut body),
                 }
             }
+            StatementKind::Protected(of) => self.protected(statement, of, control, out),
             StatementKind::Leave(label) if self.needs.leaves(*label) => {
                 out.push(statement.clone());
             }

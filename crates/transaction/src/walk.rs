@@ -7,8 +7,8 @@ use hotrow_base::ids::TableId;
 use hotrow_base::types::SqlType;
 
 use crate::program::{
-    Access, Consume, Effect, Elements, Expr, ExprKind, Insert, LabelId, Path, RangeEnd, RowsTo,
-    SlotId, Statement, StatementKind,
+    Access, Consume, Effect, Elements, Expr, ExprKind, Insert, LabelId, Path, Protected, RangeEnd,
+    RowsTo, SlotId, Statement, StatementKind,
 };
 
 /// One place where a procedure touches rows. Sites are numbered in preorder; the query of a FOR
@@ -53,6 +53,10 @@ pub fn blocks(statement: &Statement) -> Vec<&[Statement]> {
         StatementKind::ForOperators(of) => {
             of.reads.iter().map(|read| &read.body[..]).chain([&of.body[..]]).collect()
         }
+        StatementKind::Protected(of) => {
+            let handlers = of.handlers.iter().map(|handler| &handler.body[..]);
+            [&of.body[..]].into_iter().chain(handlers).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -69,6 +73,11 @@ pub fn blocks_mut(statement: &mut Statement) -> Vec<&mut Vec<Statement>> {
         StatementKind::ForOperators(of) => {
             of.reads.iter_mut().map(|read| &mut read.body).chain([&mut of.body]).collect()
         }
+        StatementKind::Protected(of) => {
+            let Protected { body, handlers, .. } = &mut **of;
+            let handlers = handlers.iter_mut().map(|handler| &mut handler.body);
+            [body].into_iter().chain(handlers).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -80,6 +89,13 @@ pub fn is_left(label: LabelId, body: &[Statement]) -> bool {
         left |= matches!(statement.kind, StatementKind::Leave(of) if of == label);
     });
     left
+}
+
+/// Whether errors are caught anywhere in a body.
+pub fn has_protected(body: &[Statement]) -> bool {
+    let mut has = false;
+    statements(body, &mut |statement| has |= matches!(statement.kind, StatementKind::Protected(_)));
+    has
 }
 
 /// One more than the greatest label of the blocks in a body.
@@ -342,6 +358,7 @@ pub fn defines(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
                 .chain(&of.into)
                 .for_each(|&s| visit(s));
         }
+        StatementKind::Protected(of) => of.told.iter().for_each(|&(_, slot)| visit(slot)),
         _ => {}
     }
 }
@@ -383,6 +400,7 @@ pub fn uses(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
         StatementKind::Loop { .. }
         | StatementKind::Block { .. }
         | StatementKind::Leave(_)
+        | StatementKind::Protected(_)
         | StatementKind::Mark(_) => {}
     }
 }

@@ -20,6 +20,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
         returns_set: false,
         row_sets: 0,
         row_locks: RowLocks::default(),
+        inlined: Vec::new(),
     }
 }
 

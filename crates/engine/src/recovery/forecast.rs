@@ -19,11 +19,12 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::{Plan, Watch};
 
-use super::chains::Claim;
 use crate::in_place::Scratch;
 use crate::protection::Protection;
 use crate::reconnaissance::TrialReads;
 use crate::schema::Schema;
+
+use super::chains::Claim;
 
 /// How far a plan can be relied on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -74,6 +75,9 @@ impl Forecast {
     ) {
         self.set_alone();
         let slice = &procedure.plan;
+        if slice.guesses_errors {
+            return; // a forecast may not be wrong (I2)
+        }
         if slice.needs_reconnaissance {
             if !self.guess(schema, procedure, invocation, (scratch, frame)) {
                 return;

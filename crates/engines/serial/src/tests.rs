@@ -105,6 +105,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         returns_set: true,
         row_sets: 0,
         row_locks: RowLocks::default(),
+        inlined: Vec::new(),
     }
 }
 

@@ -325,6 +325,13 @@ impl RecordAccess for Access<'_> {
         Ok(inserted)
     }
 
+    /// What was changed is changed in the transaction's copies, which are not kept twice: the call
+    /// runs alone.
+    fn note_place(&mut self, _: u16) -> Result<(), Stop> {
+        self.transaction.needs_quiet = true;
+        Err(Stop::Replan)
+    }
+
     fn remove(&mut self, _: TableId, record: u32) -> Result<(), Stop> {
         let transaction = &mut *self.transaction;
         transaction.expect_no_more(None, record);

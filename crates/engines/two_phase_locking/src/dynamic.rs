@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{IndexId, TableId};
+use hotrow_engine::back_off::BackOff;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::lock_mode::{Mode, Strength};
@@ -36,7 +37,6 @@ use crate::key_range::{LockKeys, Ranges};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 use crate::options::{Locks, Settings};
 use crate::pipeline::Pipeline;
-use hotrow_engine::back_off::BackOff;
 
 /// What a transaction holds, and how it gets more.
 pub(crate) struct Locking {
@@ -452,6 +452,12 @@ impl Runner for DynamicRunner {
         let Self { pipeline, locking, .. } = self;
         pipeline.settle(locking);
         locking.tables.release_unused(&mut locking.owner, &mut locking.coarse);
+    }
+
+    fn let_go(&mut self) {
+        let Self { pipeline, locking, .. } = self;
+        pipeline.settle(locking);
+        locking.tables.release_inherited(&mut locking.owner, &mut locking.coarse);
     }
 
     fn set_bell(&mut self, bell: Arc<dyn Bell>) {

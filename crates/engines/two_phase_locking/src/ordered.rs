@@ -178,6 +178,10 @@ impl Runner for OrderedRunner {
         self.locking.release_unused();
     }
 
+    fn let_go(&mut self) {
+        self.locking.release_inherited();
+    }
+
     fn set_bell(&mut self, bell: Arc<dyn Bell>) {
         self.locking.let_park(bell);
     }

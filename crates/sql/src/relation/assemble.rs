@@ -142,6 +142,7 @@ impl Compiler<'_> {
             returns_set: false,
             row_sets: 0,
             row_locks: RowLocks::default(),
+            inlined: Vec::new(),
         };
         let program = lower(self.catalog, &procedure)?;
         Ok(Scalars { values, program: Some(Box::new(ScalarProgram { inputs, types, program })) })
@@ -495,6 +496,7 @@ impl Compiler<'_> {
             returns_set: true,
             row_sets: 0,
             row_locks,
+            inlined: Vec::new(),
         });
         self.fetches.len() - 1
     }

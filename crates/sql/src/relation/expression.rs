@@ -411,7 +411,7 @@ impl Compiler<'_> {
         }
         if self.reads.is_some() {
             let what = format!("a call of {name} in a query of a procedure");
-            return Err(unsupported(place, what, "write its statements here"));
+            return Err(unsupported(place, what, "assign it to a variable before, and use that"));
         }
         self.part()?;
         self.fetches.push(procedure.clone());

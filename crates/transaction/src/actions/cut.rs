@@ -12,10 +12,6 @@
 
 use hotrow_base::types::{DataType, SqlType};
 
-use super::flow::{Flow, ends};
-use super::leaf::{self, Guard, Input, Leaf};
-use super::returns;
-use super::split::Splitter;
 use crate::binding::Binding;
 use crate::catalog::Catalog;
 use crate::granule::Granules;
@@ -24,6 +20,11 @@ use crate::program::{
     StatementKind,
 };
 use crate::walk;
+
+use super::flow::{Flow, ends};
+use super::leaf::{self, Guard, Input, Leaf};
+use super::returns;
+use super::split::Splitter;
 
 /// What the driver's own marks mean.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +77,10 @@ pub(super) fn cut(
     granules: &Granules,
     procedure: &Procedure,
 ) -> Result<Cut, String> {
+    if walk::has_protected(&procedure.body) {
+        // What it has changed is taken back together.
+        return Err("it has an EXCEPTION block".to_owned());
+    }
     let normal = returns::to_ends(procedure.clone())?;
     if !normal.result.is_empty() && !normal.returns_set && !ends(&normal.body) {
         return Err("it may end without RETURN".to_owned());

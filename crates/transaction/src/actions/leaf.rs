@@ -68,6 +68,7 @@ pub(super) fn may_stop(procedure: &Procedure, statement: &Statement) -> bool {
         | StatementKind::ForRange { .. }
         | StatementKind::ForEach { .. }
         | StatementKind::Loop { .. }
+        | StatementKind::Protected(_)
         | StatementKind::Raise(_)
         | StatementKind::Notice(..) => true,
         StatementKind::If { condition, .. } => walk::can_fail(condition),

@@ -125,6 +125,7 @@ pub(super) fn stop_machine(
     machine: &mut Machine,
     fault: Fault,
 ) -> Stop {
+    machine.is_over = fault.is_budget() || fault == Fault::RowsFull;
     let mut error = fault.into_error();
     error.place = program.place(at);
     machine.error = Some(error);

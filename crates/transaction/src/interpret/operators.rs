@@ -5,14 +5,15 @@ use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
-use super::fault::stop_machine;
-use super::{Fault, Hook, forgive, run};
 use crate::access::RecordAccess;
 use crate::bytecode::{OperatorCode, OperatorReadCode, Program};
 use crate::frame::{Frame, Machine};
 use crate::operators::{Around, Unfinished};
 use crate::outcome::{Stop, apart};
 use crate::program::NOW;
+
+use super::fault::stop_machine;
+use super::{Fault, Hook, forgive, run_inside};
 
 /// Computes the rows of a loop. Where errors are forgiven, what fails has none.
 #[inline(never)]
@@ -71,7 +72,7 @@ fn rows<A: RecordAccess, H: Hook>(
         let before = (machine.heap.len(), machine.elements.len());
         let given = give(read, values, machine);
         given.map_err(|fault| stop_machine(program, at, machine, fault))?;
-        run(program, usize::from(read.entry), frame, access, hook)?;
+        run_inside(program, usize::from(read.entry), frame, access, hook)?;
         let rows = frame.row_sets[read.rows.0 as usize].datums.iter();
         let (heap, columns) = (&frame.machine.heap, read.columns.iter().cycle());
         let rows = rows.zip(columns).map(|(&datum, &of)| Value::from_datum(datum, of, heap));

@@ -5,11 +5,12 @@ use std::cmp::Ordering;
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, POWERS_OF_TEN};
 
-use super::Fault;
 use crate::bytecode::{CompareKind, Program};
 use crate::frame::{Machine, Slots};
 use crate::functions::{self, cast::numeric_overflow};
 use crate::program::{ArithmeticOp, CompareOp, FOUND, ROW_COUNT};
+
+use super::Fault;
 
 /// Runs instructions from `$pc` on until one fails: gives the fault, and `$pc` is then one past the
 /// instruction that failed. One `match` over the hot instructions and the caller's own arms, so
@@ -145,6 +146,8 @@ macro_rules! dispatch {
                 | Op::Keys { .. }
                 | Op::KeysEnd { .. }
                 | Op::Check { .. }
+                | Op::Unprotect { .. }
+                | Op::RaiseAgain { .. }
                 | Op::Raise { .. }
                 | Op::Notice { .. }
                 | Op::Fail { .. } => match slow::pure($program, $pc - 1, $machine) {

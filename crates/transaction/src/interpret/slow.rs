@@ -3,13 +3,14 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
 
-use super::pure::{compare, divide, satisfies};
-use super::{Fault, violation};
 use crate::bytecode::{Failure, ListCode, ListSlots, Op, Program};
 use crate::frame::{Frame, Machine};
 use crate::functions;
 use crate::outcome::{Notice, SqlError};
 use crate::program::ArithmeticOp;
+
+use super::pure::{compare, divide, satisfies};
+use super::{Fault, protect, violation};
 
 /// Loads the next row of a loop; false when there is none.
 #[inline(never)]
@@ -127,6 +128,8 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
                 return Err(violation::check(program, check, machine));
             }
         }
+        Op::Unprotect { depth } => machine.protected.truncate(usize::from(depth)),
+        Op::RaiseAgain { caught } => return Err(protect::again(machine, caught)),
         Op::Raise { raise } => return Err(functions::raise::error(program, raise, machine)?.into()),
         Op::Notice { level, raise } => {
             let said = functions::raise::error(program, raise, machine)?;

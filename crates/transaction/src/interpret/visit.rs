@@ -4,17 +4,18 @@ use std::ops::ControlFlow;
 
 use hotrow_base::datum::Datum;
 
+use crate::access::{RangeAt, RecordAccess};
+use crate::bytecode::{AccessCode, NO_CODE, Op, PathCode, Program, RangeCode};
+use crate::frame::{Frame, Keys, Machine, Progress};
+use crate::outcome::Stop;
+use crate::program::FOUND;
+
 use super::fault::stop_machine;
 use super::gather::{Added, Sink};
 use super::keys::{BoundKind, Ends, encode, encode_ends};
 use super::point::{bind, look_up};
 use super::pure::dispatch;
 use super::{Fault, Hook, point, pure, slow, violation};
-use crate::access::{RangeAt, RecordAccess};
-use crate::bytecode::{AccessCode, NO_CODE, Op, PathCode, Program, RangeCode};
-use crate::frame::{Frame, Keys, Machine, Progress};
-use crate::outcome::Stop;
-use crate::program::FOUND;
 
 /// Visits the rows of a site. False: nothing was gathered.
 #[inline(never)]
@@ -303,6 +304,7 @@ pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Resu
         | Op::RowsNext { .. }
         | Op::ReturnRow { .. }
         | Op::Operators { .. }
+        | Op::Protect { .. }
         | Op::Mark { .. } => unreachable!("code of one row is pure (I3)"),
     });
     Err(stop_machine(program, pc - 1, machine, fault))

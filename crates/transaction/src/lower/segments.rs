@@ -111,6 +111,11 @@ impl Segments {
                 *to = position(*to);
             }
         }
+        for block in &mut program.protected {
+            for handler in &mut block.handlers {
+                handler.to = position(handler.to);
+            }
+        }
         for &entry in &self.entries {
             let end = starts.get(entry + 1).copied().unwrap_or(program.code.len() as u32);
             program.entries.push(starts[entry]..end);

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType};
 
-use super::Lowerer;
-use super::expr::is_same_datum;
 use crate::bytecode::{
     CompareKind, ListCode, ListSlots, Op, OperatorCode, OperatorReadCode, RaiseCode, ReturnCode,
     RowsCode,
@@ -15,6 +13,9 @@ use crate::program::{
     StatementKind,
 };
 use crate::walk;
+
+use super::Lowerer;
+use super::expr::is_same_datum;
 
 impl Lowerer<'_> {
     pub(super) fn block(&mut self, body: &[Statement]) {
@@ -55,17 +56,21 @@ impl Lowerer<'_> {
             }
             StatementKind::Block { label, body } => {
                 let end = self.label();
-                self.blocks.push((*label, end));
+                self.blocks.push((*label, end, self.protected.0));
                 self.block(body);
                 self.blocks.pop();
                 self.place(end);
             }
             StatementKind::Leave(label) => {
-                let left = self.blocks.iter().rev().find(|(of, _)| of == label);
+                let left = self.blocks.iter().rev().find(|(of, ..)| of == label);
                 // A part of a procedure may be without the block around it: it ends there.
-                let op = left.map_or(Op::End, |(_, end)| Op::Jump { to: end.0 });
+                let (op, depth) =
+                    left.map_or((Op::End, 0), |&(_, end, depth)| (Op::Jump { to: end.0 }, depth));
+                self.leave_protected(depth);
                 self.emit(op);
             }
+            StatementKind::Protected(of) => self.protected(of),
+            StatementKind::Raise(raise) if raise.is_again => self.raise_again(),
             StatementKind::Raise(raise) => {
                 let raise = self.raise(raise);
                 self.emit(Op::Raise { raise });
@@ -78,6 +83,7 @@ impl Lowerer<'_> {
                 if !values.is_empty() {
                     self.return_row(values);
                 }
+                self.leave_protected(0);
                 self.emit(Op::End);
             }
             StatementKind::ReturnNext(values) => self.return_row(values),
@@ -92,7 +98,8 @@ impl Lowerer<'_> {
 
     fn if_statement(&mut self, condition: &Expr, then: &[Statement], otherwise: &[Statement]) {
         if let ([], [Statement { kind: StatementKind::Leave(label), .. }]) = (then, otherwise)
-            && let Some(&(_, left)) = self.blocks.iter().rev().find(|(of, _)| of == label)
+            && let Some(&(_, left, depth)) = self.blocks.iter().rev().find(|(of, ..)| of == label)
+            && depth == self.protected.0
         {
             return self.jump_unless(condition, left); // as WHILE does
         }

@@ -69,6 +69,14 @@ impl RecordAccess for Checked<'_> {
     type Record = usize;
     type Row = [u64];
 
+    fn note_place(&mut self, number: u16) -> Result<(), Stop> {
+        self.store.note_place(number)
+    }
+
+    fn take_back_to(&mut self, number: u16) -> Result<(), Stop> {
+        self.store.take_back_to(number)
+    }
+
     fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<usize>, Stop> {
         let found = self.store.find(at, intent)?;
         if self.needs_nothing(at.table, at.reads) {

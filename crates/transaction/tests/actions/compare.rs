@@ -59,6 +59,10 @@ pub struct Tally {
     /// calls of procedures with reads of columns that nobody changes, in tables that are written
     pub unlocked: usize,
     pub parallel: usize,
+    /// calls of procedures that catch errors
+    pub protected: usize,
+    /// and whose plans hold what errors lead to
+    pub held: usize,
 }
 
 /// A planner that has planned other calls, and a batch with the last one behind others.
@@ -227,13 +231,17 @@ impl<'a> Subject<'a> {
             Ended::Replan => 0,
         };
         // A trial read is only wrong about what the call itself changes.
-        let must_succeed = writes == 0 || !self.compiled.plan.needs_reconnaissance;
+        let plans_errors = !self.compiled.plan.guesses_errors;
+        tally.protected += !self.compiled.protected.is_empty() as usize;
+        tally.held += (plans_errors && !self.compiled.protected.is_empty()) as usize;
+        let must_succeed =
+            plans_errors && (writes == 0 || !self.compiled.plan.needs_reconnaissance);
         let planned = self.planned(store, invocation);
         if planned != direct && (planned != Ended::Replan || must_succeed) {
             return Err(format!("planned: {planned:?}\ndirect: {direct:?}\n{}", self.text(plan)));
         }
         let mut random = SmallRng::seed_from_u64(seed);
-        let must_succeed = writes == 0 || !self.actions.needs_reconnaissance();
+        let must_succeed = plans_errors && (writes == 0 || !self.actions.needs_reconnaissance());
         use Wanted::{Actions, ConditionsFirst, Whole};
         for wanted in [Whole, ConditionsFirst, Actions, Actions] {
             let acted = self.acted(store, invocation, plan, &mut random, wanted);

@@ -68,6 +68,7 @@ impl<'a> Generator<'a> {
             returns_set: true,
             row_sets: 0,
             row_locks: RowLocks::default(),
+            inlined: Vec::new(),
         };
         let budget = random.random_range(2..16);
         let failing = *[0, 3, 15].choose(random).expect("not empty");
@@ -267,6 +268,7 @@ impl<'a> Generator<'a> {
                     detail: None,
                     hint: None,
                     of: None,
+                    is_again: false,
                 }),
             },
             _ => self.assign(),
@@ -613,6 +615,7 @@ fn tell_in(block: &mut Vec<Statement>, random: &mut SmallRng) {
                 detail: None,
                 hint: None,
                 of: None,
+                is_again: false,
             };
             let kind = StatementKind::Notice(NoticeLevel::Notice, raise);
             block.push(Statement { kind, place: statement.place });

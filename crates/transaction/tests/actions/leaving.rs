@@ -186,6 +186,7 @@ impl Adder<'_> {
                 detail: None,
                 hint: None,
                 of: None,
+                is_again: false,
             }),
             _ => StatementKind::Leave(exit),
         };

@@ -8,6 +8,7 @@ mod leaving;
 mod noted;
 mod operators;
 mod programs;
+mod protecting;
 mod routing;
 mod unchanged;
 mod workloads;

@@ -51,6 +51,14 @@ impl RecordAccess for Noted<'_> {
     type Record = usize;
     type Row = [u64];
 
+    fn note_place(&mut self, number: u16) -> Result<(), Stop> {
+        self.inner.note_place(number)
+    }
+
+    fn take_back_to(&mut self, number: u16) -> Result<(), Stop> {
+        self.inner.take_back_to(number)
+    }
+
     fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<usize>, Stop> {
         let found = self.inner.find(at, intent)?;
         let catalog = self.inner.catalog;

@@ -10,8 +10,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::compare::{Planned, Subject, Tally};
 use crate::generate::Generator;
-use crate::leaving;
-use crate::world;
+use crate::{leaving, protecting, world};
 
 pub fn arguments(procedure: &Procedure, random: &mut SmallRng) -> Invocation {
     let mut invocation = Invocation::default();
@@ -43,6 +42,8 @@ enum With {
     Unchanged,
     /// they have loops without a bound, and leave loops and blocks
     Leaving,
+    /// they catch errors, and some of them leave loops and blocks
+    Protected,
 }
 
 /// Tells which program it was that something panicked in.
@@ -71,6 +72,12 @@ fn run(seeds: std::ops::Range<u64>, with: With) -> Tally {
             With::Notices => Generator::tell(&mut procedure, own),
             With::Unchanged => Generator::use_unchanged(&mut procedure, own),
             With::Leaving => leaving::add(&mut procedure, own),
+            With::Protected => {
+                if seed % 2 == 0 {
+                    leaving::add(&mut procedure, own);
+                }
+                protecting::add(&mut procedure, own);
+            }
         }
         let granules = Granules::infer(&catalog, [&procedure]);
         let subject = Subject::new(&catalog, &granules, &procedure);
@@ -123,6 +130,17 @@ fn what_leaves_loops_leaves_them_in_any_order_of_actions() {
     assert!(tally.replans * 20 < tally.calls, "reconnaissance is mostly right: {tally:?}");
     assert!(tally.whole * 4 < tally.calls, "most can be cut: {tally:?}");
     assert!(tally.parallel * 8 > tally.calls, "some can run at once: {tally:?}");
+}
+
+/// As above, of procedures that catch errors: in one piece, with planned keys, inside their plans.
+#[test]
+fn what_is_caught_is_caught_inside_of_plans() {
+    let (first, count) = programs();
+    let tally = run(first..first + count, With::Protected);
+    println!("{tally:?}");
+    assert!(tally.protected * 2 > tally.calls, "most catch: {tally:?}");
+    assert!(tally.held * 5 > tally.protected, "many plans hold it all: {tally:?}");
+    assert!(tally.replans * 3 < tally.calls, "most are planned right: {tally:?}");
 }
 
 /// The first one's number, and how many there are.

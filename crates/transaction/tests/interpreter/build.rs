@@ -99,6 +99,7 @@ impl Build {
                 returns_set: true,
                 row_sets: 0,
                 row_locks: RowLocks::default(),
+                inlined: Vec::new(),
             },
         }
     }

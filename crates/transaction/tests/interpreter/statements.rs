@@ -634,6 +634,7 @@ fn raise_formats_and_undoes() {
         detail: Some(text("more")),
         hint: None,
         of: None,
+        is_again: false,
     }));
     let mut world = World::with_accounts(1);
     let argument = Value::Array(vec![1.into(), Value::Null]);

@@ -17,9 +17,10 @@ use hotrow_transaction::program::{
     StatementKind,
 };
 
-use super::*;
 use crate::in_place::Scratch;
 use crate::schema::{Memory, QUIET_WORKER};
+
+use super::*;
 
 const ROW: TableId = TableId(0);
 
@@ -230,6 +231,7 @@ fn deletes(primary: IndexId) -> Procedure {
         returns_set: false,
         row_sets: 0,
         row_locks: RowLocks::default(),
+        inlined: Vec::new(),
     }
 }
 

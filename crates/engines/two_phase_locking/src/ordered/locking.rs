@@ -33,11 +33,12 @@ use hotrow_transaction::granule::{LockMode, LockRequest, Space};
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::{Footprint, Granule, NO_ENTRY};
 
-use super::last_use::LastUse;
 use crate::heat::{Class, Copied, Heat};
 use crate::intents::{Coarse, Private, TableLocks};
 use crate::key_range::{BesideKeys, Ranges, may_unite};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
+
+use super::last_use::LastUse;
 
 /// A hot lock of the footprint.
 struct Hot {
@@ -148,6 +149,11 @@ impl Locking {
     /// Lets go of what nobody needs between two calls.
     pub(super) fn release_unused(&mut self) {
         self.tables.release_unused(&mut self.owner, &mut self.coarse);
+    }
+
+    /// Lets go of what is kept for the next call.
+    pub(super) fn release_inherited(&mut self) {
+        self.tables.release_inherited(&mut self.owner, &mut self.coarse);
     }
 
     /// Between two turns: keeps heat, where it is kept.
@@ -511,7 +517,7 @@ impl Locking {
 /// A worker that ends leaves nothing behind that others would wait for.
 impl Drop for Locking {
     fn drop(&mut self) {
-        self.tables.release_inherited(&mut self.owner, &mut self.coarse);
+        self.release_inherited();
     }
 }
 

@@ -4,12 +4,13 @@
 //! reached through a secondary index whose entries move, inserts and range deletes, a visit of a
 //! whole table, and user aborts after changes.
 
+use std::sync::Arc;
+
 use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId};
 use hotrow_engine::schema::{Memory, Schema};
 use hotrow_transaction::catalog::{Catalog, IndexKind};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::program::{Path, Procedure, Raise, StatementKind};
-use std::sync::Arc;
 
 use crate::build::{Build, add, at, bigint, divide, index, int, less, minus, prefix, read};
 
@@ -181,6 +182,7 @@ fn refuse_debt(build: &mut Build, left: hotrow_transaction::program::SlotId) {
         detail: None,
         hint: None,
         of: None,
+        is_again: false,
     };
     build.say(StatementKind::If {
         condition: less(read(left), int(0)),

@@ -142,6 +142,14 @@ impl Printer<'_> {
                 self.body(body, depth + 1);
             }
             StatementKind::Leave(label) => self.line(depth, &format!("leave {}", label.0)),
+            StatementKind::Protected(of) => {
+                self.line(depth, "protected");
+                self.body(&of.body, depth + 1);
+                for handler in &of.handlers {
+                    self.line(depth, &format!("when {:?}", handler.catches));
+                    self.body(&handler.body, depth + 1);
+                }
+            }
             StatementKind::Mark(n) => self.line(depth, &format!("mark {n}")),
         }
     }

@@ -1,0 +1,121 @@
+//! Procedures that call others: what is compiled again with them, in which order, and what cannot
+//! be dropped.
+//!
+//! Role         a called procedure's statements stand in its callers' programs
+//!              ([`Procedure::inlined`]), so that a definition that makes it another one makes
+//!              them others, too
+//! Invariants   I1 what is called is compiled before who calls it: it has fewer names in `inlined`,
+//!              since a caller's are its own name and all of those
+
+use std::collections::BTreeSet;
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_engine::schema::{Schema, Trees};
+use hotrow_sql::ProcedureNames;
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Procedure;
+
+use crate::definition::{Sources, compile_source, same_parameters};
+use crate::error::advised;
+
+/// The procedures as they will be, for the compiler: those of a schema, and in their places those
+/// that are compiled again.
+pub(crate) struct Becoming<'a> {
+    pub(crate) schema: &'a Schema,
+    pub(crate) trees: &'a Trees,
+    /// the one that is compiled
+    pub(crate) but: &'a str,
+}
+
+impl ProcedureNames for Becoming<'_> {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        if name == self.but {
+            return None;
+        }
+        let new = self.trees.values().flatten().find(|tree| tree.name == name);
+        let old = || {
+            let (id, compiled) = self.schema.procedure_named(name)?;
+            (!self.trees.contains_key(&id)).then_some(&compiled.procedure)
+        };
+        new.or_else(old)
+    }
+}
+
+/// Procedures in the order in which they are compiled (I1).
+pub(crate) fn in_order(schema: &Schema, ids: BTreeSet<ProcedureId>) -> Vec<ProcedureId> {
+    let mut ids: Vec<_> = ids.into_iter().collect();
+    ids.sort_by_key(|id| schema.procedure(*id).map_or(0, |of| of.procedure.inlined.len()));
+    ids
+}
+
+/// Who calls one of these, directly or not.
+pub(crate) fn callers_of(schema: &Schema, called: &[&str]) -> BTreeSet<ProcedureId> {
+    let calls = |procedure: &Procedure| {
+        procedure.inlined.iter().any(|inlined| called.contains(&inlined.as_str()))
+    };
+    let all = schema.named_procedures();
+    all.filter(|(_, compiled)| calls(&compiled.procedure)).map(|(id, _)| id).collect()
+}
+
+/// Compiles the callers of a procedure again, which is among the trees as it will be.
+///
+/// # Errors
+///
+/// One of them would not be what its callers know, or would not compile.
+pub(crate) fn compile_callers(
+    schema: &Schema,
+    sources: &Sources,
+    trees: &mut Trees,
+    name: &str,
+) -> Result<(), SqlError> {
+    for id in in_order(schema, callers_of(schema, &[name])) {
+        let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
+            continue;
+        };
+        let caller = &compiled.procedure;
+        let becoming = Becoming { schema, trees, but: &caller.name };
+        let tree = compile_source((&schema.catalog, &becoming), source);
+        let tree = tree.map_err(|error| needed(&caller.name, name, &error))?;
+        if !same_parameters(caller, &tree) {
+            let message = "it would draw other numbers than calls do that wait";
+            return Err(needed(&caller.name, name, &SqlError::new(b"0A000", message)));
+        }
+        trees.insert(id, Some(tree));
+    }
+    Ok(())
+}
+
+fn needed(caller: &str, called: &str, error: &SqlError) -> SqlError {
+    if error.is_refusal() {
+        return error.clone();
+    }
+    let message = format!("{caller}, which calls {called}, would no longer compile");
+    let hint = "Drop the caller first, and create it again afterwards.";
+    let mut needed = advised(&error.sqlstate, message, hint);
+    needed.detail = Some(error.message.clone());
+    needed
+}
+
+/// Fails with 2BP01 where a procedure that stays calls one that goes.
+pub(crate) fn refuse_needed(
+    schema: &Schema,
+    dropped: &BTreeSet<ProcedureId>,
+) -> Result<(), SqlError> {
+    for id in dropped {
+        let Some(compiled) = schema.procedure(*id) else { continue };
+        let name = compiled.procedure.name.as_str();
+        let callers = callers_of(schema, &[name]);
+        let staying = callers.difference(dropped).filter_map(|id| schema.procedure(*id));
+        let list: Vec<_> = staying
+            .map(|caller| format!("function {} depends on function {name}", caller.procedure.name))
+            .collect();
+        if !list.is_empty() {
+            let message = format!("cannot drop function {name} because other objects depend on it");
+            let hint = "Drop or replace these functions first, or drop them together.";
+            let mut error = advised(b"2BP01", message, hint);
+            error.detail = Some(list.join("; "));
+            return Err(error);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,508 @@
+//! Calls in procedures: the called procedure's statements stand in the place of its call.
+//!
+//! Role         PERFORM f(...), SELECT f(...) INTO, CALL p(...) and f(...) in expressions. What is
+//!              called is compiled already; its statements are put right before the statement that
+//!              calls it, so that planning, locks and actions see accesses like any others
+//! Invariants   I1 a call is evaluated once, and only where PostgreSQL would evaluate it
+//!              I2 what is called has FOUND and the row count to itself
+//!              I3 no procedure is called in itself: what stands in a program is in
+//!              [`Procedure::inlined`], and bounds hold for what they come to together
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::draw::Draw;
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::{
+    Expr, ExprKind, FIRST_PARAMETER, FOUND, LabelId, Place, Procedure, ROW_COUNT, SlotId,
+    Statement, StatementKind,
+};
+use hotrow_transaction::random::Randomness;
+use hotrow_transaction::rename::Renaming;
+use hotrow_transaction::walk;
+use sqlparser::ast;
+
+use crate::call::{other_count, places_given};
+use crate::compile::{called_function, written_arguments};
+use crate::consume::Sink;
+use crate::error::{Advice, Result, error, too_complex, unsupported};
+use crate::scope::Compiler;
+use crate::state::Given;
+use crate::syntax::{CallArgument, CallSyntax, Into, Target};
+use crate::typing::{Coercion, assign, bigint, cast, constant};
+use crate::written::function_name;
+
+/// Statements of called procedures in one program.
+const STATEMENTS_MAX: usize = 10_000;
+/// Statements one in the other, of a procedure that is called.
+const DEPTH_MAX: usize = 400;
+
+impl<'c> Compiler<'c> {
+    /// Compiles a part of an expression that may not be evaluated.
+    pub(crate) fn conditionally<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
+        self.calls.conditional += 1;
+        let compiled = compile(self);
+        self.calls.conditional -= 1;
+        compiled
+    }
+
+    /// The procedure that a name in a procedure stands for.
+    fn called_procedure(&self, name: &str, place: Place) -> Result<Option<&'c Procedure>> {
+        if !self.is_procedure {
+            return Ok(None);
+        }
+        let found = self.procedures.and_then(|all| all.procedure(name));
+        let own = self.calls.routine.as_deref();
+        let calls_itself = |of: &&Procedure| of.inlined.iter().any(|name| Some(&**name) == own);
+        if own == Some(name) || found.as_ref().is_some_and(calls_itself) {
+            let what = format!("a procedure that calls itself (by {name})");
+            let advice = "write a loop, and keep what is left to do in a table or in variables";
+            return Err(unsupported(place, what, advice));
+        }
+        Ok(found)
+    }
+
+    /// `f(...)` in an expression; none: there is no such procedure.
+    pub(crate) fn inlined_value(
+        &mut self,
+        function: &ast::Function,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let value = self.value_of_call(function, place);
+        self.calls.is_refused |= value.is_err();
+        value
+    }
+
+    fn value_of_call(&mut self, function: &ast::Function, place: Place) -> Result<Option<Expr>> {
+        let name = function_name(function);
+        let Some(callee) = self.called_procedure(&name, place)? else { return Ok(None) };
+        if callee.returns_set || callee.result.len() > 1 {
+            let what = format!("{name}, which gives rows, in an expression");
+            let advice = match callee.returns_set {
+                true => "write its query: FOR r IN SELECT ... LOOP".to_owned(),
+                false => format!("write SELECT * INTO a, b FROM {name}(...)"),
+            };
+            return Err(unsupported(place, what, advice));
+        }
+        if let Some((_, given)) = self.calls.made.iter().find(|(at, _)| *at == place) {
+            return Ok(Some(only_value(given)));
+        }
+        if self.row.is_some() {
+            let what = format!("a call of {name} for each row of a query");
+            let advice = "loop over the rows (FOR r IN SELECT ... LOOP), or call it before, if it \
+                          does not depend on them";
+            return Err(unsupported(place, what, advice));
+        }
+        if self.calls.conditional > 0 && !is_plain(callee) {
+            return Err(may_not_be_evaluated(&name, place));
+        }
+        let written = match &function.args {
+            ast::FunctionArguments::List(list) => written_arguments(&list.args, place),
+            ast::FunctionArguments::None => Some(Vec::new()),
+            ast::FunctionArguments::Subquery(_) => None,
+        };
+        let written = written
+            .ok_or_else(|| unsupported(place, "this form of argument", "pass expressions"))?;
+        let given = self.inline(callee, &written, place)?;
+        let value = only_value(&given);
+        self.calls.made.push((place, given));
+        Ok(Some(value))
+    }
+
+    /// PERFORM and SELECT ... INTO of one call; false: it is none.
+    pub(crate) fn select_of_call(
+        &mut self,
+        query: &ast::Query,
+        into: Option<&Into>,
+        out: &mut Vec<Statement>,
+    ) -> Result<bool> {
+        let Some(procedures) = self.procedures.filter(|_| self.is_procedure) else {
+            return Ok(false);
+        };
+        let place = self.place;
+        let Some((name, written, _)) = called_function(query, &procedures, place) else {
+            return Ok(false);
+        };
+        let Some(callee) = self.called_procedure(&name, place)? else { return Ok(false) };
+        if callee.returns_set {
+            let what = format!("a call of {name}, which gives rows, in a procedure");
+            return Err(unsupported(place, what, "write its query here"));
+        }
+        let mut given = self.inline(callee, &written, place)?;
+        if into.is_some() {
+            if given.is_empty() {
+                given.push((name, constant(Value::Null, DataType::Text)));
+            }
+            if let Sink::Slots { slots, .. } = self.sink_of(into, &given)? {
+                let pairs = self.fitted(&slots, &given)?;
+                self.emit_assigns(out, pairs)?;
+            }
+        }
+        if self.calls.mentions[0] {
+            self.emit_assign(out, FOUND, constant(Value::Bool(true), DataType::Boolean));
+        }
+        if self.calls.mentions[1] {
+            self.emit_assign(out, ROW_COUNT, bigint(1));
+        }
+        Ok(true)
+    }
+
+    /// CALL
+    pub(crate) fn call_statement(
+        &mut self,
+        call: &CallSyntax,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let CallSyntax { name, arguments, place } = call;
+        let Some(callee) = self.called_procedure(name, *place)? else {
+            return Err(error(b"42883", *place, format!("procedure {name} does not exist"))
+                .hint("create it before the procedures that call it"));
+        };
+        if callee.returns_set {
+            let what = format!("CALL of {name}, which gives rows");
+            return Err(unsupported(*place, what, "write its query here"));
+        }
+        let targets = self.targets_of_call(callee, arguments, *place)?;
+        let given = self.inline(callee, arguments, *place)?;
+        for (target, (_, value)) in targets.into_iter().zip(given) {
+            let slot = self.target_slot(&target)?;
+            let to = self.slot_expr(slot).data_type();
+            let value = assign(value, to, Coercion::Explicit, target.place, || {
+                format!("variable \"{}\"", target.parts.join("."))
+            })?;
+            self.emit_assign(out, slot, value);
+            self.emit_not_null_checks(out, std::slice::from_ref(&target));
+        }
+        Ok(())
+    }
+
+    /// The variables that take what a procedure's INOUT parameters come to, by result column.
+    fn targets_of_call(
+        &self,
+        callee: &Procedure,
+        arguments: &[CallArgument],
+        place: Place,
+    ) -> Result<Vec<Target>> {
+        // What a function returns is named as the function is, and nobody takes it.
+        if matches!(callee.result.as_slice(), [only] if only.name == callee.name) {
+            return Ok(Vec::new());
+        }
+        let given = places_given(callee, &callee.name, arguments, place)?;
+        let target = |column: &hotrow_transaction::program::ResultColumn| {
+            let is_it =
+                |parameter: &hotrow_transaction::program::Slot| parameter.name == column.name;
+            let Some(at) = callee.given().iter().position(is_it) else {
+                let what = format!("CALL of {}, which has OUT parameters", callee.name);
+                return Err(unsupported(place, what, "make them INOUT, and pass variables"));
+            };
+            let argument = given[at].map(|at| &arguments[at]);
+            let parts = argument.and_then(|argument| match &argument.value {
+                ast::Expr::Identifier(ident) => Some(vec![ident.clone()]),
+                ast::Expr::CompoundIdentifier(idents) => Some(idents.clone()),
+                _ => None,
+            });
+            let Some(parts) = parts else {
+                let message = format!(
+                    "procedure parameter \"{}\" is an output parameter but corresponding argument \
+                     is not writable",
+                    column.name
+                );
+                let at = argument.map_or(place, |argument| argument.place);
+                return Err(error(b"42601", at, message).hint("pass a variable"));
+            };
+            let place = argument.map_or(place, |argument| argument.place);
+            Ok(Target { parts: crate::written::dotted(&parts), place })
+        };
+        callee.result.iter().map(target).collect()
+    }
+
+    /// Puts the statements of a procedure right before the current statement.
+    fn inline(
+        &mut self,
+        callee: &Procedure,
+        written: &[CallArgument],
+        place: Place,
+    ) -> Result<Given> {
+        self.bound_inlined(callee, place)?;
+        let outer = std::mem::replace(&mut self.place, place);
+        let given = self.inline_here(callee, written);
+        self.place = outer;
+        given
+    }
+
+    /// As [`Compiler::inline`], where the call is the current place.
+    fn inline_here(&mut self, callee: &Procedure, written: &[CallArgument]) -> Result<Given> {
+        let place = self.place;
+        let arguments = self.arguments_of(callee, written, place)?;
+        let slots = self.callee_slots(callee, arguments)?;
+        let mut body = callee.body.clone();
+        let renaming =
+            Renaming { slots, first_label: self.labels, first_row_set: self.row_sets, place };
+        self.labels = sum(self.labels, walk::labels(&body), place)?;
+        self.row_sets = sum(self.row_sets, callee.row_sets, place)?;
+        renaming.statements(&mut body);
+        let given = self.take_returned(callee, &mut body)?;
+        self.keep_found(callee, body)?;
+        let inlined = callee.inlined.iter().chain([&callee.name]);
+        self.calls.inlined.extend(inlined.cloned());
+        Ok(given)
+    }
+
+    /// I3
+    fn bound_inlined(&mut self, callee: &Procedure, place: Place) -> Result<()> {
+        let mut count = 0;
+        walk::statements(&callee.body, &mut |_| count += 1);
+        self.calls.statements += count;
+        if self.calls.statements > STATEMENTS_MAX || depth(&callee.body) > DEPTH_MAX {
+            let message = format!(
+                "what the procedure calls comes to more than {STATEMENTS_MAX} statements, or \
+                 {DEPTH_MAX} one in the other"
+            );
+            return Err(too_complex(place, message)
+                .hint("call it in fewer places: in a loop, or once behind an IF"));
+        }
+        Ok(())
+    }
+
+    /// The arguments, by parameter. Those that are variables, and that the procedure does not
+    /// assign, stand for the parameter; others are assigned to it.
+    fn arguments_of(
+        &mut self,
+        callee: &Procedure,
+        written: &[CallArgument],
+        place: Place,
+    ) -> Result<Vec<Expr>> {
+        let given = places_given(callee, &callee.name, written, place)?;
+        let mut values: Vec<Option<Expr>> = vec![None; given.len()];
+        // Each is computed by itself, before the call.
+        let depth = std::mem::take(&mut self.depth);
+        for (number, argument) in written.iter().enumerate() {
+            let Some(at) = given.iter().position(|of| *of == Some(number)) else { continue };
+            values[at] = Some(self.argument_of(callee, at, argument)?);
+        }
+        self.depth = depth;
+        let given = values.into_iter().enumerate().map(|(at, value)| match value {
+            Some(value) if self.calls.conditional > 0 && walk::can_fail(&value) => {
+                Err(may_not_be_evaluated(&callee.name, place))
+            }
+            Some(value) => Ok(value),
+            None => match (callee.default_of(at), callee.given()[at].sql_type) {
+                (Some(default), SqlType::Scalar(of)) => Ok(constant(default.clone(), of)),
+                (Some(_), SqlType::Array(_)) => {
+                    Err(unsupported(place, "a default of an array here", "pass the array"))
+                }
+                (None, _) => Err(other_count(callee, &callee.name, written.len(), place)),
+            },
+        });
+        given.collect()
+    }
+
+    /// An argument as the value of parameter number `at`.
+    fn argument_of(
+        &mut self,
+        callee: &Procedure,
+        at: usize,
+        argument: &CallArgument,
+    ) -> Result<Expr> {
+        let parameter = &callee.given()[at];
+        let named = || format!("parameter \"{}\" of {}", parameter.name, callee.name);
+        let element = match parameter.sql_type {
+            SqlType::Scalar(to) => {
+                return self.value_for(&argument.value, to, Coercion::Assignment, named);
+            }
+            SqlType::Array(element) => element,
+        };
+        let (slot, found) = self.array(&argument.value)?;
+        if found != element {
+            let message = format!("{} is of type {element}[], not {found}[]", named());
+            return Err(error(b"42883", argument.place, message));
+        }
+        Ok(self.slot_expr(slot))
+    }
+
+    /// What the caller draws in place of the procedure that it calls: a seed of its own at each
+    /// place and turn.
+    fn drawn_for(&mut self, callee: &Procedure, draw: Draw) -> Result<Expr> {
+        let name = &callee.name;
+        match draw {
+            Draw::Number(sequence) => {
+                let what = || format!("a call of {name}, which draws a number of a sequence,");
+                self.next_number(sequence, self.place, what)
+            }
+            Draw::Seed => self.random(Randomness::Uuid, self.place),
+            Draw::Numbers(_) => {
+                let what =
+                    format!("a call of {name}, which draws numbers of a sequence in a loop,");
+                Err(unsupported(self.place, what, "write its loop here"))
+            }
+        }
+    }
+
+    /// What the procedure's slots are here. Parameters that are not variables of the caller's are
+    /// assigned right before, and variables have no value, as at the begin of every call.
+    fn callee_slots(&mut self, callee: &Procedure, arguments: Vec<Expr>) -> Result<Vec<SlotId>> {
+        let mut slots: Vec<SlotId> = (0..FIRST_PARAMETER).map(SlotId).collect();
+        let mut assigned = vec![false; callee.slots.len()];
+        walk::statements(&callee.body, &mut |statement| {
+            walk::defines(statement, &mut |slot| assigned[slot.index()] = true);
+        });
+        let first = usize::from(FIRST_PARAMETER);
+        for slot in &callee.slots[first..] {
+            let name = match slot.name.starts_with('$') {
+                true => slot.name.clone(),
+                false => format!("{}.{}", callee.name, slot.name),
+            };
+            slots.push(self.slot(&name, slot.sql_type)?);
+        }
+        let mut before = Vec::new();
+        let parameters = arguments.len();
+        for (at, value) in (first..).zip(arguments) {
+            match value.kind {
+                ExprKind::Slot(slot)
+                    if !assigned[at]
+                        && value.sql_type == callee.slots[at].sql_type
+                        && slot.0 >= FIRST_PARAMETER =>
+                {
+                    slots[at] = slot;
+                }
+                _ => self.emit_assign(&mut before, slots[at], value),
+            }
+        }
+        for (at, draw) in (first + parameters..).zip(&callee.draws) {
+            let value = self.drawn_for(callee, *draw)?;
+            self.emit_assign(&mut before, slots[at], value);
+        }
+        if self.loops > 0 {
+            let locals = (first + usize::from(callee.parameters)..callee.slots.len())
+                .filter(|at| !callee.slots[*at].name.starts_with('$'));
+            let locals: Vec<_> = locals.map(|at| slots[at]).collect();
+            self.emit_nulls(&mut before, &locals);
+        }
+        self.before.append(&mut before);
+        Ok(slots)
+    }
+
+    /// Has RETURN put its values into slots, and leave the statements.
+    fn take_returned(&mut self, callee: &Procedure, body: &mut Vec<Statement>) -> Result<Given> {
+        let mut given = Given::new();
+        let mut slots = Vec::new();
+        for column in &callee.result {
+            let slot = self.temporary(&format!("{}()", callee.name), column.data_type)?;
+            given.push((column.name.clone(), self.slot_expr(slot)));
+            slots.push((slot, column.data_type));
+        }
+        let exit = self.new_label()?;
+        self.replace_returns(body, exit, &slots);
+        let leaves = |last: &Statement| matches!(last.kind, StatementKind::Leave(at) if at == exit);
+        body.pop_if(|last| leaves(last));
+        if walk::is_left(exit, body) {
+            let inner = std::mem::take(body);
+            let mut whole = Vec::new();
+            self.emit_in_block(&mut whole, Some(exit), |_, out| out.extend(inner));
+            *body = whole;
+        }
+        Ok(given)
+    }
+
+    fn replace_returns(
+        &self,
+        block: &mut Vec<Statement>,
+        exit: LabelId,
+        results: &[(SlotId, DataType)],
+    ) {
+        for mut statement in std::mem::take(block) {
+            if let StatementKind::Return(values) = statement.kind {
+                for (&(slot, of), value) in results.iter().zip(values) {
+                    let value = if value.data_type() == of { value } else { cast(value, of) };
+                    self.emit_assign(block, slot, value);
+                }
+                self.emit(block, StatementKind::Leave(exit));
+                return; // nothing behind it is reached
+            }
+            for inner in walk::blocks_mut(&mut statement) {
+                self.replace_returns(inner, exit, results);
+            }
+            block.push(statement);
+        }
+    }
+
+    /// Puts the statements in front, with FOUND and the row count as they were afterwards (I2).
+    fn keep_found(&mut self, callee: &Procedure, body: Vec<Statement>) -> Result<()> {
+        let (mut defines, mut uses) = (Vec::new(), Vec::new());
+        walk::statements(&callee.body, &mut |statement| {
+            walk::defines(statement, &mut |slot| defines.push(slot));
+            walk::uses(statement, &mut |slot| uses.push(slot));
+        });
+        let none = [constant(Value::Bool(false), DataType::Boolean), bigint(0)];
+        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        for ((slot, none), is_mentioned) in
+            [FOUND, ROW_COUNT].into_iter().zip(none).zip(self.calls.mentions)
+        {
+            let is_read = uses.contains(&slot);
+            if is_mentioned && (is_read || defines.contains(&slot)) {
+                let kept = self.temporary("kept", none.data_type())?;
+                let (old, back) = (self.slot_expr(slot), self.slot_expr(kept));
+                self.emit_assign(&mut before, kept, old);
+                self.emit_assign(&mut behind, slot, back);
+            }
+            if is_read {
+                self.emit_assign(&mut before, slot, none);
+            }
+        }
+        self.before.append(&mut before);
+        self.before.extend(body);
+        self.before.append(&mut behind);
+        Ok(())
+    }
+}
+
+/// The value of a call in an expression; one that returns nothing is NULL.
+fn only_value(given: &Given) -> Expr {
+    match given.as_slice() {
+        [(_, value), ..] => value.clone(),
+        [] => constant(Value::Null, DataType::Text),
+    }
+}
+
+fn may_not_be_evaluated(name: &str, place: Place) -> SqlError {
+    let what = format!("a call of {name} that may not be evaluated");
+    let advice = "it may raise or change something: IF ... THEN x := f(...); END IF;";
+    unsupported(place, what, advice)
+}
+
+/// Whether a procedure neither changes nor says anything, and cannot fail: whether it is called
+/// makes no difference then.
+fn is_plain(callee: &Procedure) -> bool {
+    let mut is_plain = true;
+    walk::statements(&callee.body, &mut |statement| {
+        is_plain &= match &statement.kind {
+            StatementKind::Assign { slot, value } => {
+                let of = callee.slots[slot.index()].sql_type;
+                value.sql_type == of && !walk::can_fail(value)
+            }
+            StatementKind::If { condition, .. } => !walk::can_fail(condition),
+            StatementKind::Return(values) => {
+                let mut columns = values.iter().zip(&callee.result);
+                columns.all(|(value, column)| {
+                    value.data_type() == column.data_type && !walk::can_fail(value)
+                })
+            }
+            StatementKind::Block { .. } | StatementKind::Leave(_) => true,
+            _ => false,
+        }
+    });
+    is_plain
+}
+
+/// How many statements stand one in the other. Trees are as deep as [`DEPTH_MAX`] and what one
+/// text may nest come to.
+fn depth(body: &[Statement]) -> usize {
+    let inner = body.iter().flat_map(walk::blocks).map(depth).max();
+    inner.map_or(0, |inner| inner + 1)
+}
+
+fn sum(a: u16, b: u16, place: Place) -> Result<u16> {
+    a.checked_add(b).ok_or_else(|| {
+        too_complex(place, "the procedure and what it calls have too many loops")
+            .hint("call it in fewer places")
+    })
+}

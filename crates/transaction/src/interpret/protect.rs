@@ -1,0 +1,100 @@
+//! Errors that are caught: which handler one leads to, and what it finds.
+
+use hotrow_base::datum::Datum;
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+
+use crate::access::RecordAccess;
+use crate::bytecode::{Program, ProtectedCode};
+use crate::frame::{Frame, Machine};
+use crate::outcome::{SqlError, Stop};
+use crate::program::ErrorPart;
+
+use super::{Fault, fault};
+
+/// Enters a protected block.
+#[inline(never)]
+pub(super) fn enter<A: RecordAccess>(
+    program: &Program,
+    block: u16,
+    machine: &mut Machine,
+    access: &mut A,
+) -> Result<(), Stop> {
+    let code = &program.protected[usize::from(block)];
+    access.note_place(code.depth)?;
+    machine.protected.truncate(usize::from(code.depth));
+    machine.protected.push(block);
+    Ok(())
+}
+
+/// Where execution goes on after it stopped inside of protected blocks: at the first handler, from
+/// inside out, that names the error. What its block has changed is taken back.
+///
+/// # Errors
+///
+/// The stop itself, where it is not for handlers, or where none names it.
+#[cold]
+#[inline(never)]
+pub(super) fn caught<A: RecordAccess>(
+    program: &Program,
+    stop: Stop,
+    frame: &mut Frame,
+    access: &mut A,
+) -> Result<usize, Stop> {
+    let machine = &mut frame.machine;
+    let error = machine.error.take_if(|_| stop == Stop::Error && !machine.is_over);
+    let Some(error) = error.filter(|error| !error.is_beyond_handlers()) else {
+        machine.protected.clear();
+        return Err(stop);
+    };
+    while let Some(block) = machine.protected.pop() {
+        let code = &program.protected[usize::from(block)];
+        let names = |handler: &&crate::bytecode::HandlerCode| {
+            handler.catches.iter().any(|catch| catch.names(error.sqlstate))
+        };
+        if let Some(handler) = code.handlers.iter().find(names) {
+            access.take_back_to(code.depth)?;
+            let to = handler.to as usize;
+            return match tell(code, error, machine) {
+                Ok(()) => Ok(to),
+                Err(fault) => Err(fault::stop_machine(program, to, machine, fault)),
+            };
+        }
+    }
+    machine.error = Some(error);
+    Err(stop)
+}
+
+/// Puts the parts of a caught error where its handlers look for them, and keeps it, to be raised
+/// again.
+fn tell(code: &ProtectedCode, error: SqlError, machine: &mut Machine) -> Result<(), Fault> {
+    for &(part, slot) in &code.told {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let text = match part {
+            ErrorPart::State => error.code().to_owned(),
+            ErrorPart::Message => error.message.clone(),
+            ErrorPart::Detail => text(&error.detail),
+            ErrorPart::Hint => text(&error.hint),
+            ErrorPart::Constraint => text(&error.constraint),
+            ErrorPart::Table => text(&error.table),
+            ErrorPart::Column => text(&error.column),
+        };
+        let told: Datum = machine.keep_value(&Value::Text(text), DataType::Text)?;
+        machine.slots[slot] = told;
+    }
+    machine.caught.truncate(usize::from(code.caught));
+    machine.caught.push(error);
+    machine.check_heap()
+}
+
+/// What was caught with so many others around it, to be raised again.
+pub(super) fn again(machine: &Machine, caught: u16) -> Fault {
+    let error = machine.caught.get(usize::from(caught)).cloned();
+    error.map_or_else(
+        || {
+            let message = "RAISE without parameters cannot be used outside an exception handler";
+            Fault::new(b"0Z002", message)
+        },
+        Fault::from,
+    )
+}

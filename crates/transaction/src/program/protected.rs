@@ -1,0 +1,69 @@
+//! Blocks whose errors are caught, and what handlers catch.
+
+use super::{SlotId, Statement};
+
+/// A block whose errors are caught.
+///
+/// An error in `body` that a handler names takes back what the body has changed in tables; slots
+/// keep their values. Then the first handler that names it runs, whose own errors are not caught
+/// here. What is no error of the procedure (a conflict, a wrong guess of reconnaissance, a spent
+/// budget, an interruption) passes by all handlers.
+#[derive(Clone, Debug)]
+pub struct Protected {
+    /// what is protected
+    pub body: Vec<Statement>,
+    /// what an error leads to; at least one
+    pub handlers: Vec<Handler>,
+    /// slots of type text that take parts of the error when it is caught
+    pub told: Vec<(ErrorPart, SlotId)>,
+}
+
+/// WHEN ... THEN
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// the errors that it catches: those that one of these names
+    pub catches: Vec<Catch>,
+    /// what it does
+    pub body: Vec<Statement>,
+}
+
+/// Errors that a handler names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Catch {
+    /// those of this SQLSTATE
+    State([u8; 5]),
+    /// those whose SQLSTATE begins so
+    Class([u8; 2]),
+    /// OTHERS: all but query_canceled and assert_failure
+    Others,
+}
+
+impl Catch {
+    /// Whether errors of this SQLSTATE are among them.
+    pub fn names(self, sqlstate: [u8; 5]) -> bool {
+        match self {
+            Self::State(state) => state == sqlstate,
+            Self::Class(class) => sqlstate.starts_with(&class),
+            Self::Others => !matches!(&sqlstate, b"57014" | b"P0004"),
+        }
+    }
+}
+
+/// A part of an error that was caught.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorPart {
+    /// SQLSTATE, RETURNED_SQLSTATE
+    State,
+    /// SQLERRM, MESSAGE_TEXT
+    Message,
+    /// PG_EXCEPTION_DETAIL
+    Detail,
+    /// PG_EXCEPTION_HINT
+    Hint,
+    /// CONSTRAINT_NAME
+    Constraint,
+    /// TABLE_NAME
+    Table,
+    /// COLUMN_NAME
+    Column,
+}
