@@ -9,6 +9,8 @@
 //!              I2 an id names one list of parameter types for good, so that a call that was bound
 //!              before a replacement still fits; a replacement with others gets a new id
 
+mod broken_views;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -567,5 +569,4 @@ fn drop_procedures(
 }
 
 #[cfg(test)]
-mod broken_views;
 mod tests;
