@@ -63,7 +63,7 @@ run() {
     awk -v mode="$1" '
         function cost(name) { return index($0, name) && !index($0, "=>") && $0 ~ /\[[^\]]*\]$/ }
         { gsub(/,/, "", $1) }
-        !answer && cost("Conversation::answer ") { answer = $1 }
+        !answer && cost("Conversation::answer_message ") { answer = $1 }
         !read && cost("Incoming::message") { read = $1 }
         !turn && cost("Worker<R>::turn ") { turn = $1 }
         !wait && cost("ReplySlot<T>::wait_at_most ") { wait = $1 }

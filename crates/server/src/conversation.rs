@@ -163,9 +163,11 @@ impl<'a> Conversation<'a> {
                 if !is_last {
                     self.session.begin_batch(); // I3
                 }
-                let executed = self.execute(portal, rows);
-                let text = self.portals.get(portal).map(|portal| Rc::clone(&portal.statement));
-                self.told(executed, text.as_ref().map_or("", |statement| &statement.text));
+                if let Err(error) = self.execute(portal, rows) {
+                    let statement = self.portals.get(portal).map(|of| Rc::clone(&of.statement));
+                    let text = statement.as_ref().map_or("", |statement| &statement.text);
+                    self.told(Err(error), text);
+                }
             }
             Frontend::Close(target) => {
                 match target {
@@ -639,13 +641,12 @@ impl<'a> Conversation<'a> {
     /// Runs what a portal has to do with names, if it has: its result is ready then.
     fn name_by_portal(&mut self, name: &str) -> Result<(), SqlError> {
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-        let statement = Rc::clone(&portal.statement);
-        let (Progress::Ready, Some(prepared)) = (&portal.progress, &statement.prepared) else {
-            return Ok(());
-        };
-        if prepared.naming().is_none() {
+        let names = portal.statement.prepared.as_ref().is_some_and(|p| p.naming().is_some());
+        if !names || !matches!(portal.progress, Progress::Ready) {
             return Ok(());
         }
+        let statement = Rc::clone(&portal.statement);
+        let Some(prepared) = &statement.prepared else { return Ok(()) };
         let values = portal.values.clone();
         let outcome = self.session.perform(prepared, &values).map_err(sql_error)?;
         let Outcome::Naming(naming) = outcome else { return Ok(()) };

@@ -276,7 +276,65 @@ fn numbers_of_sequences_are_drawn_by_callers() {
         assert_eq!(said(&session, all), "1x 2y 3xy 4z 5y 6zy");
         let looped = "CREATE FUNCTION noted() RETURNS void LANGUAGE plpgsql AS $$
                       BEGIN FOR i IN 1..3 LOOP PERFORM note('l'); END LOOP; END $$";
-        assert_eq!(said(&session, looped), "0A000");
+        session.execute(looped)?;
+        session.execute("SELECT noted()")?;
+        session.execute("SELECT noted()")?;
+        let looped = "SELECT count(DISTINCT id) || ' ' || count(*) FROM line WHERE what = 'l'";
+        assert_eq!(said(&session, looped), "6 6");
+        // Who draws in a loop has an array of numbers, which is his own.
+        let calls = "CREATE FUNCTION calls() RETURNS void LANGUAGE plpgsql AS $$
+                     BEGIN PERFORM noted(); END $$";
+        assert_eq!(said(&session, calls), "0A000");
+        Ok(())
+    });
+}
+
+/// A seed at each place and turn: what is called gives other values each time.
+#[test]
+fn random_values_are_drawn_anew_at_each_call() {
+    every_engine(|config| {
+        let session = open(config).session();
+        session.execute(
+            "CREATE FUNCTION any_id() RETURNS uuid LANGUAGE plpgsql AS $$
+             BEGIN RETURN gen_random_uuid(); END $$;
+             CREATE FUNCTION ids() RETURNS SETOF uuid LANGUAGE plpgsql AS $$
+             DECLARE a uuid; b uuid; BEGIN
+             a := any_id(); b := any_id(); RETURN NEXT a; RETURN NEXT b;
+             FOR i IN 1..5 LOOP a := any_id(); RETURN NEXT a; END LOOP; END $$",
+        )?;
+        let ids = session.execute("SELECT * FROM ids()")?;
+        let mut ids: Vec<String> = ids[0].rows.iter().map(|row| row[0].to_string()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 7, "{ids:?}");
+        Ok(())
+    });
+}
+
+/// A call that has too few numbers is made again; its handlers do not hear of it.
+#[test]
+fn no_handler_catches_that_numbers_are_spent() {
+    every_engine(|config| {
+        let session = open(config).session();
+        session.execute(
+            "CREATE TABLE line (id bigserial PRIMARY KEY, n bigint UNIQUE);
+             CREATE FUNCTION fill(most bigint) RETURNS text LANGUAGE plpgsql AS $$
+             DECLARE caught bigint := 0; i bigint := 0; BEGIN
+             WHILE i < most LOOP i := i + 1;
+               BEGIN
+                 INSERT INTO line (n) VALUES (i / 2);
+                 IF i = 4 THEN RAISE EXCEPTION 'four'; END IF;
+               EXCEPTION WHEN OTHERS THEN caught := caught + 1; END;
+             END LOOP;
+             RETURN caught || ' of ' || (SELECT count(*) FROM line); END $$",
+        )?;
+        // 0 1 1 2 2 3 3 ...: the second of each pair fails, and of the pair of 2 the first.
+        assert_eq!(said(&session, "SELECT fill(40)"), "19 of 21");
+        let unique = "SELECT count(DISTINCT id) || ' ' || count(*) FROM line";
+        assert_eq!(said(&session, unique), "21 21");
+        session.execute("DELETE FROM line")?;
+        assert_eq!(said(&session, "SELECT fill(400)"), "199 of 201");
+        assert_eq!(said(&session, unique), "201 201");
         Ok(())
     });
 }

@@ -342,3 +342,20 @@ fn explain_tells_what_a_handler_means_for_the_plan() {
         assert!(text.contains(held), "{call} holds {held}: {text}");
     }
 }
+
+/// What a user raises with the SQLSTATE of an error that no handler may catch keeps its words.
+#[test]
+fn what_no_handler_catches_is_told_as_it_was_raised() {
+    every_engine(|config| {
+        let session = open(config).session();
+        session.execute(
+            "CREATE FUNCTION deep() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+                 BEGIN RAISE EXCEPTION 'too deep' USING ERRCODE = '54001';
+                 EXCEPTION WHEN OTHERS THEN RETURN 1; END; RETURN 2; END $$",
+        )?;
+        let error = session.execute("SELECT deep()").expect_err("it is raised");
+        assert_eq!(error.sqlstate(), Some("54001"), "{error}");
+        assert!(error.to_string().contains("too deep"), "{error}");
+        Ok(())
+    });
+}

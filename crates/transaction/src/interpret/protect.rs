@@ -42,8 +42,10 @@ pub(super) fn caught<A: RecordAccess>(
     access: &mut A,
 ) -> Result<usize, Stop> {
     let machine = &mut frame.machine;
-    let error = machine.error.take_if(|_| stop == Stop::Error && !machine.is_over);
-    let Some(error) = error.filter(|error| !error.is_beyond_handlers()) else {
+    let may_be_caught = stop == Stop::Error && !machine.is_over;
+    // What no handler may catch stays where whoever runs the call looks for it.
+    let error = machine.error.take_if(|error| may_be_caught && !error.is_beyond_handlers());
+    let Some(error) = error else {
         machine.protected.clear();
         return Err(stop);
     };
