@@ -9,7 +9,7 @@
 //!              I3 attempts of one call have different names: who has given way and come again is
 //!              not taken for what older reports still tell of it. It may wait for its own last
 //!              attempt, which waits for nobody
-//! Bounds       linear in the waits reported, times the circles found; a look bridges 16 times at most
+//! Bounds       linear in the waits reported, times the circles found
 //! Source       orthrus.txt 4 and dora.txt 4.1.3 name wait-for graphs. We differ: its parts are
 //!              brought together by messages, so that nobody looks into another thread's
 
@@ -29,10 +29,6 @@ pub struct Attempt {
 /// Who waits, and for whom.
 pub type Wait = (Attempt, Attempt);
 
-/// How many of a look have those behind them wait for those before them: what is left is found in
-/// the next one. So a look at long queues takes little longer than finding their circles.
-const BRIDGED_MAX: usize = 16;
-
 /// See the module.
 #[derive(Default, Debug)]
 pub struct Reports {
@@ -44,45 +40,29 @@ impl Reports {
     /// Takes a node's report, in place of its last one. Who is to give way, at which node it waits;
     /// one that waits at several nodes is listed for each.
     pub fn take(&mut self, from: Address, waits: Vec<Wait>) -> Vec<(Address, Attempt)> {
-        debug_assert!(waits.iter().all(|(waiter, other)| waiter != other), "each has a name");
+        // A call that was planned anew without giving way has the same name as before.
         let waits = waits.into_iter().filter(|(waiter, other)| waiter != other);
         self.waits.insert(from, waits.collect());
-        let mut told = Vec::new();
-        for found in 0.. {
-            let mut awaited = BTreeMap::<Attempt, BTreeSet<Attempt>>::new();
-            for &(waiter, other) in self.waits.values().flatten() {
-                awaited.entry(waiter).or_default().insert(other);
-            }
+        let mut awaited = BTreeMap::<Attempt, BTreeSet<Attempt>>::new();
+        for &(waiter, other) in self.waits.values().flatten() {
+            awaited.entry(waiter).or_default().insert(other);
+        }
+        let mut victims = BTreeSet::new();
+        loop {
             leave_those_in_trouble(&mut awaited);
             let Some(youngest) = youngest_of_a_circle(&awaited) else { break };
-            for (&node, waits) in &mut self.waits {
-                if take_out(waits, youngest, found < BRIDGED_MAX) {
-                    told.push((node, youngest));
-                }
-            }
+            awaited.remove(&youngest);
+            victims.insert(youngest);
+        }
+        let mut told = Vec::new();
+        for (&node, waits) in &mut self.waits {
+            let here: BTreeSet<_> = waits.iter().map(|&(waiter, _)| waiter).collect();
+            told.extend(here.intersection(&victims).map(|&victim| (node, victim)));
+            // It is not told twice; if it stays, it is reported again.
+            waits.retain(|(waiter, _)| !victims.contains(waiter));
         }
         told
     }
-}
-
-/// Has somebody wait no more at a node, nor have anything there; `bridges`: who waited behind it
-/// waits for whom it waited for. Of a queue of which one after the other would come to be in a
-/// circle, all are so found in one look: if 1 has a and waits for b behind 4, 3 and 2, which come
-/// for a when they have b, then not only 4 gives way. Whether it waited there.
-///
-/// It is not told twice; if it stays, it is reported again.
-fn take_out(waits: &mut BTreeSet<Wait>, leaves: Attempt, bridges: bool) -> bool {
-    let before: Vec<_> =
-        waits.iter().filter(|wait| wait.0 == leaves).map(|&(_, other)| other).collect();
-    let behind: Vec<_> =
-        waits.iter().filter(|wait| wait.1 == leaves).map(|&(waiter, _)| waiter).collect();
-    waits.retain(|(waiter, other)| *waiter != leaves && *other != leaves);
-    if bridges {
-        let moved = behind.iter().flat_map(|&one| before.iter().map(move |&other| (one, other)));
-        // Nobody waits for itself: each turn of the search above takes a name out for good.
-        waits.extend(moved.filter(|(waiter, other)| waiter != other));
-    }
-    !before.is_empty()
 }
 
 /// Leaves only those who wait, directly or not, for somebody in a circle.
@@ -146,32 +126,6 @@ mod tests {
         // Two circles, one of which waits at two nodes.
         let both = reports.take(3, waits([(40, 30), (20, 7), (7, 20)]));
         assert_eq!(both, [(3, first(20)), (3, first(40))]);
-    }
-
-    #[test]
-    fn a_queue_that_would_come_to_be_in_circles_gives_way_at_once() {
-        let mut reports = Reports::default();
-        assert_eq!(reports.take(1, waits([(2, 1)])), []);
-        // 1 stands behind those who will come for what it has.
-        assert_eq!(
-            reports.take(2, waits([(3, 2), (4, 3), (1, 4)])),
-            [(2, first(4)), (2, first(3)), (1, first(2)),]
-        );
-        assert_eq!(reports.take(2, waits([])), []);
-        // 5 came last, and only then 2 and 3 get what they wait for.
-        assert_eq!(reports.take(1, waits([(2, 5)])), []);
-        assert_eq!(reports.take(2, waits([(3, 2), (5, 3)])), [(2, first(5))]);
-    }
-
-    /// Somebody waits for several locks of another one, and many stand in a queue.
-    #[test]
-    fn a_wait_that_is_reported_for_each_lock_is_one() {
-        let mut reports = Reports::default();
-        assert_eq!(reports.take(1, waits([(2, 1), (2, 1)])), []);
-        let queue = (3..200).map(|waiter| (waiter, waiter - 1)).chain([(1, 199)]);
-        let given_way = reports.take(2, waits(queue.flat_map(|wait| [wait; 3])));
-        let youngest = (183..200).rev().map(|age| (2, first(age)));
-        assert_eq!(given_way, youngest.collect::<Vec<_>>(), "the others come to be found later");
     }
 
     #[test]
