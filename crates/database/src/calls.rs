@@ -151,7 +151,9 @@ impl Calls {
         }
         let _running = context.interrupt.begin();
         // It has the numbers that it took.
-        let mut rows = context.settle(self.send(context)?)?;
+        let sent = send(context, &self.mailbox.borrow());
+        Mailbox::renew(&self.mailbox);
+        let mut rows = context.settle(sent?)?;
         rows.notices_mut().retain(drawing::is_heard);
         Ok(rows)
     }
@@ -187,23 +189,11 @@ impl Calls {
         Ok(compiled)
     }
 
-    /// Has the call in the mailbox run by the engine. While it waits to be taken it is withdrawn by
-    /// an interrupt; later on it looks at it itself.
+    /// Has the call in the mailbox run by the engine.
     fn queue(&self, context: &Context, procedure: &Tree) -> Result<Rows, Error> {
-        let called = match procedure.takes_numbers() {
-            true => self.drawing(context, procedure, |_| self.send(context)),
-            false => self.send(context),
-        };
-        context.settle(called?)
-    }
-
-    /// As [`Calls::queue`], once.
-    fn send(&self, context: &Context) -> Result<Reply, Error> {
-        let deadline = context.call_deadline.get();
-        let interrupt = Some(&context.interrupt);
-        let called = context.core.call(&self.mailbox.borrow(), interrupt, deadline);
+        let called = self.drawing(context, procedure, |mailbox| send(context, mailbox));
         Mailbox::renew(&self.mailbox);
-        called
+        context.settle(called?)
     }
 
     /// Makes the call in the mailbox, again where it needs more numbers.
@@ -213,10 +203,7 @@ impl Calls {
         procedure: &Tree,
         call: impl Fn(&Arc<Mailbox>) -> Result<Reply, Error>,
     ) -> Result<Reply, Error> {
-        if !procedure.takes_numbers() {
-            return call(&self.mailbox.borrow());
-        }
-        let mailbox = Arc::clone(&self.mailbox.borrow());
+        let mailbox = self.mailbox.borrow();
         let note = |sequence, number| context.drawn().note(sequence, number);
         drawing::call(&context.core, (procedure, &mailbox), || call(&mailbox), note)
     }
@@ -241,6 +228,12 @@ impl Calls {
         known.by_name.insert(name.to_owned(), (id, Arc::clone(compiled)));
         Ok((id, Arc::clone(compiled)))
     }
+}
+
+/// Has the call in a mailbox run. While it waits to be taken it is withdrawn by an interrupt; later
+/// on it looks at it itself.
+fn send(context: &Context, mailbox: &Arc<Mailbox>) -> Result<Reply, Error> {
+    context.core.call(mailbox, Some(&context.interrupt), context.call_deadline.get())
 }
 
 /// What became of a call where a transaction may be open.

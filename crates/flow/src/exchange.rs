@@ -203,12 +203,7 @@ impl<M: Send> Exchange<M> {
         let deadline = self.deadline(deadline);
         let Self { bed, receivers, inboxes, thread, .. } = self;
         let inbox = &inboxes[usize::from(*thread)];
-        // One that comes meanwhile, and is there before the deadline, is to be slept for anew.
-        let is_sooner = |due: Ticks| deadline.is_none_or(|deadline| due < deadline);
-        let comes = |receivers: &mut Receivers<_>| {
-            inbox.has_some() || !receivers.are_empty() || receivers.due().is_some_and(is_sooner)
-        };
-        bed.wait(deadline, || comes(receivers) || ready());
+        bed.wait(deadline, || inbox.has_some() || receivers.have_news(deadline) || ready());
     }
 
     /// Waits elsewhere, where whoever has a message for this thread calls it away by `ring`; not at

@@ -377,6 +377,13 @@ impl<M> Receivers<M> {
     pub fn due(&mut self) -> Option<Ticks> {
         self.rings.iter_mut().filter_map(RingOut::due).min()
     }
+
+    /// Whether there is something to take, or something has come that will be there before
+    /// `deadline`, until when the thread sleeps: it is to be slept for anew.
+    pub fn have_news(&mut self, deadline: Option<Ticks>) -> bool {
+        let is_sooner = |due| deadline.is_none_or(|deadline| due < deadline);
+        !self.are_empty() || self.due().is_some_and(is_sooner)
+    }
 }
 
 /// Where a thread sleeps, and how it spins before.

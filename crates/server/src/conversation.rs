@@ -150,9 +150,7 @@ impl<'a> Conversation<'a> {
             }
             Frontend::Bind(bind) => {
                 if let Err(error) = self.bind(&bind) {
-                    let statement = self.statements.get(bind.statement).map(Rc::clone);
-                    let text = statement.as_ref().map_or("", |statement| &statement.text);
-                    self.told(Err(error), text);
+                    self.tell_error(error, self.statements.get(bind.statement).map(Rc::clone));
                 }
             }
             Frontend::Describe(target) => {
@@ -164,9 +162,8 @@ impl<'a> Conversation<'a> {
                     self.session.begin_batch(); // I3
                 }
                 if let Err(error) = self.execute(portal, rows) {
-                    let statement = self.portals.get(portal).map(|of| Rc::clone(&of.statement));
-                    let text = statement.as_ref().map_or("", |statement| &statement.text);
-                    self.told(Err(error), text);
+                    let of = self.portals.get(portal).map(|portal| Rc::clone(&portal.statement));
+                    self.tell_error(error, of);
                 }
             }
             Frontend::Close(target) => {
@@ -204,6 +201,11 @@ impl<'a> Conversation<'a> {
             self.say_error(&error, text);
             self.skips = true;
         }
+    }
+
+    /// As [`Conversation::told`], of a statement, if it is there.
+    fn tell_error(&mut self, error: SqlError, of: Option<Rc<Statement>>) {
+        self.told(Err(error), of.as_ref().map_or("", |statement| &statement.text));
     }
 
     /// What a statement had said, and the error that it came to.

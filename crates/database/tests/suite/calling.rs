@@ -3,6 +3,7 @@
 
 use hotrow::{Config, Database, Error, LogEntries, Session};
 
+use crate::asking::{check_calls, said};
 use crate::every_engine::{every_engine, open};
 use crate::scratch::Directory;
 
@@ -51,17 +52,6 @@ const CALLS: &[(&str, &str)] = &[
     ("SELECT string_agg(id || '=' || gold, ' ' ORDER BY id) FROM player", "1=70 2=80 3=10"),
 ];
 
-fn said(session: &Session, statement: &str) -> String {
-    match session.execute(statement) {
-        Err(error) => error.sqlstate().unwrap_or("no SQL error").to_owned(),
-        Ok(results) => {
-            let last = results.last().expect("there was a statement");
-            let rows: Vec<_> = last.rows.iter().map(|row| row[0].to_string()).collect();
-            rows.join(";")
-        }
-    }
-}
-
 fn text_of(session: &Session, statement: &str) -> String {
     let error = session.execute(statement).expect_err("it is refused");
     format!("{} {error}", error.sqlstate().unwrap_or("no SQL error"))
@@ -72,23 +62,16 @@ fn calls_in_calls_are_as_in_postgresql_on_every_engine() {
     every_engine(|config| {
         let session = open(config).session();
         session.execute(SCHEMA)?;
-        for (call, expected) in CALLS {
-            assert_eq!(said(&session, call), *expected, "{call}");
-        }
+        check_calls(&session, CALLS);
         Ok(())
     });
 }
 
 #[test]
 fn what_is_called_is_planned_with_its_caller() {
-    let session = open(Config::default().threads(1)).session();
-    session.execute(SCHEMA).expect("the schema is right");
-    let text = |what: &str| {
-        let results = session.execute(&format!("EXPLAIN PROCEDURE {what}")).expect("it is there");
-        let rows = results.last().expect("one statement").rows.iter();
-        rows.map(|row| row[0].to_string()).collect::<Vec<_>>().join("\n")
-    };
-    let trade = text("trade");
+    let db = open(Config::default().threads(1));
+    db.session().execute(SCHEMA).expect("the schema is right");
+    let trade = db.explain_procedure("trade").expect("it is there");
     assert!(trade.contains("statements of what it calls: give."), "{trade}");
     assert!(trade.contains("Planning a call needs its parameters only"), "{trade}");
 }

@@ -1,10 +1,9 @@
 //! What calls draw, numbers in loops and random values: on every engine, beside others, and after a
 //! crash. And format(), which came with them.
 
-use std::path::Path;
-
 use hotrow::{Config, Database, Error, LogEntries, Session, engines};
 
+use crate::asking::{outcome, rows_or_tag};
 use crate::every_engine::{every_engine, open};
 use crate::scratch::Directory;
 
@@ -137,13 +136,11 @@ const ITEMS: &str =
     "SELECT string_agg(id || '=' || n, ' ' ORDER BY id) FROM item WHERE of_call BETWEEN 5 AND 8";
 
 fn said(session: &Session, statement: &str) -> String {
-    match session.execute(statement) {
-        Err(error) => error.sqlstate().unwrap_or("no SQL error").to_owned(),
-        Ok(results) => {
-            let last = results.last().expect("there was a statement");
-            let rows: Vec<_> = last.rows.iter().map(|row| row[0].to_string()).collect();
+    match outcome(session, statement) {
+        Err(code) => code,
+        Ok(last) => {
             assert!(last.rows.notices().is_empty(), "{statement}: {:?}", last.rows.notices());
-            if rows.is_empty() { last.tag.clone() } else { rows.join(";") }
+            rows_or_tag(&last)
         }
     }
 }
@@ -340,18 +337,6 @@ fn random_values_differ_at_each_place_and_turn_on_every_engine() {
     });
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("there is room");
-    for entry in std::fs::read_dir(from).expect("it is there") {
-        let entry = entry.expect("it can be read");
-        let target = to.join(entry.file_name());
-        match entry.file_type().expect("it is known").is_dir() {
-            true => copy(&entry.path(), &target),
-            false => drop(std::fs::copy(entry.path(), target).expect("there is room")),
-        }
-    }
-}
-
 #[test]
 fn random_values_and_numbers_are_the_same_after_a_restart() {
     for entry in engines() {
@@ -392,8 +377,7 @@ fn random_values_and_numbers_are_the_same_after_a_restart() {
                 }
                 before = tables.map(|table| rows(&db, table)).into();
                 // As after a crash: what the disk has while nobody has closed it.
-                let crashed = Directory::new("draws");
-                copy(&directory.0, &crashed.0);
+                let crashed = directory.copy("draws");
                 drop((session, db));
                 directory = crashed;
             }

@@ -1,9 +1,8 @@
 //! LOOP, WHILE, EXIT and CONTINUE in calls: the same on every engine, alone and beside others.
 
-use std::time::{Duration, Instant};
-
 use hotrow::{Config, Database, Error, Session};
 
+use crate::asking::{cancelled, outcome, rows_or_tag};
 use crate::every_engine::{every_engine, open};
 
 const SCHEMA: &str = "
@@ -128,14 +127,7 @@ const EXPECTED: [&str; 22] = [
 ];
 
 fn said(session: &Session, statement: &str) -> String {
-    match session.execute(statement) {
-        Err(error) => error.sqlstate().unwrap_or("no SQL error").to_owned(),
-        Ok(results) => {
-            let last = results.last().expect("there was a statement");
-            let rows: Vec<_> = last.rows.iter().map(|row| row[0].to_string()).collect();
-            if rows.is_empty() { last.tag.clone() } else { rows.join(";") }
-        }
-    }
+    outcome(session, statement).map_or_else(|code| code, |result| rows_or_tag(&result))
 }
 
 fn all(db: &Database) -> Vec<String> {
@@ -220,20 +212,7 @@ fn an_endless_loop_ends_by_its_time_and_by_a_cancel() {
             assert_eq!(said(&session, call), "57014", "{call}");
         }
         session.execute("RESET statement_timeout")?;
-        let canceller = session.canceller();
-        let began = Instant::now();
-        let (session, code) = std::thread::scope(|scope| {
-            let thread = scope.spawn(move || {
-                let code = said(&session, "CALL never_ends(1)");
-                (session, code)
-            });
-            while !thread.is_finished() {
-                assert!(began.elapsed() < Duration::from_secs(30), "it is not cancelled");
-                std::thread::sleep(Duration::from_millis(5));
-                canceller.cancel();
-            }
-            thread.join().expect("it ends well")
-        });
+        let (session, code) = cancelled(session, "CALL never_ends(1)");
         assert_eq!(code, "57014");
         assert_eq!(said(&session, "SELECT sum(n) FROM tally WHERE id IN (1, 2)"), "8");
         assert_eq!(said(&session, "SELECT add_all('{1,2}', 1)"), "2");

@@ -4,6 +4,7 @@ mod admission;
 mod advisory_locks;
 mod alterations;
 mod answers;
+mod asking;
 mod batches;
 mod benchmark_doors;
 mod calling;

@@ -1,11 +1,9 @@
 //! EXCEPTION blocks in calls: the same on every engine, as PostgreSQL 15 has it, alone and beside
 //! others, after a crash, and under what no handler may catch.
 
-use std::path::Path;
-use std::time::{Duration, Instant};
+use hotrow::{Config, Database, Error, LogEntries};
 
-use hotrow::{Config, Database, Error, LogEntries, Session};
-
+use crate::asking::{cancelled, check_calls, said};
 use crate::every_engine::{every_engine, open};
 use crate::scratch::Directory;
 
@@ -95,25 +93,12 @@ const CALLS: &[(&str, &str)] = &[
     ),
 ];
 
-fn said(session: &Session, statement: &str) -> String {
-    match session.execute(statement) {
-        Err(error) => error.sqlstate().unwrap_or("no SQL error").to_owned(),
-        Ok(results) => {
-            let last = results.last().expect("there was a statement");
-            let rows: Vec<_> = last.rows.iter().map(|row| row[0].to_string()).collect();
-            rows.join(";")
-        }
-    }
-}
-
 #[test]
 fn errors_are_caught_as_in_postgresql_on_every_engine() {
     every_engine(|config| {
         let session = open(config).session();
         session.execute(SCHEMA)?;
-        for (call, expected) in CALLS {
-            assert_eq!(said(&session, call), *expected, "{call}");
-        }
+        check_calls(&session, CALLS);
         Ok(())
     });
 }
@@ -198,27 +183,13 @@ fn contents(db: &Database) -> Vec<String> {
     rows
 }
 
-/// What a crash leaves of a database that is open.
-fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => copy_files(&entry.path(), &target)?,
-            false => std::fs::copy(entry.path(), &target).map(|_| ())?,
-        }
-    }
-    Ok(())
-}
-
 #[test]
 fn after_a_crash_the_log_does_what_calls_did_that_caught() {
     for (number, entry) in hotrow::engines().iter().enumerate() {
         let entries = [LogEntries::Commands, LogEntries::Values][number % 2];
         for entries in [entries, LogEntries::Commands] {
             println!("on {}, {entries}", entry.name);
-            let (directory, copy) = (Directory::new("protected"), Directory::new("crashed"));
+            let directory = Directory::new("protected");
             let config = Config::default()
                 .engine(entry.name)
                 .threads(entry.threads_near(3))
@@ -227,12 +198,10 @@ fn after_a_crash_the_log_does_what_calls_did_that_caught() {
             let db = Database::open(&directory.0, config.clone()).expect("it opens");
             let session = db.session();
             session.execute(SCHEMA).expect("the schema is right");
-            for (call, expected) in &CALLS[..CALLS.len() / 2] {
-                assert_eq!(said(&session, call), *expected, "{call}");
-            }
+            check_calls(&session, &CALLS[..CALLS.len() / 2]);
             contend(&db).expect("nobody sees an error");
             let before = contents(&db);
-            copy_files(&directory.0, &copy.0).expect("there is room");
+            let copy = directory.copy("crashed");
             drop(db);
             let db = Database::open(&copy.0, config).expect("it opens after a crash");
             assert_eq!(contents(&db), before, "{}, {entries}", entry.name);
@@ -274,17 +243,7 @@ fn no_handler_catches_what_ends_the_call() {
         session.execute("SET statement_timeout = '50ms'")?;
         assert_eq!(said(&session, "SELECT never_ends()"), "57014");
         session.execute("RESET statement_timeout")?;
-        let canceller = session.canceller();
-        let began = Instant::now();
-        let code = std::thread::scope(|scope| {
-            let thread = scope.spawn(move || said(&session, "SELECT never_ends()"));
-            while !thread.is_finished() {
-                assert!(began.elapsed() < Duration::from_secs(30), "it is not cancelled");
-                std::thread::sleep(Duration::from_millis(5));
-                canceller.cancel();
-            }
-            thread.join().expect("it ends well")
-        });
+        let (_, code) = cancelled(session, "SELECT never_ends()");
         assert_eq!(code, "57014");
         Ok(())
     });
@@ -317,7 +276,8 @@ fn a_block_that_is_run_once_catches() {
 
 #[test]
 fn explain_tells_what_a_handler_means_for_the_plan() {
-    let session = open(Config::default().threads(1)).session();
+    let db = open(Config::default().threads(1));
+    let session = db.session();
     session.execute(SCHEMA).expect("the schema is right");
     for (name, expected) in [
         ("upsert", " is planned with its handlers"),
@@ -326,9 +286,7 @@ fn explain_tells_what_a_handler_means_for_the_plan() {
         ("find_or_take", " decides what comes next"),
         ("in_loops", " decides what comes next"),
     ] {
-        let results = session.execute(&format!("EXPLAIN PROCEDURE {name}")).expect("it is there");
-        let rows = results.last().expect("one statement").rows.iter();
-        let text = rows.map(|row| row[0].to_string()).collect::<Vec<_>>().join("\n");
+        let text = db.explain_procedure(name).expect("it is there");
         let told = text.lines().find(|line| line.starts_with("The EXCEPTION block at line "));
         assert!(told.is_some_and(|line| line.contains(expected)), "{name}: {text}");
     }

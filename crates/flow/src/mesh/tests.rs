@@ -28,10 +28,7 @@ fn exchange(messages: u32, link: Link) {
                 while others.iter().any(|&other| next[other] < messages) {
                     to.publish();
                     let deadline = [to.retry_at(), from.due()].into_iter().flatten().min();
-                    // What comes meanwhile may be due before all that was known: it was waited for
-                    // without an end else, if nothing was.
-                    let is_sooner = |due| deadline.is_none_or(|deadline| due < deadline);
-                    bed.wait(deadline, || !from.are_empty() || from.due().is_some_and(is_sooner));
+                    bed.wait(deadline, || from.have_news(deadline));
                     from.receive(64, |(sender, number)| {
                         assert_eq!(number, next[sender], "in the order of sending");
                         next[sender] += 1;

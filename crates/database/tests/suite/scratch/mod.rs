@@ -1,6 +1,6 @@
 //! Directories of tests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Directories that this process has made.
@@ -16,6 +16,25 @@ impl Directory {
         let path = std::env::temp_dir().join(format!("hotrow-{name}-{process}-{number}"));
         let _ = std::fs::remove_dir_all(&path);
         Self(path)
+    }
+
+    /// Its files as they are now: what a crash leaves of a database that is open.
+    pub fn copy(&self, name: &str) -> Self {
+        let copied = Self::new(name);
+        copy_files(&self.0, &copied.0);
+        copied
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("there is room");
+    for entry in std::fs::read_dir(from).expect("it is there") {
+        let entry = entry.expect("it can be listed");
+        let target = to.join(entry.file_name());
+        match entry.file_type().expect("it is known").is_dir() {
+            true => copy_files(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).expect("it can be copied")),
+        }
     }
 }
 

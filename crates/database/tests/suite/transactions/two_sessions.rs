@@ -262,26 +262,12 @@ fn checkpoints_and_recovery_know_nothing_of_what_is_open() {
             let open = db.session();
             open.execute("BEGIN; UPDATE account SET cents = 0; INSERT INTO moved VALUES (-1, 0)")?;
             db.session().execute("SELECT id FROM rate")?;
-            let copy = crate::scratch::Directory::new(&format!("copy-{round}"));
-            copy_files(path, &copy.0);
+            let copy = directory.copy(&format!("copy-{round}"));
             check(&Database::open(&copy.0, config.clone())?.session(), moved);
             drop(open);
         }
         Ok(())
     });
-}
-
-fn copy_files(from: &std::path::Path, to: &std::path::Path) {
-    std::fs::create_dir_all(to).expect("there is room");
-    for file in std::fs::read_dir(from).expect("it is there") {
-        let file = file.expect("it can be listed");
-        let target = to.join(file.file_name());
-        if file.path().is_dir() {
-            copy_files(&file.path(), &target);
-        } else {
-            std::fs::copy(file.path(), target).expect("it can be copied");
-        }
-    }
 }
 
 #[test]
