@@ -160,7 +160,7 @@ impl<'c> Compiler<'c> {
         let columns = self.referenced_columns(keys);
         let mut read = Vec::new();
         for column in &columns {
-            read.push(self.bind_in(source, *column)?);
+            read.push(self.bind_in(&mut source.row, *column)?);
         }
         let mut slots = Vec::new();
         for value in &read {
@@ -234,7 +234,7 @@ impl<'c> Compiler<'c> {
             let to = RowsTo::More { rows: *rows, into: *into };
             let mut columns = Vec::new();
             for column in self.referenced_columns(&keys) {
-                columns.push(self.bind_in(&mut source, column)?);
+                columns.push(self.bind_in(&mut source.row, column)?);
             }
             let mut consume = Consume::all_rows(to, columns);
             if let Consume::Rows { distinct, .. } = &mut consume {

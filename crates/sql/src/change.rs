@@ -7,7 +7,7 @@ use hotrow_transaction::program::{
     ArithmeticOp, CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, ROW_COUNT,
     RowsTo, SlotId, Statement, StatementKind,
 };
-use sqlparser::ast::{self, SelectItem, SetExpr};
+use sqlparser::ast::{self, SelectItem, SetExpr, TableFactor};
 
 use crate::conflict::{Duplicate, OnConflict};
 use crate::consume::{Sink, no_values};
@@ -37,21 +37,11 @@ impl<'c> Compiler<'c> {
         let (table, alias) = self.insert_target(insert, place)?;
         let on = self.on_conflict(insert.on.as_ref(), table, place)?;
         let columns = self.insert_columns(insert, table, place)?;
-        let rows: Vec<Vec<&ast::Expr>> = match insert.source.as_deref() {
-            None => vec![Vec::new()],
-            Some(query) => match &*query.body {
-                SetExpr::Values(values) => {
-                    values.rows.iter().map(|row| row.content.iter().collect()).collect()
-                }
-                _ => {
-                    return Err(unsupported(
-                        place_in(query, place),
-                        "INSERT ... SELECT",
-                        "write FOR r IN SELECT ... LOOP INSERT INTO ... VALUES (r.a, ...); \
-                         END LOOP",
-                    ));
-                }
-            },
+        let rows: Vec<Vec<&ast::Expr>> = match insert.source.as_deref().map(|query| &*query.body) {
+            Some(SetExpr::Values(values)) => {
+                values.rows.iter().map(|row| row.content.iter().collect()).collect()
+            }
+            _ => vec![Vec::new()],
         };
         if insert.returning.is_none() && into.is_some() {
             return Err(no_values(place));
@@ -226,9 +216,9 @@ impl<'c> Compiler<'c> {
         let mut returned = Vec::new();
         let mut columns = Vec::new();
         if let Some(items) = returning {
-            self.row = Some(self.row_of(table.id, alias));
-            columns = self.select_list(items)?;
-            let bound = self.row.take().expect("set above");
+            let row = self.row_of(table.id, alias);
+            let (listed, bound) = self.with_row(row, |this| this.returned_columns(items))?;
+            columns = listed;
             returned = bound.bound.iter().map(|(column, slot)| (*slot, *column)).collect();
         }
         let values = row.values.clone();
@@ -290,26 +280,16 @@ impl<'c> Compiler<'c> {
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
-        if update.from.is_some() {
-            return Err(unsupported(
-                place,
-                "UPDATE ... FROM",
-                "write a FOR loop over the other table and UPDATE by key in it",
-            ));
-        }
         if !update.order_by.is_empty() || update.limit.is_some() || update.or.is_some() {
             return Err(syntax(place, "this form of UPDATE is not PostgreSQL's"));
         }
         let (id, alias) = self.one_table(&update.table)?;
         let table = self.catalog.table(id);
-        self.row = Some(self.row_of(id, &alias));
-        let set = self.assignments(table, &update.assignments, place)?;
-        let condition = match &update.selection {
-            Some(written) => Some(self.condition(written, "WHERE")?),
-            None => None,
-        };
-        let columns = self.returning(update.returning.as_deref(), into)?;
-        let row = self.row.take().expect("set above");
+        let ((set, condition, columns), row) = self.with_row(self.row_of(id, &alias), |this| {
+            let set = this.assignments(table, &update.assignments, place)?;
+            let condition = this.condition_of(update.selection.as_ref())?;
+            Ok((set, condition, this.returning(update.returning.as_deref(), into)?))
+        })?;
         let chosen = self.choose(&row, conjuncts(condition), &[], &set)?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };
@@ -365,14 +345,8 @@ impl<'c> Compiler<'c> {
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
-        if delete.using.is_some() || !delete.tables.is_empty() {
-            return Err(unsupported(
-                place,
-                "DELETE ... USING",
-                "write a FOR loop over the other table and DELETE by key in it",
-            ));
-        }
-        if !delete.order_by.is_empty() || delete.limit.is_some() {
+        let is_other = !delete.tables.is_empty() || !delete.order_by.is_empty();
+        if is_other || delete.limit.is_some() {
             return Err(syntax(place, "DELETE with ORDER BY or LIMIT is not PostgreSQL's")
                 .hint("write a FOR loop over SELECT ... ORDER BY ... LIMIT and DELETE by key"));
         }
@@ -383,13 +357,10 @@ impl<'c> Compiler<'c> {
         };
         let (id, alias) = self.one_table(table)?;
         let table = self.catalog.table(id);
-        self.row = Some(self.row_of(id, &alias));
-        let condition = match &delete.selection {
-            Some(written) => Some(self.condition(written, "WHERE")?),
-            None => None,
-        };
-        let columns = self.returning(delete.returning.as_deref(), into)?;
-        let row = self.row.take().expect("set above");
+        let ((condition, columns), row) = self.with_row(self.row_of(id, &alias), |this| {
+            let condition = this.condition_of(delete.selection.as_ref())?;
+            Ok((condition, this.returning(delete.returning.as_deref(), into)?))
+        })?;
         let chosen = self.choose(&row, conjuncts(condition), &[], &[])?;
         let mut source = Source { row, path: chosen.path, filter: chosen.filter };
         if self.keys_to(id).iter().any(|key| key.on_delete.changes_children()) {
@@ -407,10 +378,56 @@ impl<'c> Compiler<'c> {
         into: Receiver<'_>,
     ) -> Result<Vec<(String, Expr)>> {
         match items {
-            Some(items) => self.select_list(items),
+            Some(items) => self.returned_columns(items),
             None if into.is_some() => Err(no_values(self.place)),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// RETURNING: values that a program has.
+    fn returned_columns(&mut self, items: &[SelectItem]) -> Result<Vec<(String, Expr)>> {
+        let columns = self.listed_columns(items)?;
+        for (_, value) in &columns {
+            self.scalar_type(value, self.place)?;
+        }
+        Ok(columns)
+    }
+
+    /// A table reference without joins: its id and the name its columns are qualified with.
+    pub(crate) fn one_table(
+        &self,
+        table: &ast::TableWithJoins,
+    ) -> Result<(hotrow_base::ids::TableId, String)> {
+        let place = place_in(table, self.place);
+        if !table.joins.is_empty() {
+            return Err(syntax(place, "one table is changed, and not a join"));
+        }
+        match &table.relation {
+            TableFactor::Table { name, alias, args: None, sample: None, .. } => {
+                let name = object_name(name, place)?;
+                let id = self.table(&name, place)?.id;
+                let alias = match alias {
+                    None => name,
+                    Some(alias) if alias.columns.is_empty() => {
+                        folded(&alias.name.value, alias.name.quote_style.is_some())
+                    }
+                    Some(_) => {
+                        return Err(unsupported(
+                            place,
+                            "column aliases in FROM",
+                            "use AS in SELECT",
+                        ));
+                    }
+                };
+                Ok((id, alias))
+            }
+            _ => Err(syntax(place, "a table is changed, and nothing else")),
+        }
+    }
+
+    /// WHERE.
+    pub(crate) fn condition_of(&mut self, written: Option<&ast::Expr>) -> Result<Option<Expr>> {
+        written.map(|written| self.condition(written, "WHERE")).transpose()
     }
 
     /// Emits an UPDATE or DELETE with what RETURNING asks for.
@@ -449,6 +466,19 @@ impl<'c> Compiler<'c> {
             self.emit_assign(out, slot, computed);
         }
         Ok(())
+    }
+}
+
+/// Whether the rows of a change are those of a query that it has.
+pub(crate) fn is_of_query(statement: &ast::Statement) -> bool {
+    match statement {
+        ast::Statement::Insert(insert) => insert
+            .source
+            .as_deref()
+            .is_some_and(|query| !matches!(&*query.body, SetExpr::Values(_))),
+        ast::Statement::Update(update) => update.from.is_some(),
+        ast::Statement::Delete(delete) => delete.using.is_some(),
+        _ => false,
     }
 }
 

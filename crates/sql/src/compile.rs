@@ -6,8 +6,7 @@ use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::draw::Draw;
-use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Place, RowLocks, Statement};
+use hotrow_transaction::program::{Place, Statement};
 use sqlparser::ast;
 
 use crate::compiled::{Compiled, Dropped};
@@ -19,6 +18,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
+use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Calls, ProcedureNames, Programs};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
@@ -212,20 +212,7 @@ fn sql_statement(
             if let Some((name, arguments, label)) = called_function(query, procedures, place) {
                 return call(compiler, procedures, (&name, label), &arguments, place);
             }
-            let mark = compiler.mark();
-            if compiler.goes_by_lists(statement) {
-                if let Ok(compiled) = query_of_rows(compiler, query) {
-                    return Ok(compiled);
-                }
-                compiler.back_to(&mark);
-            }
-            match locking_access(compiler, query, statement) {
-                Err(refused) if is_for_queries(&refused) => {
-                    compiler.back_to(&mark);
-                    query_of_rows(compiler, query)
-                }
-                compiled => compiled,
-            }
+            query_of_rows(compiler, query)
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             let mark = compiler.mark();
@@ -235,16 +222,14 @@ fn sql_statement(
                 }
                 compiler.back_to(&mark);
             }
-            match ad_hoc(compiler, statement) {
-                Err(refused) if is_for_queries(&refused) => {
+            compiler.ad_hoc = true;
+            let mut body = Vec::new();
+            match compiler.change_by_accesses(&mut body, statement, None)? {
+                true => Ok(statement_of(compiler, body)),
+                false => {
                     compiler.back_to(&mark);
-                    match change_of_rows(compiler, statement, None) {
-                        // What no query can help with was told better before.
-                        Err(other) if &other.sqlstate == b"0A000" => Err(refused),
-                        compiled => compiled,
-                    }
+                    change_of_rows(compiler, statement, None)
                 }
-                compiled => compiled,
             }
         }
         ast::Statement::Grant(grant) => Ok(Compiled::Catalog(vec![compiler.grant(grant)?])),
@@ -282,30 +267,25 @@ fn sql_statement(
     }
 }
 
-/// A query as one access to one table, which holds its rows as FOR UPDATE says.
-fn locking_access(
-    compiler: &mut Compiler<'_>,
-    query: &ast::Query,
-    statement: &ast::Statement,
-) -> Result<Compiled> {
-    if query.locks.is_empty() {
-        return ad_hoc(compiler, statement);
-    }
-    compiler.row_locks = compiler.only_row_locks(query)?;
-    let compiled = ad_hoc(compiler, statement);
-    compiler.row_locks = RowLocks::default();
-    compiled
-}
-
-/// A query of any shape.
+/// A query: one access, or operators.
 fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
-    if compiler.programs != Programs::One {
-        return Ok(Compiled::Query(Arc::new(compiler.relational(query)?)));
+    if compiler.programs == Programs::One {
+        return one_program(compiler, |compiler, body| {
+            match compiler.rows_in_procedure(query, Wanted::All)? {
+                Rows::Access(selected) => compiler.emit_selected(body, *selected, Sink::Result),
+                Rows::Operators(of) => compiler.emit_operators_to(body, of, Sink::Result),
+            }
+        });
     }
-    one_program(compiler, |compiler, body| {
-        let of = compiler.operators(query)?;
-        compiler.emit_operators_to(body, of, Sink::Result)
-    })
+    compiler.ad_hoc = true;
+    match compiler.rows_of(query, Wanted::All)? {
+        Rows::Access(selected) => {
+            let mut body = Vec::new();
+            compiler.emit_selected(&mut body, *selected, Sink::Result)?;
+            Ok(statement_of(compiler, body))
+        }
+        Rows::Operators(query) => Ok(Compiled::Query(Arc::new(query))),
+    }
 }
 
 /// A change of rows that a query gives: as one program, or in two parts that a transaction holds
@@ -358,12 +338,6 @@ fn one_program(
 fn statement_of(compiler: &mut Compiler<'_>, body: Vec<Statement>) -> Compiled {
     let returns_set = !compiler.result.is_empty();
     Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set)))
-}
-
-/// Whether a query that was refused as an access to one table may be one of another shape: it has
-/// clauses, functions, types or relations that procedures do not have.
-pub(crate) fn is_for_queries(refused: &SqlError) -> bool {
-    matches!(&refused.sqlstate, b"0A000" | b"42P01" | b"42883" | b"42704" | b"3F000")
 }
 
 pub(crate) fn ad_hoc(compiler: &mut Compiler<'_>, statement: &ast::Statement) -> Result<Compiled> {

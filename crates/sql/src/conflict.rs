@@ -19,7 +19,7 @@ use crate::key_change::Updated;
 use crate::path::{choose, conjuncts};
 use crate::scope::Compiler;
 use crate::source::Source;
-use crate::state::{Names, Variable};
+use crate::state::{Names, Row, Variable};
 use crate::token::folded;
 use crate::typing::scalar;
 use crate::written::object_name;
@@ -168,7 +168,6 @@ impl Compiler<'_> {
             self.emit_touched(out, 0);
             return Ok(());
         };
-        self.row = Some(self.row_of(table.id, duplicate.alias));
         let fields = table.columns.iter().zip(&duplicate.values);
         let fields = fields.filter_map(|(column, value)| match value.kind {
             ExprKind::Slot(slot) => Some((column.name.clone(), slot)),
@@ -190,25 +189,31 @@ impl Compiler<'_> {
         into: Receiver<'_>,
     ) -> Result<()> {
         let table = duplicate.table;
-        let set = self.assignments(table, &update.assignments, self.place)?;
-        let mut wanted = self.key_conditions(target, &duplicate.values)?;
-        if let Some(written) = &update.selection {
-            wanted.extend(conjuncts(Some(self.condition(written, "WHERE")?)));
-        }
-        let columns = self.returning(duplicate.returning, into)?;
-        let row = self.row.take().expect("an UPDATE is being compiled");
+        let row = self.row_of(table.id, duplicate.alias);
+        let ((set, condition, columns), mut row) = self.with_row(row, |this| {
+            let set = this.assignments(table, &update.assignments, this.place)?;
+            let condition = this.condition_of(update.selection.as_ref())?;
+            Ok((set, condition, this.returning(duplicate.returning, into)?))
+        })?;
+        let mut wanted = self.key_conditions(&mut row, target, &duplicate.values)?;
+        wanted.extend(conjuncts(condition));
         let chosen = choose(self.catalog, &row, wanted, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };
         self.update_rows(out, updated, (duplicate.returning.is_some(), columns), into)
     }
 
-    /// `column = value` for each column of an index, of the row that is being compiled for.
-    fn key_conditions(&mut self, index: IndexId, values: &[Expr]) -> Result<Vec<Expr>> {
+    /// `column = value` for each column of an index.
+    fn key_conditions(
+        &mut self,
+        row: &mut Row,
+        index: IndexId,
+        values: &[Expr],
+    ) -> Result<Vec<Expr>> {
         let columns = self.catalog.index(index).columns.clone();
         let mut wanted = Vec::new();
         for column in columns {
-            let stored = Box::new(self.bind_column(column)?);
+            let stored = Box::new(self.bind_in(row, column)?);
             let value = Box::new(values[column.index()].clone());
             let equal = ExprKind::Compare(CompareOp::Equal, stored, value);
             wanted.push(scalar(equal, DataType::Boolean));
@@ -225,9 +230,8 @@ impl Compiler<'_> {
         duplicate: &Duplicate<'_>,
     ) -> Result<()> {
         let table = duplicate.table;
-        self.row = Some(self.row_of(table.id, duplicate.alias));
-        let wanted = self.key_conditions(target, &duplicate.values)?;
-        let row = self.row.take().expect("set above");
+        let mut row = self.row_of(table.id, duplicate.alias);
+        let wanted = self.key_conditions(&mut row, target, &duplicate.values)?;
         let chosen = choose(self.catalog, &row, wanted, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let access = source.access(Effect::Read(Consume::Discard));

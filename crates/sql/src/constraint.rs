@@ -109,7 +109,7 @@ impl Compiler<'_> {
         });
         self.is_default = false;
         let value = value?;
-        if reads_any(&value, |slot| slot != NOW) {
+        if std::mem::take(&mut self.needs_query) || reads_any(&value, |slot| slot != NOW) {
             let hint = "write a constant, now(), gen_random_uuid(), or nextval('sequence')";
             return Err(unsupported(place, "this DEFAULT", hint));
         }
@@ -191,10 +191,12 @@ impl Compiler<'_> {
             let message = format!("tables can have at most {CHECKS_MAX} CHECK constraints");
             return Err(error(b"54011", place, message).hint("join some of them with AND"));
         }
-        self.row = Some(Row::of(&draft.table.name, &draft.table.columns));
-        let mut condition = self.condition(written, "CHECK")?;
-        let bound = self.row.take().expect("set above").bound;
-        if reads_any(&condition, |slot| !bound.iter().any(|(_, s)| *s == slot)) {
+        let row = Row::of(&draft.table.name, &draft.table.columns);
+        let (mut condition, row) = self.with_row(row, |this| this.condition(written, "CHECK"))?;
+        let bound = row.bound;
+        if std::mem::take(&mut self.needs_query)
+            || reads_any(&condition, |slot| !bound.iter().any(|(_, s)| *s == slot))
+        {
             return Err(unsupported(
                 place,
                 "a CHECK that reads anything but its row",

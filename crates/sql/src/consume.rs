@@ -10,7 +10,7 @@ use hotrow_transaction::walk::reads_any;
 
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
-use crate::query::{Selected, SelectedKind, admits_one};
+use crate::relation::one_access::{Selected, SelectedKind};
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::{Into, Target};
@@ -267,13 +267,6 @@ impl Compiler<'_> {
         match kind {
             SelectedKind::Rows { source, distinct, order_by, limit, offset } => {
                 let consume = match sink {
-                    Sink::Discard if limit.is_some() || offset.is_some() => {
-                        return Err(unsupported(
-                            self.place,
-                            "PERFORM with LIMIT or OFFSET",
-                            "leave LIMIT out: FOUND says whether there is a row",
-                        ));
-                    }
                     Sink::Discard => Consume::Discard,
                     Sink::Result => Consume::Rows {
                         to: RowsTo::Result,
@@ -284,15 +277,6 @@ impl Compiler<'_> {
                         offset,
                     },
                     Sink::Slots { slots, strict } => {
-                        if let Some(limit) = &limit
-                            && !admits_one(limit)
-                        {
-                            return Err(unsupported(
-                                self.place,
-                                "this LIMIT with INTO",
-                                "INTO takes the first row: write LIMIT 1, or leave it out",
-                            ));
-                        }
                         let into = self.fitted(&slots, &columns)?;
                         let limited = strict && limit.is_some();
                         let strict = strict && limit.is_none();

@@ -97,7 +97,7 @@ impl Compiler<'_> {
     /// Whether an expression may draw something, right before the statement that it stands in: it
     /// is computed once there, not row by row.
     pub(crate) fn may_draw(&self) -> bool {
-        self.is_procedure && !self.ad_hoc && self.row.is_none() && !self.is_relational()
+        self.is_procedure && !self.ad_hoc && self.stands_alone()
     }
 
     /// The slots of what is drawn, number `at` of all.
@@ -125,17 +125,13 @@ impl Compiler<'_> {
     }
 
     /// A random value: another one at each place, and at each turn of a loop.
-    pub(crate) fn random(&mut self, what: Randomness, place: Place) -> Result<Expr> {
+    pub(crate) fn random(&mut self, what: Randomness) -> Result<Expr> {
         let gives = match what {
             Randomness::Double => DataType::Double,
             Randomness::Uuid | Randomness::OrderedUuid => DataType::Uuid,
         };
         if self.is_default {
             return Ok(call(Function::Random(what), Vec::new(), gives));
-        }
-        if !self.may_draw() && !self.draws_once {
-            let hint = "assign it to a variable, or SELECT it, and use that";
-            return Err(unsupported(place, format!("{}() for each row", what.name()), hint));
         }
         Ok(call(Function::Random(what), self.spot(what)?, gives))
     }

@@ -15,9 +15,7 @@ impl Compiler<'_> {
         chain: &[AccessExpr],
         place: Place,
     ) -> Result<Expr> {
-        if self.is_relational()
-            && let Some(element) = self.relational_element(root, chain, place)?
-        {
+        if let Some(element) = self.relational_element(root, chain, place)? {
             return Ok(element);
         }
         let (array, subscript) = match chain {
@@ -52,13 +50,6 @@ impl Compiler<'_> {
     pub(crate) fn array(&mut self, written: &ast::Expr) -> Result<(SlotId, DataType)> {
         let place = place_in(written, self.place);
         let expr = match written {
-            ast::Expr::Array(_) if !self.may_compute_before() => {
-                return Err(unsupported(
-                    place,
-                    "an array constructor here",
-                    "pass the array as a parameter",
-                ));
-            }
             ast::Expr::Value(value) if matches!(value.value, ast::Value::SingleQuotedString(_)) => {
                 return Err(unsupported(
                     place,

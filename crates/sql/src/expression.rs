@@ -13,7 +13,6 @@ use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, Sl
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
-use crate::compile::is_for_queries;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
 use crate::operand::{OpenText, Operand};
 use crate::parameters::parameter_number;
@@ -27,7 +26,7 @@ use crate::typing::{
     Coercion, assign, cast, common_type, constant, explicit_cast, integer, null, parse_literal,
     scalar,
 };
-use crate::written::{bare, dotted};
+use crate::written::dotted;
 
 /// Expressions compiled one in the other.
 const DEPTH_MAX: usize = 200;
@@ -121,38 +120,13 @@ impl Compiler<'_> {
         if self.expressions.is_multiple_of(EXPRESSIONS_BETWEEN_LOOKS) {
             current::check()?;
         }
-        // The whole expression, so that its parts are computed when they are asked.
-        let is_whole = self.depth == 0 && self.may_compute_before();
-        let mark = is_whole.then(|| self.mark());
         self.depth += 1;
-        let operand = deeper(|| self.operand_inner(written));
+        let operand = match self.levels.is_empty() {
+            true => deeper(|| self.alone(|this| this.operand_inner(written))),
+            false => deeper(|| self.operand_inner(written)),
+        };
         self.depth -= 1;
-        match (operand.map_err(|_| exhausted(self.place))?, mark) {
-            (Err(refused), Some(mark)) if is_for_queries(&refused) && !self.calls.is_refused => {
-                self.back_to(&mark);
-                match self.computed_before(written) {
-                    Ok(value) => Ok(Operand::Typed(value)),
-                    Err(other) => {
-                        self.back_to(&mark);
-                        self.is_refused = true;
-                        // A function that programs know of has advice of its own.
-                        let is_told = matches!(bare(written), ast::Expr::Function(_))
-                            && [&refused, &other].iter().all(|e| &e.sqlstate == b"0A000");
-                        Err(if is_told { refused } else { other }.or_at(self.place))
-                    }
-                }
-            }
-            (operand, _) => operand.map_err(|e| e.or_at(self.place)),
-        }
-    }
-
-    /// Whether an expression stands alone in a statement of a procedure.
-    pub(crate) const fn may_compute_before(&self) -> bool {
-        self.is_procedure
-            && !self.is_refused
-            && self.row.is_none()
-            && self.reads.is_none()
-            && self.levels.is_empty()
+        operand.map_err(|_| exhausted(self.place))?.map_err(|e| e.or_at(self.place))
     }
 
     fn operand_inner(&mut self, written: &ast::Expr) -> Result<Operand> {
@@ -182,12 +156,12 @@ impl Compiler<'_> {
             E::IsNotDistinctFrom(a, b) => self.not_distinct(a, b)?,
             E::Between { expr, negated: not, low, high } => self.between(expr, *not, low, high)?,
             E::AnyOp { left, compare_op: ast::BinaryOperator::Eq, right, .. }
-                if !self.is_relational() && !matches!(bare(right), ast::Expr::Subquery(_)) =>
+                if self.is_array_of_program(right) =>
             {
                 self.any_element(left, right)?
             }
             E::AllOp { left, compare_op: ast::BinaryOperator::NotEq, right }
-                if !self.is_relational() && !matches!(bare(right), ast::Expr::Subquery(_)) =>
+                if self.is_array_of_program(right) =>
             {
                 negated(self.any_element(left, right)?)
             }
@@ -228,9 +202,7 @@ impl Compiler<'_> {
     }
 
     fn identifier(&mut self, name: &str, place: Place) -> Result<Expr> {
-        let known = self.variable(name).is_some()
-            || self.row.as_ref().is_some_and(|row| row.column(name).is_some())
-            || self.relation_column(name, place)?.is_some();
+        let known = self.variable(name).is_some() || self.relation_column(name, place)?.is_some();
         if !known && let Some(expr) = self.time_keyword(name) {
             return Ok(expr);
         }
@@ -346,7 +318,7 @@ impl Compiler<'_> {
             Operand::Typed(Expr { sql_type: SqlType::Array(element), .. }) => Some(*element),
             _ => None,
         });
-        if let (Some(element), true) = (array, self.is_relational()) {
+        if let Some(element) = array {
             let arrays = values.into_iter().map(|(value, at)| self.array_value(value, element, at));
             return Ok((arrays.collect::<Result<_>>()?, SqlType::Array(element)));
         }
@@ -406,9 +378,7 @@ impl Compiler<'_> {
         to: &ast::DataType,
         place: Place,
     ) -> Result<Operand> {
-        if self.is_relational()
-            && let Some(operand) = self.relational_cast(expr, to, place)?
-        {
+        if let Some(operand) = self.relational_cast(expr, to, place)? {
             return Ok(operand);
         }
         let to = match sql_type(to, self.catalog, place) {
@@ -483,9 +453,7 @@ impl Compiler<'_> {
         written: &ast::Expr,
     ) -> Result<Operand> {
         use BinaryOperator as B;
-        if self.is_relational()
-            && let Some(operand) = self.relational_binary(left, op, right)?
-        {
+        if let Some(operand) = self.relational_binary(left, op, right)? {
             return Ok(operand);
         }
         let compare = match op {

@@ -223,14 +223,13 @@ impl Compiler<'_> {
             path: source.path.clone(),
             filter: source.filter.clone(),
         };
-        self.row = Some(read.row);
         let mut columns = Vec::new();
         let mut into = Vec::new();
         let mut body = Vec::new();
         for key in keys {
             let mut values = Vec::new();
             for column in &self.catalog.index(key.parent_index).columns {
-                let value = self.bind_column(*column)?;
+                let value = self.bind_in(&mut read.row, *column)?;
                 let slot: SlotId = self.temporary("parent", value.data_type())?;
                 columns.push(value);
                 into.push(slot);
@@ -238,7 +237,6 @@ impl Compiler<'_> {
             }
             self.check_child(&mut body, table, key, &values)?;
         }
-        read.row = self.row.take().expect("set above");
         let rows = self.row_set();
         let consume = Consume::all_rows(RowsTo::Loop(rows), columns);
         // In whatever order: the first child found decides no more than the error's text.
@@ -289,7 +287,7 @@ impl Compiler<'_> {
         if matches!(source.path, Path::Whole) {
             let mut equal = Vec::new();
             for (column, value) in key.child_columns.iter().zip(values) {
-                let stored = self.bind_in(&mut source, *column)?;
+                let stored = self.bind_in(&mut source.row, *column)?;
                 let wanted = cast(value.clone(), stored.data_type());
                 let op = hotrow_transaction::program::CompareOp::Equal;
                 let kind = ExprKind::Compare(op, Box::new(stored), Box::new(wanted));

@@ -100,9 +100,7 @@ impl Compiler<'_> {
 
     fn call_or_refuse_open(&mut self, written: &ast::Expr, place: Place) -> Result<Operand> {
         use ast::Expr as E;
-        if self.is_relational()
-            && let Some(operand) = self.relational_expr(written, place)?
-        {
+        if let Some(operand) = self.relational_expr(written, place)? {
             return Ok(operand);
         }
         let typed = match written {
@@ -142,38 +140,8 @@ impl Compiler<'_> {
                 }
                 self.named(name, arguments, place)?
             }
-            E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => {
-                let hint = match self.ad_hoc {
-                    true => {
-                        "SELECT first, and send its values; UPDATE and DELETE may have \
-                             subqueries if the table has a primary key, RETURNING may not"
-                    }
-                    false => {
-                        "SELECT ... INTO a variable first, and use the variable (for \
-                              EXISTS: FOUND)"
-                    }
-                };
-                return Err(unsupported(place, "a subquery in an expression", hint));
-            }
-            E::AnyOp { .. } | E::AllOp { .. } | E::InUnnest { .. } => {
-                return Err(unsupported(
-                    place,
-                    "ANY or ALL over an array",
-                    "loop over it: FOREACH x IN ARRAY a LOOP ... END LOOP",
-                ));
-            }
             E::AtTimeZone { .. } => {
                 return Err(unsupported(place, "AT TIME ZONE", "all times are UTC: leave it out"));
-            }
-            E::Collate { .. } => {
-                return Err(unsupported(place, "COLLATE", "text compares by bytes: leave it out"));
-            }
-            E::Array(_) => {
-                return Err(unsupported(
-                    place,
-                    "an array constructor here",
-                    "pass the array as a parameter",
-                ));
             }
             E::SimilarTo { .. } | E::RLike { .. } => {
                 return Err(unsupported(place, "a regular expression", "use LIKE"));
@@ -202,33 +170,15 @@ impl Compiler<'_> {
     }
 
     fn function(&mut self, function: &ast::Function, place: Place) -> Result<Expr> {
-        if self.is_relational()
-            && let Some(expr) = self.relational_function(function, place)?
-        {
-            return Ok(expr);
-        }
         let name = function_name(function);
-        if function.over.is_some() {
-            return Err(unsupported(
-                place,
-                "a window function",
-                "loop over the rows (FOR r IN SELECT ...) and keep the running value in a variable",
-            ));
+        if let Some(drawn) = self.drawn_by(&name, function, place)? {
+            return Ok(drawn);
         }
-        if let Some(kind) = crate::aggregate::aggregate_named(&name) {
-            return self.aggregate(kind, function, place);
+        if let Some(expr) = self.relational_function(function, place)? {
+            return Ok(expr);
         }
         if function.filter.is_some() || !function.within_group.is_empty() {
             return Err(unsupported(place, "FILTER or WITHIN GROUP", "use WHERE"));
-        }
-        if name == "nextval" && (self.may_draw() || self.draws_once && !self.ad_hoc) {
-            let sequence = self.sequence_in(function, place)?;
-            return self.next_number(sequence, place, || "a number".to_owned());
-        }
-        if let Some(what) = random_function(&name)
-            && arguments(function, place)?.1.is_empty()
-        {
-            return self.random(what, place);
         }
         if name == "setseed" {
             let hint = "random values are drawn from a seed of each call: leave it out";
@@ -281,6 +231,29 @@ impl Compiler<'_> {
             _ => self.operands(&written)?,
         };
         self.named(&name, arguments, place)
+    }
+
+    /// What is drawn once, before the statement; none: it is another function, or one of many rows.
+    fn drawn_by(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let draws_once = self.draws_once && self.levels.len() == 1; // no row of a subquery
+        if name == "nextval" && (self.may_draw() || draws_once && !self.ad_hoc) {
+            let sequence = self.sequence_in(function, place)?;
+            let number =
+                |this: &mut Self| this.next_number(sequence, place, || "a number".to_owned());
+            return self.computed_so_far(number).map(Some);
+        }
+        if let Some(what) = random_function(name)
+            && (self.may_draw() || draws_once || self.is_default)
+            && arguments(function, place)?.1.is_empty()
+        {
+            return self.computed_so_far(|this| this.random(what)).map(Some);
+        }
+        Ok(None)
     }
 
     /// Those behind the first one may not be evaluated.

@@ -11,6 +11,7 @@ use crate::definition::column_of;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::state::Row;
+use crate::statement::refuse_operators;
 use crate::token::folded;
 use crate::written::object_name;
 
@@ -84,10 +85,12 @@ impl Compiler<'_> {
 
     /// Fails where an expression is no condition over a table's rows.
     fn condition_over(&mut self, table: &Table, written: &ast::Expr) -> Result<()> {
-        self.row = Some(Row::of(&table.name, &table.columns));
-        let condition = self.condition(written, "WHERE");
-        self.row = None;
-        condition.map(|_| ())
+        let row = Row::of(&table.name, &table.columns);
+        self.with_row(row, |this| this.condition(written, "WHERE"))?;
+        match std::mem::take(&mut self.needs_query) {
+            true => Err(refuse_operators(self.place)),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn free_index_name(&self, wanted: String) -> String {

@@ -67,12 +67,6 @@ impl<'c> Compiler<'c> {
         function: &ast::Function,
         place: Place,
     ) -> Result<Option<Expr>> {
-        let value = self.value_of_call(function, place);
-        self.calls.is_refused |= value.is_err();
-        value
-    }
-
-    fn value_of_call(&mut self, function: &ast::Function, place: Place) -> Result<Option<Expr>> {
         let name = function_name(function);
         let Some(callee) = self.called_procedure(&name, place)? else { return Ok(None) };
         if callee.returns_set || callee.result.len() > 1 {
@@ -86,7 +80,7 @@ impl<'c> Compiler<'c> {
         if let Some((_, given)) = self.calls.made.iter().find(|(at, _)| *at == place) {
             return Ok(Some(only_value(given)));
         }
-        if self.row.is_some() {
+        if !self.stands_alone() {
             let what = format!("a call of {name} for each row of a query");
             let advice = "loop over the rows (FOR r IN SELECT ... LOOP), or call it before, if it \
                           does not depend on them";
@@ -102,7 +96,7 @@ impl<'c> Compiler<'c> {
         };
         let written = written
             .ok_or_else(|| unsupported(place, "this form of argument", "pass expressions"))?;
-        let given = self.inline(callee, &written, place)?;
+        let given = self.computed_so_far(|this| this.inline(callee, &written, place))?;
         let value = only_value(&given);
         self.calls.made.push((place, given));
         Ok(Some(value))
@@ -274,12 +268,12 @@ impl<'c> Compiler<'c> {
         let given = places_given(callee, &callee.name, written, place)?;
         let mut values: Vec<Option<Expr>> = vec![None; given.len()];
         // Each is computed by itself, before the call.
-        let depth = std::mem::take(&mut self.depth);
+        let (depth, levels) = (std::mem::take(&mut self.depth), std::mem::take(&mut self.levels));
         for (number, argument) in written.iter().enumerate() {
             let Some(at) = given.iter().position(|of| *of == Some(number)) else { continue };
             values[at] = Some(self.argument_of(callee, at, argument)?);
         }
-        self.depth = depth;
+        (self.depth, self.levels) = (depth, levels);
         let given = values.into_iter().enumerate().map(|(at, value)| match value {
             Some(value) if self.calls.conditional > 0 && walk::can_fail(&value) => {
                 Err(may_not_be_evaluated(&callee.name, place))
@@ -328,7 +322,7 @@ impl<'c> Compiler<'c> {
                 let what = || format!("a call of {name}, which draws a number of a sequence,");
                 self.next_number(sequence, self.place, what)
             }
-            Draw::Seed => self.random(Randomness::Uuid, self.place),
+            Draw::Seed => self.random(Randomness::Uuid),
             Draw::Numbers(_) => {
                 let what =
                     format!("a call of {name}, which draws numbers of a sequence in a loop,");

@@ -11,7 +11,7 @@ use hotrow_query::HostFunction;
 use hotrow_transaction::program::{Expr, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
-use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in};
 use crate::operand::{Arguments, Operand};
 use crate::scope::Compiler;
 use crate::typing::{call, cast, constant, null, value_error};
@@ -180,15 +180,10 @@ impl Compiler<'_> {
             arguments.iter().any(|argument| matches!(argument.sql_type, SqlType::Array(_)));
         match has_array {
             false => Ok(call(Function::Json(function), arguments, gives)),
-            true if self.is_relational() => {
+            true => {
                 let host = HostFunction::Json(function, gives);
                 self.host(host, &arguments, SqlType::Scalar(gives))
             }
-            true => Err(unsupported(
-                self.place,
-                "an array here",
-                "write the path as '{a,b}' or ARRAY['a', b]",
-            )),
         }
     }
 

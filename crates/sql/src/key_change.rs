@@ -138,7 +138,7 @@ impl<'c> Compiler<'c> {
             old_columns.retain(is_needed);
         }
         for column in &old_columns {
-            read.push(self.bind_in(&mut source, *column)?);
+            read.push(self.bind_in(&mut source.row, *column)?);
         }
         let mut slots = Vec::new();
         for value in &read {
@@ -206,7 +206,7 @@ impl<'c> Compiler<'c> {
         for (at, column) in table.columns.iter().enumerate() {
             let slot = self.temporary("old", column.data_type)?;
             let id = ColumnId(at as u16);
-            into.push((slot, self.bind_in(&mut source, id)?));
+            into.push((slot, self.bind_in(&mut source.row, id)?));
             changed.old.push((id, self.slot_expr(slot)));
         }
         let consume = Consume::First { into, strict: false, order_by: Vec::new(), offset: None };

@@ -15,12 +15,12 @@ use hotrow_transaction::program::{
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in};
 use crate::path::{Bound, Chosen, ColumnOrder, Listed, bound, choose_with, column_in, key_value};
 use crate::scope::Compiler;
-use crate::state::Row;
+use crate::state::{Row, Variable};
 use crate::typing::{cast, common_type, scalar};
-use crate::written::bare;
+use crate::written::{bare, dotted};
 
 impl Compiler<'_> {
     /// Chooses the path for rows that satisfy all `conjuncts`, through lists of keys where they
@@ -46,12 +46,21 @@ impl Compiler<'_> {
         Ok(choose_with(self.catalog, row, conjuncts, order, &lists))
     }
 
-    /// `value = ANY (array)`. What a session types is a query's, which knows more arrays.
+    /// Whether what stands behind ANY or ALL is an array that programs have: a variable of a
+    /// procedure, or a list of values in one.
+    pub(crate) fn is_array_of_program(&self, written: &ast::Expr) -> bool {
+        let names = match bare(written) {
+            ast::Expr::Array(list) => return !self.ad_hoc && !list.elem.is_empty(),
+            ast::Expr::Identifier(name) => dotted(std::slice::from_ref(name)),
+            ast::Expr::CompoundIdentifier(names) => dotted(names),
+            _ => return false,
+        };
+        matches!(self.qualified_variable(&names), Some(Variable::Scalar { slot, .. })
+            if matches!(self.slots[slot.index()].sql_type, SqlType::Array(_)))
+    }
+
+    /// `value = ANY (array)`, of an array that programs have.
     pub(crate) fn any_element(&mut self, left: &ast::Expr, array: &ast::Expr) -> Result<Expr> {
-        if self.ad_hoc {
-            let hint = "loop over it: FOREACH x IN ARRAY a LOOP ... END LOOP";
-            return Err(unsupported(self.place, "ANY or ALL over an array here", hint));
-        }
         if let ast::Expr::Array(list) = bare(array)
             && !list.elem.is_empty()
         {

@@ -15,7 +15,7 @@
 //! | what a compilation keeps in mind | `state`, `relation::level`, `operand`, `open_literals`, `scope` |
 //! | statements as trees | `syntax`, `script`, `routine`, `block`, `transaction_control` |
 //! | expressions | `typing`, `types`, `expression`, `function`, `operator`, `temporal`, `json` |
-//! | accesses to one table | `path`, `source`, `query`, `consume`, `row_order`, `change`, `foreign_key` |
+//! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
 //! | definitions | `changes`, `definition`, `constraint`, `index`, `alter`, `apply` |
@@ -36,7 +36,6 @@ mod call;
 mod cascade;
 mod change;
 mod changes;
-mod clauses;
 mod comparison;
 mod compile;
 mod compiled;
@@ -75,7 +74,6 @@ mod operator;
 mod operators;
 mod parameters;
 mod path;
-mod query;
 mod raise;
 mod relation;
 mod rounding;

@@ -8,6 +8,7 @@ use sqlparser::ast;
 
 use crate::error::{Advice, Result, error};
 use crate::operators::OperatorQuery;
+use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Names, Variable};
 use crate::statement::as_query;
@@ -153,20 +154,17 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let query = as_query(query, place)?;
         self.names.push(Names { label: body.label.clone(), variables: Vec::new() });
-        let of = self.or_operators(
-            out,
-            |this, out| {
-                let selected = this.select(query)?;
-                let slots = this.slots_of_loop(targets, &selected.columns)?;
-                let of = this.loop_query(out, selected, &slots)?;
-                Ok(LoopOf::Access(of.map(|(rows, query)| (rows, Box::new(query), slots))))
-            },
-            |this, _| {
-                let of = this.operators(query)?;
-                let slots = this.slots_of_loop(targets, &of.columns)?;
-                Ok(LoopOf::Operators(Box::new(of), slots))
-            },
-        )?;
+        let of = match self.rows_in_procedure(query, Wanted::All)? {
+            Rows::Access(selected) => {
+                let slots = self.slots_of_loop(targets, &selected.columns)?;
+                let of = self.loop_query(out, *selected, &slots)?;
+                LoopOf::Access(of.map(|(rows, query)| (rows, Box::new(query), slots)))
+            }
+            Rows::Operators(of) => {
+                let slots = self.slots_of_loop(targets, &of.columns)?;
+                LoopOf::Operators(Box::new(of), slots)
+            }
+        };
         let mut compiled = Vec::new();
         match of {
             // Exactly one row: the body runs once, on the values just assigned.

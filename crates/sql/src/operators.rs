@@ -1,8 +1,9 @@
 //! Statements of procedures that are more than accesses to one table: operators and their reads.
 //!
-//! Role         asked where a statement or an expression of a procedure was refused as accesses.
-//!              What `relation` makes of it becomes a loop over the operators' rows, whose reads of
-//!              tables are accesses of the procedure; a change becomes a change by key of each row
+//! Role         what `relation` makes of a query that is more than one access, or of a part of an
+//!              expression that programs cannot compute, becomes a loop over the operators' rows,
+//!              whose reads of tables are accesses of the procedure; a change of rows that a query
+//!              gives becomes a change by key of each row
 //! Invariants   I1 a table is read in an order that its contents decide (`row_order`): a call that
 //!              is repeated from a log of calls gives the rows in the order in which it gave them
 //!              I2 nothing is asked that the call's own rows do not tell: no system catalog, no
@@ -13,21 +14,23 @@ use std::sync::Arc;
 use hotrow_base::types::DataType;
 use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
 use hotrow_transaction::program::{
-    CompareOp, Consume, Effect, Expr, ExprKind, OperatorLoop, OperatorRead, ROW_COUNT, RowsTo,
-    SlotId, Statement, StatementKind,
+    CompareOp, Consume, Effect, Expr, ExprKind, FOUND, OperatorLoop, OperatorRead, ROW_COUNT,
+    ResultColumn, RowsTo, SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::change::Receiver;
-use crate::compile::is_for_queries;
 use crate::consume::Sink;
-use crate::error::{Result, error, unsupported};
-use crate::path::choose;
-use crate::relation::select_query;
+use crate::error::{Result, unsupported};
+use crate::operand::Operand;
+use crate::relation::extended;
+use crate::relation::level::{Level, scalar_of};
+use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::source::Source;
 use crate::state::{Names, ProcedureReads, Row, Variable};
+use crate::statement::refuse_operators;
 use crate::syntax::Target;
 use crate::typing::{bigint, scalar};
 
@@ -46,55 +49,75 @@ pub(crate) struct OperatorQuery {
 }
 
 impl Compiler<'_> {
-    /// Compiles something of a procedure as accesses or, where these cannot do it, as operators.
-    /// What the first attempt has left is taken back.
-    pub(crate) fn or_operators<T>(
+    /// Compiles a query of a procedure: as one access where that gives the rows that are wanted, or
+    /// as operators whose reads are the procedure's.
+    pub(crate) fn rows_in_procedure(
         &mut self,
-        out: &mut Vec<Statement>,
-        as_accesses: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<T>,
-        as_operators: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<T>,
-    ) -> Result<T> {
-        if !self.is_procedure || self.is_relational() {
-            return as_accesses(self, out);
-        }
-        let (mark, names, length) = (self.mark(), self.names.clone(), out.len());
-        match as_accesses(self, out) {
-            Err(refused) if is_for_queries(&refused) && !self.calls.is_refused => {}
-            compiled => return compiled,
-        }
-        self.back_to(&mark);
-        self.names = names;
-        out.truncate(length);
-        let compiled = as_operators(self, out);
-        if compiled.is_err() {
-            self.back_to(&mark);
-        }
-        compiled
+        query: &ast::Query,
+        wanted: Wanted,
+    ) -> Result<Rows<OperatorQuery>> {
+        let (rows, reads) = self.with_reads(|this| this.rows_of(query, wanted))?;
+        Ok(match rows {
+            Rows::Access(selected) => Rows::Access(selected),
+            Rows::Operators(query) => Rows::Operators(self.operators_of(query, reads)?),
+        })
     }
 
     /// Compiles a query to operators whose reads are the procedure's.
-    pub(crate) fn operators(&mut self, query: &ast::Query) -> Result<OperatorQuery> {
-        let outer = self.slots.len();
-        self.reads = Some(ProcedureReads { outer, reads: Vec::new() });
-        let compiled = self.relational(query);
-        let reads = self.reads.take().map(|of| of.reads).unwrap_or_default();
-        let mut query = compiled?;
-        self.refuse_beside_rows(&query)?;
-        let mut takes = query.plan.free_slots_with(&query.outputs);
-        takes.retain(|slot| slot.index() < outer);
-        query.parameters.clone_from(&takes);
-        let (mut into, mut columns) = (Vec::new(), Vec::new());
+    fn operators(&mut self, query: &ast::Query) -> Result<OperatorQuery> {
+        let (query, reads) = self.with_reads(|this| this.relational(query))?;
+        self.operators_of(query, reads)
+    }
+
+    fn with_reads<T>(
+        &mut self,
+        compile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(T, ProcedureReads)> {
+        self.reads = Some(ProcedureReads::behind(self.slots.len()));
+        let compiled = compile(self);
+        let reads = self.reads.take().expect("it was set above");
+        Ok((compiled?, reads))
+    }
+
+    fn operators_of(&mut self, query: Query, reads: ProcedureReads) -> Result<OperatorQuery> {
+        let mut into = Vec::new();
         for (column, output) in query.columns.iter().zip(&query.outputs) {
-            let slot =
-                self.slot(&format!("${}", column.name), self.slots[output.index()].sql_type)?;
-            into.push(slot);
-            columns.push((column.name.clone(), self.slot_expr(slot)));
+            let sql_type = self.slots[output.index()].sql_type;
+            into.push(self.slot(&format!("${}", column.name), sql_type)?);
         }
         if into.is_empty() {
             return Err(unsupported(self.place, "a query without columns", "select something"));
         }
+        self.operators_into(query, reads, into)
+    }
+
+    /// A query whose rows go to these slots.
+    fn operators_into(
+        &self,
+        mut query: Query,
+        ProcedureReads { outer, reads }: ProcedureReads,
+        into: Vec<SlotId>,
+    ) -> Result<OperatorQuery> {
+        self.refuse_beside_rows(&query)?;
+        let mut takes = query.plan.free_slots_with(&query.outputs);
+        takes.retain(|slot| slot.index() < outer);
+        query.parameters.clone_from(&takes);
+        let names = query.columns.iter().map(|column| column.name.clone());
+        let columns = names.zip(into.iter().map(|slot| self.slot_expr(*slot))).collect();
         query.slots.clone_from(&self.slots);
         Ok(OperatorQuery { query, takes, reads, into, columns })
+    }
+
+    /// Fails where operators, or their reads, would need FOUND: that is what the procedure's last
+    /// statement left.
+    pub(crate) fn refuse_found(&self, exprs: &[Expr]) -> Result<()> {
+        match exprs.iter().any(|expr| walk::reads_any(expr, |slot| slot == FOUND)) {
+            true => {
+                let advice = "assign it to a variable before, and use that";
+                Err(unsupported(self.place, "FOUND in a query of this shape", advice))
+            }
+            false => Ok(()),
+        }
     }
 
     fn refuse_beside_rows(&self, query: &Query) -> Result<()> {
@@ -126,7 +149,8 @@ impl Compiler<'_> {
         row: Row,
         conditions: Vec<Expr>,
     ) -> Result<(usize, Vec<SlotId>)> {
-        let chosen = choose(self.catalog, &row, conditions, &[]);
+        self.refuse_found(&conditions)?;
+        let chosen = self.choose(&row, conditions, &[], &[])?;
         let own: Vec<SlotId> = row.bound.iter().map(|(_, slot)| *slot).collect();
         let values: Vec<Expr> = own.iter().map(|slot| self.slot_expr(*slot)).collect();
         let columns = values.iter().map(Expr::data_type).collect();
@@ -211,24 +235,83 @@ impl Compiler<'_> {
         self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
     }
 
-    /// An expression of a procedure that programs cannot compute: a query of one row, run right
-    /// before the statement that the expression stands in. It is PL/pgSQL's own way: there, every
-    /// expression is a SELECT.
-    pub(crate) fn computed_before(&mut self, written: &ast::Expr) -> Result<Expr> {
-        let item = ast::SelectItem::UnnamedExpr(written.clone());
-        let of = self.operators(&select_query(vec![item], Vec::new(), None))?;
-        if !is_one_row(&of.query.plan) {
+    /// Compiles an expression that stands in no query. What programs cannot compute of it, operators
+    /// compute right before its statement, in a procedure: each such value has a slot then.
+    pub(crate) fn alone(
+        &mut self,
+        compile: impl FnOnce(&mut Self) -> Result<Operand>,
+    ) -> Result<Operand> {
+        let reads = self.is_procedure.then(|| ProcedureReads::behind(self.slots.len()));
+        let around = std::mem::replace(&mut self.reads, reads);
+        self.levels.push(Level::default());
+        let compiled = compile(self);
+        let computed = match &compiled {
+            Ok(_) => self.compute_before(),
+            Err(_) => Ok(()),
+        };
+        self.levels.pop();
+        self.reads = around;
+        computed?;
+        compiled
+    }
+
+    /// Compiles what is done before the current statement: behind what the expression around it has
+    /// asked for so far.
+    pub(crate) fn computed_so_far<T>(
+        &mut self,
+        compile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if self.is_procedure && !self.levels.is_empty() {
+            self.compute_before()?;
+        }
+        let compiled = compile(self);
+        // What it has left in slots is the procedure's.
+        let behind = self.slots.len();
+        if let Some(reads) = &mut self.reads {
+            *reads = ProcedureReads::behind(behind);
+        }
+        compiled
+    }
+
+    /// Has operators compute, right before the current statement, what was asked for in the
+    /// innermost level, which has no rows.
+    fn compute_before(&mut self) -> Result<()> {
+        let level = self.levels.last_mut().expect("an expression is being compiled");
+        if !level.needs_operators() {
+            return Ok(());
+        }
+        if !level.expanding.is_empty() {
             let advice = "write SELECT ... INTO, or FOR ... IN SELECT";
             return Err(unsupported(self.place, "an expression that gives rows", advice));
         }
-        let [(_, value)] = of.columns.as_slice() else {
-            return Err(error(b"42601", self.place, "an expression has one value"));
+        if !self.is_procedure {
+            self.needs_query = true;
+            return Ok(());
+        }
+        let mut steps = std::mem::take(&mut level.given);
+        steps.append(&mut level.steps);
+        let outputs: Vec<SlotId> = steps.iter().flat_map(|step| step.outputs.clone()).collect();
+        let plan = extended(Plan::One, steps);
+        let behind = self.slots.len();
+        let reads = self.reads.replace(ProcedureReads::behind(behind));
+        let reads = reads.expect("an expression of a procedure is being compiled");
+        let columns = outputs.iter().map(|slot| {
+            let of = &self.slots[slot.index()];
+            ResultColumn::new(of.name.clone(), scalar_of(of.sql_type))
+        });
+        let query = Query {
+            columns: columns.collect(),
+            outputs: outputs.clone(),
+            plan,
+            fetches: std::mem::take(&mut self.fetches),
+            slots: Vec::new(),
+            parameters: Vec::new(),
         };
-        let value = value.clone();
+        let of = self.operators_into(query, reads, outputs)?;
         let mut before = Vec::new();
         self.emit_operator_loop(&mut before, of, Vec::new(), false);
         self.before.append(&mut before);
-        Ok(value)
+        Ok(())
     }
 
     /// INSERT, UPDATE or DELETE of rows that a query gives: a loop over them with a change by key.
@@ -250,7 +333,11 @@ impl Compiler<'_> {
         self.loops += 1; // it is a loop to what is drawn
         let draws_once = std::mem::replace(&mut self.draws_once, true);
         let compiled = self.with_what_comes_before(&mut body, |this, body| {
-            this.change_statement(body, &applied.statement, into)
+            this.change_statement(body, &applied.statement, into)?;
+            match std::mem::take(&mut this.needs_query) {
+                true => Err(refuse_operators(this.place)),
+                false => Ok(()),
+            }
         });
         self.draws_once = draws_once;
         self.loops -= 1;
@@ -277,19 +364,6 @@ impl Compiler<'_> {
             Some(Variable::Record { fields, .. }) => fields.iter().map(|(_, slot)| *slot).collect(),
             _ => self.target_slot(target).into_iter().collect(),
         }
-    }
-}
-
-/// Whether a query without FROM gives one row, whatever there is.
-fn is_one_row(plan: &Plan) -> bool {
-    match plan {
-        Plan::One => true,
-        Plan::Compute { input, .. } | Plan::Given { input, .. } => is_one_row(input),
-        Plan::Extend { input, step } => {
-            !matches!(step.kind, StepKind::Expand(_) | StepKind::CallRows { .. })
-                && is_one_row(input)
-        }
-        _ => false,
     }
 }
 

@@ -23,8 +23,10 @@ mod host;
 pub(crate) mod level;
 mod lists;
 mod locks;
+pub(crate) mod one_access;
 mod recursion;
 mod select;
+mod select_list;
 mod semi_join;
 mod set;
 mod subquery;
@@ -40,12 +42,12 @@ use sqlparser::ast;
 
 use crate::error::{Advice, Result, error};
 use crate::relation::level::{Bound, Level, RelationColumn, RelationKind, scalar_of};
+use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
+use crate::state::Row;
 
 pub use change::Change;
-pub(crate) use change::select_query;
-pub(crate) use locks::refuse_not_waiting;
-pub(crate) use system::short_name as short_type_name;
+pub(crate) use select::extended;
 pub use system::{
     Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
 };
@@ -56,9 +58,22 @@ pub use system::{KnownType, enum_with_oid, known_type};
 const PARTS_MAX: usize = 250;
 
 impl Compiler<'_> {
-    /// Compiles a query of any shape.
+    /// Compiles a query to operators.
     pub(crate) fn relational(&mut self, query: &ast::Query) -> Result<Query> {
-        let mut bound = self.query_plan(query)?;
+        let bound = self.query_plan(query)?;
+        self.query_of(bound)
+    }
+
+    /// Compiles a query to one access, where that gives the rows that are wanted of it, or to
+    /// operators.
+    pub(crate) fn rows_of(&mut self, query: &ast::Query, wanted: Wanted) -> Result<Rows<Query>> {
+        Ok(match self.bound_rows(query, Some(wanted))? {
+            Rows::Access(selected) => Rows::Access(selected),
+            Rows::Operators(bound) => Rows::Operators(self.query_of(bound)?),
+        })
+    }
+
+    fn query_of(&mut self, mut bound: Bound) -> Result<Query> {
         self.write_vectors(&mut bound)?;
         let columns = bound.outputs.iter().map(|(name, slot)| {
             let data_type = scalar_of(self.slot_type(*slot));
@@ -118,9 +133,26 @@ impl Compiler<'_> {
         self.levels.last_mut().expect("a query is being compiled")
     }
 
-    /// Whether a query of any shape is being compiled.
-    pub(crate) fn is_relational(&self) -> bool {
-        !self.levels.is_empty()
+    /// Whether what is compiled stands in no row of a table: an expression of a statement, or a
+    /// SELECT without FROM that is a statement. It is computed once.
+    pub(crate) fn stands_alone(&self) -> bool {
+        let is_outermost = self.levels.len() <= 1 && self.levels_around == 0;
+        is_outermost && self.levels.iter().all(|level| level.relations.is_empty())
+    }
+
+    /// Compiles something over the rows of a table: what it gives, and the columns that it reads.
+    pub(crate) fn with_row<T>(
+        &mut self,
+        row: Row,
+        compile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(T, Row)> {
+        let table = row.table;
+        self.levels.push(Level::over(row));
+        let compiled = compile(self);
+        let level = self.levels.pop().expect("it was pushed above");
+        self.needs_query |= level.needs_operators();
+        let row = level.relations.first().expect("it is over one").row(table);
+        Ok((compiled?, row))
     }
 
     /// The column with this name, of the innermost level that has one.

@@ -99,7 +99,7 @@ impl Compiler<'_> {
             None => (0..table.columns.len()).map(|at| ColumnId(at as u16)).collect(),
         };
         for column in columns {
-            let value = self.bind_in(source, column)?;
+            let value = self.bind_in(&mut source.row, column)?;
             let has_equals =
                 matches!(value.data_type(), DataType::Real | DataType::Double | DataType::Interval);
             keys.push(value.clone());
@@ -109,16 +109,6 @@ impl Compiler<'_> {
             }
         }
         Ok(keys)
-    }
-
-    /// Loads a column of a query that has been compiled already.
-    pub(crate) fn bind_in(&mut self, source: &mut Source, column: ColumnId) -> Result<Expr> {
-        let outer = self.row.replace(source.row.clone());
-        let value = self.bind_column(column);
-        if let Some(row) = std::mem::replace(&mut self.row, outer) {
-            source.row = row;
-        }
-        value
     }
 
     /// Emits an UPDATE or DELETE.

@@ -2,7 +2,7 @@
 //!
 //! Role         [`Compiler`] is the state that every part of the compiler shares
 //! Invariants   I1 `slots` begins with FOUND, NOW and ROW_COUNT, then the parameters (program I2)
-//!              I2 `row` is set exactly while the expressions of one query are compiled
+//!              I2 `levels` is empty between the expressions and queries of a statement
 //!              I3 a variable's slot never changes its type
 
 use hotrow_base::ids::{ColumnId, TableId};
@@ -14,8 +14,8 @@ use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
-    Aggregate, ErrorPart, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks,
-    RowSetId, Slot, SlotId,
+    ErrorPart, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
+    SlotId,
 };
 
 use crate::error::{Advice, Result, error, too_complex, unsupported};
@@ -78,9 +78,6 @@ pub(crate) struct Compiler<'c> {
     pub(crate) origins: Vec<(SlotId, (TableId, ColumnId))>,
     /// the procedures that queries may call
     pub(crate) procedures: Option<&'c dyn ProcedureNames>,
-    pub(crate) row: Option<Row>,
-    /// set while a select list is compiled in which aggregates may stand
-    pub(crate) aggregates: Option<Vec<Aggregate>>,
     pub(crate) row_sets: u16,
     /// how a statement of one access holds what it reads
     pub(crate) row_locks: RowLocks,
@@ -114,7 +111,7 @@ pub(crate) struct Compiler<'c> {
     pub(crate) returns_rows: bool,
     /// into how many programs the statement may be compiled
     pub(crate) programs: Programs,
-    /// of a query of any shape: what is in scope, the innermost SELECT last
+    /// what is in scope, the innermost SELECT last
     pub(crate) levels: Vec<crate::relation::level::Level>,
     /// levels around that of a view, which it does not see
     pub(crate) levels_around: usize,
@@ -128,8 +125,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) is_procedure: bool,
     /// in a procedure: what is to run right before the current statement
     pub(crate) before: Vec<hotrow_transaction::program::Statement>,
-    /// an expression was refused that operators could not compute either
-    pub(crate) is_refused: bool,
+    /// a part of a change that is compiled as accesses needs operators: a query is to give its rows
+    pub(crate) needs_query: bool,
 }
 
 impl<'c> Compiler<'c> {
@@ -161,8 +158,6 @@ impl<'c> Compiler<'c> {
             overrides: false,
             origins: Vec::new(),
             procedures: None,
-            row: None,
-            aggregates: None,
             row_sets: 0,
             row_locks: RowLocks::default(),
             deleting: Vec::new(),
@@ -188,7 +183,7 @@ impl<'c> Compiler<'c> {
             reads: None,
             is_procedure: false,
             before: Vec::new(),
-            is_refused: false,
+            needs_query: false,
         }
     }
 
@@ -227,7 +222,7 @@ impl<'c> Compiler<'c> {
         self.result.truncate(mark.result);
         (self.ad_hoc, self.is_procedure) = (mark.ad_hoc, mark.is_procedure);
         (self.row_sets, self.depth) = (mark.row_sets, mark.depth);
-        (self.row, self.aggregates, self.reads) = (None, None, None);
+        (self.reads, self.needs_query) = (None, false);
         self.levels.clear();
         self.fetches.clear();
         (self.parts, self.expressions) = (0, 0);
@@ -328,16 +323,14 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// Loads a column of the current query's table.
-    pub(crate) fn bind_column(&mut self, column: ColumnId) -> Result<Expr> {
-        let row = self.row.as_ref().expect("columns are resolved in a query's row only");
+    /// The slot of a column of a row, which is loaded from now on.
+    pub(crate) fn bind_in(&mut self, row: &mut Row, column: ColumnId) -> Result<Expr> {
         if let Some((_, slot)) = row.bound.iter().find(|(c, _)| *c == column) {
             return Ok(self.slot_expr(*slot));
         }
-        let described = row.columns[column.index()].clone();
-        let name = format!("{}.{}", row.name, described.name);
-        let slot = self.temporary(&name, described.data_type)?;
-        let row = self.row.as_mut().expect("it was there a moment ago");
+        let described = &row.columns[column.index()];
+        let slot =
+            self.temporary(&format!("{}.{}", row.name, described.name), described.data_type)?;
         row.bound.push((column, slot));
         self.origins.push((slot, (row.table, column)));
         Ok(self.slot_expr(slot))
@@ -352,42 +345,36 @@ impl<'c> Compiler<'c> {
 
     /// What a bare name stands for.
     pub(crate) fn name(&mut self, name: &str, place: Place) -> Result<Expr> {
-        if let Some(column) = self.relation_column(name, place)? {
-            return match self.variable(name) {
-                Some(_) => Err(is_ambiguous(name, "the table's alias", place)),
-                None => Ok(column),
-            };
-        }
-        let column = self.row.as_ref().and_then(|row| row.column(name));
-        let variable = self.variable(name).cloned();
-        match (column, variable) {
-            (Some(_), Some(_)) => {
-                let table = self.row.as_ref().map_or("", |row| row.name.as_str());
-                Err(is_ambiguous(name, table, place))
-            }
-            (Some(column), None) => self.bind_column(column),
-            (None, Some(Variable::Scalar { slot, .. })) => Ok(self.slot_expr(slot)),
+        let column = self.relation_column(name, place)?;
+        match (column, self.variable(name)) {
+            (Some(_), Some(_)) => Err(is_ambiguous(name, self.relation_with(name), place)),
+            (Some(column), None) => Ok(column),
+            (None, Some(Variable::Scalar { slot, .. })) => Ok(self.slot_expr(*slot)),
             (None, Some(Variable::Record { .. })) => Err(unsupported(
                 place,
                 format!("record \"{name}\" as a value"),
                 format!("write its fields: {name}.column"),
             )),
-            (None, None) if name == "found" && self.is_relational() => {
-                let advice = "assign it to a variable before, and use that";
-                Err(unsupported(place, "FOUND in a query of this shape", advice))
+            (None, None) if name == "found" && self.is_procedure && !self.ad_hoc => {
+                Ok(self.slot_expr(FOUND))
             }
-            (None, None) if name == "found" => Ok(self.slot_expr(FOUND)),
             (None, None) => Err(self.unknown_column(name, place)),
         }
     }
 
+    /// The name of the innermost relation that has a column of this name.
+    fn relation_with(&self, column: &str) -> &str {
+        let mut relations = self.levels.iter().rev().flat_map(|level| &level.relations);
+        let found = relations.find(|relation| relation.column(column).is_some());
+        found.map_or("the table's alias", |relation| relation.name.as_str())
+    }
+
     fn unknown_column(&self, name: &str, place: Place) -> SqlError {
         let problem = error(b"42703", place, format!("column \"{name}\" does not exist"));
-        let columns = self.row.iter().flat_map(|row| row.columns.iter().map(|c| c.name.as_str()));
-        let variables = self
-            .names
-            .iter()
-            .flat_map(|names| names.variables.iter().map(|(name, _)| name.as_str()));
+        let relations = self.levels.iter().rev().flat_map(|level| &level.relations);
+        let columns = relations.flat_map(|relation| relation.columns.iter().map(|c| &c.name));
+        let variables =
+            self.names.iter().flat_map(|names| names.variables.iter().map(|(name, _)| name));
         match columns.chain(variables).find(|known| is_near(known, name)) {
             Some(near) => problem.hint(format!("Perhaps you meant \"{near}\".")),
             None => problem,
@@ -406,16 +393,6 @@ impl<'c> Compiler<'c> {
                 format!("improper qualified name: {}", parts.join(".")),
             ));
         };
-        if let Some(row) = self.row.as_ref()
-            && row.name == *qualifier
-        {
-            return match row.column(name) {
-                Some(column) => self.bind_column(column),
-                None => {
-                    Err(error(b"42703", place, format!("column {qualifier}.{name} does not exist")))
-                }
-            };
-        }
         if let Some(Variable::Record { fields, open }) = self.variable(qualifier) {
             if let Some((_, slot)) = fields.iter().find(|(field, _)| field == name) {
                 return Ok(self.slot_expr(*slot));

@@ -63,10 +63,6 @@ impl Row {
         Self { table: TableId(0), name: table.to_owned(), columns, bound: Vec::new() }
     }
 
-    pub(crate) fn column(&self, name: &str) -> Option<ColumnId> {
-        self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
-    }
-
     /// Whether an expression reads one of its columns, and so may differ from row to row.
     pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
         reads_any(expr, |slot| self.column_of(slot).is_some())
@@ -141,6 +137,13 @@ pub(crate) struct ProcedureReads {
     pub(crate) reads: Vec<OperatorRead>,
 }
 
+impl ProcedureReads {
+    /// None so far, of a query behind these slots.
+    pub(crate) const fn behind(outer: usize) -> Self {
+        Self { outer, reads: Vec::new() }
+    }
+}
+
 /// Into how many programs a statement may be compiled. Several are held together by a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Programs {
@@ -212,8 +215,6 @@ pub(crate) struct Calls {
     pub(crate) made: Vec<(Place, Given)>,
     /// parts of expressions around, which may not be evaluated
     pub(crate) conditional: usize,
-    /// a call was refused, which operators cannot compute either
-    pub(crate) is_refused: bool,
 }
 
 impl Calls {

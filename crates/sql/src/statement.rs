@@ -3,16 +3,18 @@
 use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     CompareOp, Expr, ExprKind, Place, ROW_COUNT, Raise, SlotId, Statement, StatementKind,
 };
 use sqlparser::ast;
 
-use crate::change::Receiver;
+use crate::change::{Receiver, is_of_query};
 use crate::comparison::negated;
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
 use crate::expression::scalar_slot;
+use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Names, Returning, Variable};
 use crate::syntax::{
@@ -72,7 +74,6 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let (around, at) = (std::mem::take(&mut self.before), out.len());
         let made = std::mem::take(&mut self.calls.made);
-        (self.is_refused, self.calls.is_refused) = (false, false);
         let compiled = compile(self, out);
         let before = std::mem::replace(&mut self.before, around);
         self.calls.made = made;
@@ -222,7 +223,7 @@ impl Compiler<'_> {
                 if self.select_of_call(query, None, out)? {
                     return Ok(());
                 }
-                self.emit_query(out, query, |_, _| Ok(Sink::Discard))
+                self.emit_query(out, query, Wanted::Any, |_, _| Ok(Sink::Discard))
             }
             Kind::Return(value) => self.return_statement(value.as_ref(), out),
             Kind::ReturnNext(value) => self.return_next(value.as_ref(), out),
@@ -236,7 +237,7 @@ impl Compiler<'_> {
                 }
                 match &**query {
                     ast::Statement::Query(query) => {
-                        self.emit_query(out, query, |_, _| Ok(Sink::Result))
+                        self.emit_query(out, query, Wanted::All, |_, _| Ok(Sink::Result))
                     }
                     change => {
                         if !has_returning(change) {
@@ -386,21 +387,41 @@ impl Compiler<'_> {
         &mut self,
         out: &mut Vec<Statement>,
         query: &ast::Query,
+        wanted: Wanted,
         sink: impl Fn(&mut Self, &[(String, Expr)]) -> Result<Sink>,
     ) -> Result<()> {
-        self.or_operators(
-            out,
-            |this, out| {
-                let selected = this.select(query)?;
-                let sink = sink(this, &selected.columns)?;
-                this.emit_selected(out, selected, sink)
-            },
-            |this, out| {
-                let of = this.operators(query)?;
-                let sink = sink(this, &of.columns)?;
-                this.emit_operators_to(out, of, sink)
-            },
-        )
+        match self.rows_in_procedure(query, wanted)? {
+            Rows::Access(selected) => {
+                let sink = sink(self, &selected.columns)?;
+                self.emit_selected(out, *selected, sink)
+            }
+            Rows::Operators(of) => {
+                let sink = sink(self, &of.columns)?;
+                self.emit_operators_to(out, of, sink)
+            }
+        }
+    }
+
+    /// INSERT, UPDATE or DELETE as accesses; false, and nothing of it is left, where it needs a
+    /// query that gives its rows.
+    pub(crate) fn change_by_accesses(
+        &mut self,
+        out: &mut Vec<Statement>,
+        statement: &ast::Statement,
+        into: Receiver<'_>,
+    ) -> Result<bool> {
+        if is_of_query(statement) {
+            return Ok(false);
+        }
+        let (mark, names, length) = (self.mark(), self.names.clone(), out.len());
+        self.change_statement(out, statement, into)?;
+        if !self.needs_query {
+            return Ok(true);
+        }
+        self.back_to(&mark);
+        self.names = names;
+        out.truncate(length);
+        Ok(false)
     }
 
     /// INSERT, UPDATE or DELETE as accesses.
@@ -437,17 +458,18 @@ impl Compiler<'_> {
                 if into.is_some() && self.select_of_call(query, into, out)? {
                     return Ok(());
                 }
-                self.emit_query(out, query, |this, columns| match into {
+                let wanted = if into.is_some() { Wanted::First } else { Wanted::All };
+                self.emit_query(out, query, wanted, |this, columns| match into {
                     None => Ok(Sink::Result),
                     Some(_) => this.sink_of(into, columns),
                 })
             }
             ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-                self.or_operators(
-                    out,
-                    |this, out| this.change_statement(out, statement, into),
-                    |this, out| this.change_of_rows(out, (statement, None), into),
-                )
+                match self.change_by_accesses(out, statement, into)? {
+                    true => Ok(()),
+                    false if self.is_procedure => self.change_of_rows(out, (statement, None), into),
+                    false => Err(refuse_operators(self.place)),
+                }
             }
             _ => Err(unsupported(
                 self.place,
@@ -456,6 +478,13 @@ impl Compiler<'_> {
             )),
         }
     }
+}
+
+/// That a part of a change needs operators, where none can compute it.
+pub(crate) fn refuse_operators(place: Place) -> SqlError {
+    let advice = "SELECT it first, and send its value; RETURNING gives columns and what programs \
+                  compute of them";
+    unsupported(place, "a subquery or a function of queries here", advice)
 }
 
 fn has_returning(change: &ast::Statement) -> bool {

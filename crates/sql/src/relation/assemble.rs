@@ -108,6 +108,7 @@ fn take<T>(all: &mut Vec<T>, is_one: impl Fn(&T) -> bool) -> Vec<T> {
 impl Compiler<'_> {
     /// Values of expressions, as slots and a program.
     pub(crate) fn scalars(&mut self, exprs: &[Expr]) -> Result<Scalars> {
+        self.refuse_found(exprs)?;
         let (mut values, mut computed) = (Vec::new(), Vec::new());
         for expr in exprs {
             match &expr.kind {

@@ -4,6 +4,7 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, Plan, Step, StepKind, SubqueryKind, SystemFunction};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use hotrow_transaction::random::Randomness;
 use sqlparser::ast::{self, BinaryOperator};
@@ -287,11 +288,8 @@ impl Compiler<'_> {
             let ast::FunctionArguments::Subquery(query) = &function.args else { return Ok(None) };
             return self.subquery(query, SubqueryKind::Array, None, place).map(Some);
         }
-        // Its arguments may have names.
-        if name == "make_interval" {
-            return Ok(None);
-        }
-        let (_, written) = arguments(function, place)?;
+        // Those of make_interval and of procedures may have names.
+        let Ok((_, written)) = arguments(function, place) else { return Ok(None) };
         if let Some(known) = known(&name) {
             return Ok(Some(match known {
                 Known::Text(text) => constant(Value::Text(text.to_owned()), DataType::Text),
@@ -342,8 +340,12 @@ impl Compiler<'_> {
         let fits =
             |s: &&Signature| s.name == name && (s.least..=s.takes.len()).contains(&written.len());
         let Some(signature) = SIGNATURES.iter().find(fits) else {
-            return self.called(&name, &written, place);
+            // Those that a procedure calls become statements of its own.
+            return if self.is_procedure { Ok(None) } else { self.called(&name, &written, place) };
         };
+        if let (HostFunction::System(_), true) = (signature.function, self.reads.is_some()) {
+            return Err(refuse_session(&name, place));
+        }
         let mut values = Vec::new();
         for (written, to) in written.iter().zip(signature.takes) {
             values.push(self.fixed_argument(written, *to, place)?);
@@ -545,6 +547,13 @@ impl Compiler<'_> {
             }
         })
     }
+}
+
+/// That a function tells of the session or the catalog, which a call is not to depend on.
+fn refuse_session(name: &str, place: Place) -> SqlError {
+    let advice = "a procedure must do the same when it is replayed from the log: pass what it says \
+                  as a parameter";
+    unsupported(place, format!("function {name}() in a procedure"), advice)
 }
 
 /// The type that a literal for it has.

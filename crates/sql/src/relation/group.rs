@@ -425,6 +425,16 @@ impl Compiler<'_> {
         Ok(Plan::Group(Box::new(Group { input, keys, sets, groupings, aggregates })))
     }
 
+    /// Fails with 42803 where one of these reads a column of the rows that are aggregated.
+    pub(super) fn refuse_ungrouped(
+        &mut self,
+        exprs: impl Iterator<Item = Expr>,
+        results: &[SlotId],
+    ) -> Result<()> {
+        let mut none = Keys { exprs: Vec::new(), slots: Vec::new() };
+        self.of_groups(&mut exprs.collect::<Vec<_>>(), &[], &mut none, results)
+    }
+
     /// Puts the slots of groups where their values are written, and fails with 42803 where a
     /// column is read that differs within a group. One that the primary key decides joins the keys.
     fn of_groups(

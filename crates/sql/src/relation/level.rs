@@ -38,6 +38,30 @@ pub(crate) struct Level {
     pub(crate) on: Late,
 }
 
+impl Level {
+    /// That of the rows of one table.
+    pub(crate) fn over(row: Row) -> Self {
+        let Row { table, name, columns, bound } = row;
+        let columns = columns.into_iter().zip(0..).map(|(column, at)| RelationColumn {
+            name: column.name,
+            sql_type: SqlType::Scalar(column.data_type),
+            nullable: column.nullable,
+            slot: bound.iter().find(|(bound, _)| *bound == ColumnId(at)).map(|(_, slot)| *slot),
+            hidden: false,
+        });
+        let columns = columns.collect();
+        let kind = RelationKind::Table(table);
+        let relation = Relation { name, schema: Some("public"), columns, kind };
+        Self { relations: vec![relation], ..Self::default() }
+    }
+
+    /// Whether something that was compiled in it needs operators: a subquery, a function that
+    /// programs do not have.
+    pub(crate) fn needs_operators(&self) -> bool {
+        !self.steps.is_empty() || !self.given.is_empty() || !self.expanding.is_empty()
+    }
+}
+
 /// A query in WITH.
 #[derive(Clone)]
 pub(crate) struct Common {
@@ -96,7 +120,9 @@ impl Relation {
         });
         let bound = self.columns.iter().enumerate();
         let bound = bound.filter_map(|(i, column)| Some((ColumnId(i as u16), column.slot?)));
-        Row { table, name: self.name.clone(), columns: columns.collect(), bound: bound.collect() }
+        let mut bound: Vec<_> = bound.collect();
+        bound.sort_by_key(|(_, slot)| *slot); // as they were asked for
+        Row { table, name: self.name.clone(), columns: columns.collect(), bound }
     }
 }
 

@@ -156,7 +156,8 @@ impl Compiler<'_> {
         values: &[ast::Expr],
         compared: &Compared,
     ) -> Result<Option<(Plan, SlotId)>> {
-        if !(2..=LIST_MAX).contains(&values.len()) {
+        let is_row = matches!(bare(of), ast::Expr::Tuple(_));
+        if is_row || !(2..=LIST_MAX).contains(&values.len()) {
             return Ok(None);
         }
         let of = self.expr(of)?;

@@ -43,7 +43,7 @@ pub(super) fn clauses(query: &ast::Query) -> Result<Vec<Clause>> {
 
 /// What all of these clauses ask for: as in PostgreSQL, NOWAIT prevails over SKIP LOCKED, and that
 /// over waiting.
-fn strongest<'c>(clauses: impl IntoIterator<Item = &'c Clause>) -> RowLocks {
+pub(super) fn strongest<'c>(clauses: impl IntoIterator<Item = &'c Clause>) -> RowLocks {
     clauses.into_iter().fold(RowLocks::Shared, |strongest, clause| match (clause.how, strongest) {
         (How::SkipLocked, RowLocks::ExclusiveAtOnce) => strongest,
         (How::SkipLocked, _) => RowLocks::Free,
@@ -55,7 +55,7 @@ fn strongest<'c>(clauses: impl IntoIterator<Item = &'c Clause>) -> RowLocks {
 
 /// Fails where a procedure is not to wait for rows. SKIP LOCKED may skip, and need not: a call
 /// finds no row that another call holds.
-pub(crate) fn refuse_not_waiting(query: &ast::Query, place: Place) -> Result<()> {
+pub(super) fn refuse_not_waiting(query: &ast::Query, place: Place) -> Result<()> {
     let mut ways = query.locks.iter().filter_map(|lock| lock.nonblock.as_ref());
     if !ways.any(|way| matches!(way, ast::NonBlock::Nowait)) {
         return Ok(());
@@ -77,16 +77,6 @@ fn not_allowed(what: &str, place: Place) -> hotrow_transaction::outcome::SqlErro
 }
 
 impl Compiler<'_> {
-    /// How a query of one access is to hold its rows; 0A000 where that needs more of them.
-    pub(crate) fn only_row_locks(&self, query: &ast::Query) -> Result<RowLocks> {
-        let clauses = clauses(query)?;
-        if clauses.iter().any(|clause| clause.of.is_some() || clause.how == How::SkipLocked) {
-            // By the query's operators.
-            return Err(unsupported(self.place, "this locking clause", ""));
-        }
-        Ok(strongest(&clauses))
-    }
-
     /// Fails where a clause names what is not in FROM, or what cannot be locked.
     pub(super) fn check_locks(&mut self, place: Place) -> Result<()> {
         let depth = self.levels.len() - 1;

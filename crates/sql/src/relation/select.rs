@@ -8,21 +8,24 @@ use std::rc::Rc;
 
 use hotrow_base::stack::deeper;
 use hotrow_query::{Plan, SortKey, Step};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
-use sqlparser::ast::{self, SelectItem, SetExpr};
+use sqlparser::ast::{self, SetExpr};
 
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
 use crate::path::conjuncts;
-use crate::query::column_name;
-use crate::relation::level::{AskedAggregates, Bound, Common, Level, Relation};
+use crate::relation::level::{
+    AskedAggregates, AskedWindow, Bound, Common, Level, Relation, RelationKind,
+};
 use crate::scope::Compiler;
 use crate::typing::check_equality;
 use crate::written::ident_name;
 
 use super::from::Tree;
-use super::group::sort_key;
+use super::group::{Grouping, sort_key};
 use super::lists::{self, Compared};
-use super::{locks, refuse_not_waiting};
+use super::locks;
+use super::one_access::{Rows, Wanted};
 
 /// Queries one in the other.
 const QUERIES_MAX: usize = 64;
@@ -36,29 +39,41 @@ pub(super) struct Around<'q> {
 
 /// WHERE, compiled.
 #[derive(Default)]
-struct Where {
+pub(super) struct Where {
     /// conditions on relations
-    conditions: Vec<Expr>,
+    pub(super) conditions: Vec<Expr>,
     /// and on what steps give
-    late: Vec<Expr>,
-    steps: Vec<Step>,
+    pub(super) late: Vec<Expr>,
+    pub(super) steps: Vec<Step>,
 }
 
 impl Compiler<'_> {
     /// Rows of a query and the names of its columns.
     pub(super) fn query_plan(&mut self, query: &ast::Query) -> Result<Bound> {
+        match self.bound_rows(query, None)? {
+            Rows::Operators(bound) => Ok(bound),
+            Rows::Access(_) => unreachable!("nobody asked for one"),
+        }
+    }
+
+    /// Binds a query; where one access gives the rows that are `wanted` of it, as that.
+    pub(super) fn bound_rows(
+        &mut self,
+        query: &ast::Query,
+        wanted: Option<Wanted>,
+    ) -> Result<Rows<Bound>> {
         if self.levels_around + self.levels.len() >= QUERIES_MAX {
             return Err(crate::error::too_complex(self.place, "queries are nested too deeply")
                 .hint("write parts of it as statements of their own"));
         }
         self.part()?;
         self.levels.push(Level::default());
-        let bound = deeper(|| self.query_inside(query));
+        let bound = deeper(|| self.query_inside(query, wanted));
         self.levels.pop();
         bound.map_err(|_| exhausted(self.place))?
     }
 
-    fn query_inside(&mut self, query: &ast::Query) -> Result<Bound> {
+    fn query_inside(&mut self, query: &ast::Query, wanted: Option<Wanted>) -> Result<Rows<Bound>> {
         let place = place_in(query, self.place);
         if let Some(with) = &query.with {
             self.with(with, place)?;
@@ -67,15 +82,20 @@ impl Compiler<'_> {
         match &*query.body {
             SetExpr::Select(select) => {
                 if self.reads.is_some() && !self.ad_hoc {
-                    refuse_not_waiting(query, place)?;
+                    locks::refuse_not_waiting(query, place)?;
                 }
                 self.level().locks = locks::clauses(query)?;
-                self.select_plan(select, &around)
+                let select = self.bind_select(select, &around)?;
+                match wanted.is_some_and(|wanted| self.is_one_access(&select, wanted)) {
+                    true => self.one_access(select).map(|of| Rows::Access(Box::new(of))),
+                    false => self.assembled(select).map(Rows::Operators),
+                }
             }
+            SetExpr::Query(inner) if is_bare(query) => self.query_inside(inner, wanted),
             body => {
                 locks::refuse_with(query, "UNION/INTERSECT/EXCEPT", place)?;
                 let bound = self.body_plan(body, place)?;
-                self.ordered(bound, &around, place)
+                self.ordered(bound, &around, place).map(Rows::Operators)
             }
         }
     }
@@ -111,7 +131,8 @@ impl Compiler<'_> {
             SetExpr::Select(select) => {
                 self.levels.push(Level::default());
                 let none = Around { order_by: Vec::new(), limit: None, offset: None };
-                let bound = self.select_plan(select, &none);
+                let select = self.bind_select(select, &none);
+                let bound = select.and_then(|select| self.assembled(select));
                 self.levels.pop();
                 bound
             }
@@ -128,7 +149,12 @@ impl Compiler<'_> {
         }
     }
 
-    fn select_plan(&mut self, select: &ast::Select, around: &Around<'_>) -> Result<Bound> {
+    /// Binds a SELECT: relations, and all expressions against what is in scope where they stand.
+    pub(super) fn bind_select(
+        &mut self,
+        select: &ast::Select,
+        around: &Around<'_>,
+    ) -> Result<BoundSelect> {
         let place = place_in(select, self.place);
         refuse(select, place)?;
         let mut tree = self.bind_from(&select.from)?;
@@ -145,26 +171,20 @@ impl Compiler<'_> {
         self.level().aggregates = Some(AskedAggregates::default());
         self.level().windows = Some(Vec::new());
         self.named_windows(&select.named_window, place)?;
-        let mut columns = self.listed_columns(&select.projection)?;
-        let mut having: Vec<Expr> = match &select.having {
-            Some(written) => conjuncts(Some(self.condition(written, "HAVING")?)),
-            None => Vec::new(),
+        let columns = self.listed_columns(&select.projection)?;
+        let having = match &select.having {
+            Some(written) => Some(self.condition(written, "HAVING")?),
+            None => None,
         };
         let (distinct, distinct_on) = self.distinct_on(select, &columns)?;
         let order = self.order_keys(&around.order_by, &columns)?;
         let asked = self.level().aggregates.take().unwrap_or_default();
-        let mut windows = self.level().windows.take().unwrap_or_default();
+        let windows = self.level().windows.take().unwrap_or_default();
         let steps = std::mem::take(&mut self.level().steps);
         let keys = self.group_keys(&select.group_by, &columns, place)?;
         let key_steps = std::mem::take(&mut self.level().steps);
-
-        let mut plan = self.narrowed(tree, wanted)?;
-        let expanding = std::mem::take(&mut self.level().expanding);
-        let expansions = match expanding.is_empty() {
-            true => Vec::new(),
-            false => vec![self.expansion_step(&expanding)?],
-        };
-        let is_grouped = keys.groups() || asked.groups() || select.having.is_some();
+        let counts = self.row_counts(around)?;
+        let is_grouped = keys.groups() || asked.groups() || having.is_some();
         self.refuse_locks(
             &[
                 ("DISTINCT clause", !matches!(distinct, Distinct::No)),
@@ -173,11 +193,42 @@ impl Compiler<'_> {
             ],
             place,
         )?;
+        Ok(BoundSelect {
+            place,
+            tree,
+            wanted,
+            columns,
+            having,
+            distinct,
+            distinct_on,
+            order,
+            asked,
+            windows,
+            steps,
+            keys,
+            key_steps,
+            counts,
+            is_grouped,
+        })
+    }
+
+    /// Operators for a SELECT.
+    pub(super) fn assembled(&mut self, select: BoundSelect) -> Result<Bound> {
+        let BoundSelect { place, tree, wanted, mut columns, having, distinct, is_grouped, .. } =
+            select;
+        let BoundSelect { mut distinct_on, order, asked, mut windows, steps, keys, counts, .. } =
+            select;
+        let mut having = conjuncts(having);
+        let mut plan = self.narrowed(tree, wanted)?;
+        let expanding = std::mem::take(&mut self.level().expanding);
+        let expansions = match expanding.is_empty() {
+            true => Vec::new(),
+            false => vec![self.expansion_step(&expanding)?],
+        };
         let mut order_exprs: Vec<Expr> = order.iter().map(|(value, _)| value.clone()).collect();
         let mut list: Vec<Expr> = columns.iter().map(|(_, value)| value.clone()).collect();
-        let mut distinct_on = distinct_on;
         if is_grouped {
-            plan = extended(plan, key_steps);
+            plan = extended(plan, select.key_steps);
             let mut all =
                 [list, having, order_exprs, distinct_on].map(|exprs| (exprs.len(), exprs));
             let mut flat: Vec<Expr> = all.iter_mut().flat_map(|(_, e)| std::mem::take(e)).collect();
@@ -187,7 +238,7 @@ impl Compiler<'_> {
                 all.map(|(count, _)| flat.by_ref().take(count).collect());
         }
         plan = extended(plan, steps);
-        plan = self.filtered(plan, std::mem::take(&mut having))?;
+        plan = self.filtered(plan, having)?;
         for window in windows {
             plan = self.windowed(plan, window)?;
         }
@@ -213,9 +264,7 @@ impl Compiler<'_> {
                 let on: Vec<SlotId> = slots[..count].to_vec();
                 on.iter().try_for_each(|slot| check_equality(self.slot_type(*slot), place))?;
                 if order.iter().any(|key| !on.contains(&key.slot)) {
-                    let message =
-                        "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
-                    return Err(error(b"42P10", place, message));
+                    return Err(unlisted_order(place));
                 }
                 sorted(Plan::Distinct { input: Box::new(plan), on }, order)
             }
@@ -231,7 +280,7 @@ impl Compiler<'_> {
             }
         };
         plan = self.locked(plan)?;
-        let mut plan = self.limited(plan, around)?;
+        let mut plan = self.limited(plan, counts)?;
         let steps = std::mem::take(&mut self.level().given);
         if !steps.is_empty() {
             plan = Plan::Given { steps, input: Box::new(plan) };
@@ -263,8 +312,11 @@ impl Compiler<'_> {
         let parts = lists::parts(written);
         let compared = Compared::of(parts.iter().copied());
         let mut found = Where::default();
+        let has_paths = self.has_paths_through_lists();
         for part in parts {
-            let condition = match self.semi_join(part, tree, &compared)? {
+            let stays = has_paths && !matches!(part, ast::Expr::InSubquery { .. });
+            let joined = if stays { None } else { self.semi_join(part, tree, &compared)? };
+            let condition = match joined {
                 Some(condition) => condition,
                 None => self.condition(part, "WHERE")?,
             };
@@ -280,75 +332,19 @@ impl Compiler<'_> {
         Ok(found)
     }
 
+    /// Whether lists of keys are left to the path of the one table: that of a procedure goes
+    /// through them.
+    fn has_paths_through_lists(&self) -> bool {
+        let [level] = self.levels.as_slice() else { return false };
+        let is_one = matches!(level.relations.as_slice(), [one] if is_table(one));
+        is_one && self.levels_around == 0 && self.reads.is_some() && !self.ad_hoc
+    }
+
     /// Rows of FROM for which WHERE is true.
     fn narrowed(&mut self, tree: Tree, wanted: Where) -> Result<Plan> {
         let plan = self.assemble(tree, wanted.conditions)?;
         let plan = extended(plan, wanted.steps);
         self.filtered(plan, wanted.late)
-    }
-
-    /// The select list.
-    fn listed_columns(&mut self, items: &[SelectItem]) -> Result<Vec<(String, Expr)>> {
-        let mut columns = Vec::new();
-        for item in items {
-            match item {
-                SelectItem::UnnamedExpr(written) => {
-                    columns.push((column_name(written), self.expr(written)?));
-                }
-                SelectItem::ExprWithAlias { expr, alias } => {
-                    columns.push((ident_name(alias), self.expr(expr)?));
-                }
-                SelectItem::Wildcard(_) => {
-                    if self.level().relations.iter().all(|relation| relation.columns.is_empty()) {
-                        let message = "SELECT * with no tables specified is not valid";
-                        return Err(error(b"42601", place_in(item, self.place), message));
-                    }
-                    self.all_columns(&mut columns, |_| true)?;
-                }
-                SelectItem::QualifiedWildcard(kind, _) => {
-                    let place = place_in(item, self.place);
-                    let name = match kind {
-                        ast::SelectItemQualifiedWildcardKind::ObjectName(name) => {
-                            name.0.last().and_then(|part| part.as_ident()).map(ident_name)
-                        }
-                        ast::SelectItemQualifiedWildcardKind::Expr(_) => None,
-                    };
-                    let name = name.unwrap_or_default();
-                    let before = columns.len();
-                    self.all_columns(&mut columns, |relation| relation.name == name)?;
-                    if columns.len() == before {
-                        let message = format!("missing FROM-clause entry for table \"{name}\"");
-                        return Err(error(b"42P01", place, message));
-                    }
-                }
-                other => {
-                    let place = place_in(other, self.place);
-                    return Err(unsupported(place, "this select item", "name one column each"));
-                }
-            }
-        }
-        Ok(columns)
-    }
-
-    fn all_columns(
-        &mut self,
-        columns: &mut Vec<(String, Expr)>,
-        of: impl Fn(&Relation) -> bool,
-    ) -> Result<()> {
-        let depth = self.levels.len() - 1;
-        for at in 0..self.level().relations.len() {
-            if !of(&self.levels[depth].relations[at]) {
-                continue;
-            }
-            for column in 0..self.levels[depth].relations[at].columns.len() {
-                let known = &self.levels[depth].relations[at].columns[column];
-                if !known.hidden {
-                    let name = known.name.clone();
-                    columns.push((name, self.slot_of_column(depth, at, column)?));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// ORDER BY: names and numbers of the select list, or expressions.
@@ -437,36 +433,78 @@ impl Compiler<'_> {
                 order.push(sort_key(slot, value.sql_type, key, place)?);
             }
         }
-        let plan = self.limited(sorted(plan, order), around)?;
+        let counts = self.row_counts(around)?;
+        let plan = self.limited(sorted(plan, order), counts)?;
         Ok(Bound { plan, outputs })
     }
 
-    fn limited(&mut self, plan: Plan, around: &Around<'_>) -> Result<Plan> {
+    /// LIMIT and OFFSET, which read no row of the query.
+    fn row_counts(&mut self, around: &Around<'_>) -> Result<[Option<Expr>; 2]> {
         let mut counts = [None, None];
         for (count, (written, clause)) in
             counts.iter_mut().zip([(around.limit, "LIMIT"), (around.offset, "OFFSET")])
         {
-            if let Some(written) = written {
-                let value = self.row_count(written, clause)?;
-                *count = Some(self.scalars(&[value])?);
+            let Some(written) = written else { continue };
+            let value = self.row_count(written, clause)?;
+            self.hoist();
+            if !self.level().steps.is_empty() || !self.level_slots(&value).is_empty() {
+                let message = format!("argument of {clause} must not contain variables");
+                return Err(error(b"42P10", place_in(written, self.place), message));
             }
+            *count = Some(value);
         }
-        let [limit, offset] = counts;
+        Ok(counts)
+    }
+
+    fn limited(&mut self, plan: Plan, [limit, offset]: [Option<Expr>; 2]) -> Result<Plan> {
         if limit.is_none() && offset.is_none() {
             return Ok(plan);
         }
+        let mut scalars = |count: Option<Expr>| count.map(|c| self.scalars(&[c])).transpose();
+        let (limit, offset) = (scalars(limit)?, scalars(offset)?);
         Ok(Plan::Limit { input: Box::new(plan), limit, offset })
     }
 }
 
+/// A SELECT whose relations and expressions are bound, before it is decided what computes it.
+pub(super) struct BoundSelect {
+    pub(super) place: Place,
+    pub(super) tree: Tree,
+    pub(super) wanted: Where,
+    /// names and values of the select list
+    pub(super) columns: Vec<(String, Expr)>,
+    pub(super) having: Option<Expr>,
+    pub(super) distinct: Distinct,
+    pub(super) distinct_on: Vec<Expr>,
+    pub(super) order: Vec<(Expr, SortKey)>,
+    pub(super) asked: AskedAggregates,
+    pub(super) windows: Vec<AskedWindow>,
+    /// what the select list, HAVING and ORDER BY need first
+    pub(super) steps: Vec<Step>,
+    pub(super) keys: Grouping,
+    /// what the keys need first
+    pub(super) key_steps: Vec<Step>,
+    /// LIMIT and OFFSET
+    pub(super) counts: [Option<Expr>; 2],
+    /// whether its rows are groups
+    pub(super) is_grouped: bool,
+}
+
 /// DISTINCT.
-enum Distinct {
+#[derive(PartialEq, Eq)]
+pub(super) enum Distinct {
     No,
     All,
     On,
 }
 
-pub(super) fn extended(mut plan: Plan, steps: Vec<Step>) -> Plan {
+/// ORDER BY of what DISTINCT leaves out.
+pub(super) fn unlisted_order(place: Place) -> SqlError {
+    let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+    error(b"42P10", place, message)
+}
+
+pub(crate) fn extended(mut plan: Plan, steps: Vec<Step>) -> Plan {
     for step in steps {
         plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
     }
@@ -497,6 +535,13 @@ fn around(query: &ast::Query, place: Place) -> Result<Around<'_>> {
             return Err(unsupported(place, "LIMIT a, b", "write LIMIT b OFFSET a"));
         }
     }
+    let other = !query.pipe_operators.is_empty()
+        || query.for_clause.is_some()
+        || query.settings.is_some()
+        || query.format_clause.is_some();
+    if other {
+        return Err(syntax(place, "this form of SELECT is not PostgreSQL's"));
+    }
     if let Some(fetch) = &query.fetch {
         if fetch.percent || fetch.with_ties || fetch.quantity.is_none() {
             return Err(unsupported(place, "this form of FETCH", "write LIMIT"));
@@ -504,6 +549,20 @@ fn around(query: &ast::Query, place: Place) -> Result<Around<'_>> {
         limit = fetch.quantity.as_ref();
     }
     Ok(Around { order_by, limit, offset })
+}
+
+/// Whether a query is nothing but its body.
+fn is_bare(query: &ast::Query) -> bool {
+    let ast::Query { with, order_by, limit_clause, fetch, locks, .. } = query;
+    with.is_none()
+        && order_by.is_none()
+        && limit_clause.is_none()
+        && fetch.is_none()
+        && locks.is_empty()
+}
+
+fn is_table(relation: &Relation) -> bool {
+    matches!(relation.kind, RelationKind::Table(_))
 }
 
 fn refuse(select: &ast::Select, place: Place) -> Result<()> {

@@ -1,0 +1,119 @@
+//! A select list: what each item stands for, and what its column is called.
+
+use hotrow_transaction::program::{Expr, Place};
+use sqlparser::ast::{self, SelectItem};
+
+use crate::error::{Result, error, place_in, unsupported};
+use crate::relation::level::Relation;
+use crate::scope::Compiler;
+use crate::token::folded;
+use crate::written::{dotted, ident_name, object_name};
+
+impl Compiler<'_> {
+    /// The select list.
+    pub(crate) fn listed_columns(&mut self, items: &[SelectItem]) -> Result<Vec<(String, Expr)>> {
+        let mut columns = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(written) => {
+                    columns.push((column_name(written), self.expr(written)?));
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    columns.push((ident_name(alias), self.expr(expr)?));
+                }
+                SelectItem::Wildcard(_) => {
+                    if self.level().relations.iter().all(|relation| relation.columns.is_empty()) {
+                        let message = "SELECT * with no tables specified is not valid";
+                        return Err(error(b"42601", place_in(item, self.place), message));
+                    }
+                    self.all_columns(&mut columns, |_| true)?;
+                }
+                SelectItem::QualifiedWildcard(kind, _) => {
+                    let place = place_in(item, self.place);
+                    let name = match kind {
+                        ast::SelectItemQualifiedWildcardKind::ObjectName(name) => {
+                            name.0.last().and_then(|part| part.as_ident()).map(ident_name)
+                        }
+                        ast::SelectItemQualifiedWildcardKind::Expr(_) => None,
+                    };
+                    let name = name.unwrap_or_default();
+                    let before = columns.len();
+                    self.all_columns(&mut columns, |relation| relation.name == name)?;
+                    if columns.len() == before {
+                        let message = format!("missing FROM-clause entry for table \"{name}\"");
+                        return Err(error(b"42P01", place, message));
+                    }
+                }
+                other => {
+                    let place = place_in(other, self.place);
+                    return Err(unsupported(place, "this select item", "name one column each"));
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    fn all_columns(
+        &mut self,
+        columns: &mut Vec<(String, Expr)>,
+        of: impl Fn(&Relation) -> bool,
+    ) -> Result<()> {
+        let depth = self.levels.len() - 1;
+        for at in 0..self.level().relations.len() {
+            if !of(&self.levels[depth].relations[at]) {
+                continue;
+            }
+            for column in 0..self.levels[depth].relations[at].columns.len() {
+                let known = &self.levels[depth].relations[at].columns[column];
+                if !known.hidden {
+                    let name = known.name.clone();
+                    columns.push((name, self.slot_of_column(depth, at, column)?));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name PostgreSQL gives a column without AS.
+pub(crate) fn column_name(written: &ast::Expr) -> String {
+    match written {
+        ast::Expr::Identifier(ident) => folded(&ident.value, ident.quote_style.is_some()),
+        ast::Expr::CompoundIdentifier(idents) => dotted(idents).pop().unwrap_or_default(),
+        ast::Expr::Function(function) => crate::written::function_name(function),
+        ast::Expr::Nested(inner) => column_name(inner),
+        ast::Expr::Cast { expr: inner, data_type, .. } => {
+            let own = column_name(inner);
+            match own.as_str() {
+                "?column?" | "case" => type_name(data_type).unwrap_or(own),
+                _ => own,
+            }
+        }
+        ast::Expr::Case { else_result: Some(last), .. } => match column_name(last) {
+            unnamed if unnamed == "?column?" => "case".to_owned(),
+            named => named,
+        },
+        ast::Expr::Case { .. } => "case".to_owned(),
+        ast::Expr::Interval(_) => "interval".to_owned(),
+        ast::Expr::Extract { .. } => "extract".to_owned(),
+        ast::Expr::Substring { .. } => "substring".to_owned(),
+        ast::Expr::Position { .. } => "position".to_owned(),
+        ast::Expr::Ceil { .. } => "ceil".to_owned(),
+        ast::Expr::Floor { .. } => "floor".to_owned(),
+        _ => "?column?".to_owned(),
+    }
+}
+
+/// PostgreSQL's own name of a type, which a cast column without another name has.
+fn type_name(written: &ast::DataType) -> Option<String> {
+    match written {
+        ast::DataType::Custom(name, _) => object_name(name, Place::default()).ok(),
+        ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => {
+            type_name(element)
+        }
+        scalar => {
+            let of = crate::types::built_in(scalar, Place::default()).ok()?;
+            Some(super::system::short_name(of).to_owned())
+        }
+    }
+}
