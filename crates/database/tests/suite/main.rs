@@ -7,6 +7,7 @@ mod answers;
 mod asking;
 mod batches;
 mod benchmark_doors;
+mod bound;
 mod calling;
 mod calls;
 mod changes;
