@@ -66,12 +66,23 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// List the engines, their settings and what they are
     Engines,
+    /// List the functions of SQL, with their arguments and an example of each
+    Functions(FunctionsArguments),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  hotrow completions bash > ~/.bash_completion.d/hotrow")]
     Completions {
         /// the shell
         shell: Shell,
     },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FunctionsArguments {
+    /// Only those whose name begins so, with what they are for
+    pub(crate) name: Option<String>,
+    /// Write docs/functions.md anew, and list nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "name")]
+    pub(crate) document: Option<PathBuf>,
 }
 
 const BENCH_EXAMPLES: &str = "\

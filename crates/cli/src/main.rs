@@ -16,6 +16,7 @@ mod engines;
 mod explain;
 mod failure;
 mod figure;
+mod functions;
 mod history;
 mod logging;
 mod remote;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::Log(LogCommand::Dump(arguments)) => data::dump(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Engines => engines::run(),
+        Command::Functions(arguments) => functions::run(&arguments),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "hotrow", &mut io::stdout());
             Ok(())

@@ -120,6 +120,21 @@ fn verdicts_are_kept_and_written_into_the_document() {
 }
 
 #[test]
+fn functions_are_listed_described_and_written_down() {
+    let all = stdout(&hotrow(&["functions"]));
+    assert!(all.contains("Numbers\n    abs(number)") && all.contains("generate_series("), "{all}");
+    let told = stdout(&hotrow(&["functions", "gen_random"]));
+    assert!(told.contains("gen_random_uuid() -> uuid") && told.contains("volatile"), "{told}");
+    let none = hotrow(&["functions", "nosuch"]);
+    assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
+    let page = scratch("functions.md");
+    let written = hotrow(&["functions", "--document", page.to_str().expect("it is text")]);
+    assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
+    let page = std::fs::read_to_string(&page).expect("it was written");
+    assert_eq!(page, include_str!("../../../docs/functions.md"));
+}
+
+#[test]
 fn json_on_stdout_is_nothing_but_json() {
     let words = ["bench", "ycsb", "--set", "records=100", "--transactions", "50", "--json", "-"];
     let output = hotrow(&words);

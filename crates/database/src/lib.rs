@@ -153,7 +153,9 @@ pub use hotrow_engine::source::CallSource;
 pub use hotrow_engine::statistics::{Activity, CallTime, LockKind, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
 pub use hotrow_sql::{
-    Direction, KnownType, Naming, WrittenType, enum_with_oid, known_type, without_parameters,
+    Direction, EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, KnownType,
+    Naming, Volatility, WrittenType, enum_with_oid, function_document, known_type,
+    without_parameters,
 };
 pub use hotrow_transaction::invocation::{Arguments, Invocation};
 pub use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};

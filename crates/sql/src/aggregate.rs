@@ -11,18 +11,6 @@
 use hotrow_base::types::DataType;
 use hotrow_transaction::program::AggregateFunction;
 
-/// The aggregate with this name.
-pub(crate) fn aggregate_named(name: &str) -> Option<AggregateFunction> {
-    Some(match name {
-        "count" => AggregateFunction::Count,
-        "sum" => AggregateFunction::Sum,
-        "min" => AggregateFunction::Min,
-        "max" => AggregateFunction::Max,
-        "avg" => AggregateFunction::Avg,
-        _ => return None,
-    })
-}
-
 pub(crate) fn result_type(function: AggregateFunction, of: DataType) -> Option<DataType> {
     use AggregateFunction as F;
     use DataType as T;

@@ -133,12 +133,6 @@ pub(crate) fn from_parser(parser_error: ParserError, end: Place) -> SqlError {
     }
 }
 
-pub(crate) fn unknown_function(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
-    error(b"42883", place, format!("function {name} with these arguments does not exist")).hint(
-        "docs/plpgsql-subset.md lists the functions; what is created here comes before its callers",
-    )
-}
-
 pub(crate) fn no_operator(
     op: ArithmeticOp,
     left: &str,

@@ -1,91 +1,31 @@
-//! Scalar functions: names and arguments to [`Function`], with the types PostgreSQL gives them.
+//! Calls of functions, as the table of them ([`crate::functions`]) says that they are evaluated.
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_query::HostFunction;
+use hotrow_query::{HostFunction, SystemFunction};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, Place};
-use hotrow_transaction::random::Randomness;
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in, unknown_function, unsupported};
-use crate::operand::{Arguments, Operand};
-use crate::operator::numbers;
+use crate::error::{Result, error, place_in, unsupported};
+use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
+use crate::operand::{Arguments, Operand, types_of};
+use crate::operator::{as_numeric, numbers};
+use crate::rounding::{rounded, rounded_to};
 use crate::scope::Compiler;
-use crate::typing::{Coercion, call, cast, comparable, constant, integer, scalar};
+use crate::types::BARE_NUMERIC;
+use crate::typing::{
+    Coercion, call, cast, common_type, comparable, constant, integer, null, scalar,
+};
 use crate::written::{arguments, function_name};
-
-/// Functions that would not give the same result when a call is replayed from the log.
-const NOT_REPLAYABLE: &[&str] = &[
-    "nextval",
-    "currval",
-    "setval",
-    "lastval",
-    "timeofday",
-    "txid_current",
-    "pg_backend_pid",
-    "random_normal",
-];
-
-/// Text functions: name, function, smallest and largest number of arguments, the types of the
-/// arguments after the first, which is text, and the result's.
-type TextFunction = (&'static str, Function, usize, usize, &'static [DataType], DataType);
-const TEXT: &[TextFunction] = &[
-    ("length", Function::Length, 1, 1, &[], DataType::Integer),
-    ("char_length", Function::Length, 1, 1, &[], DataType::Integer),
-    ("character_length", Function::Length, 1, 1, &[], DataType::Integer),
-    ("lower", Function::Lower, 1, 1, &[], DataType::Text),
-    ("upper", Function::Upper, 1, 1, &[], DataType::Text),
-    ("substring", Function::Substring, 2, 3, &[DataType::Integer; 2], DataType::Text),
-    ("substr", Function::Substring, 2, 3, &[DataType::Integer; 2], DataType::Text),
-    ("left", Function::Left, 2, 2, &[DataType::Integer], DataType::Text),
-    ("right", Function::Right, 2, 2, &[DataType::Integer], DataType::Text),
-    ("strpos", Function::Position, 2, 2, &[DataType::Text], DataType::Integer),
-    ("btrim", Function::Trim, 1, 2, &[DataType::Text], DataType::Text),
-    ("trim", Function::Trim, 1, 2, &[DataType::Text], DataType::Text),
-    ("ltrim", Function::LTrim, 1, 2, &[DataType::Text], DataType::Text),
-    ("rtrim", Function::RTrim, 1, 2, &[DataType::Text], DataType::Text),
-    ("lpad", Function::LPad, 2, 3, &[DataType::Integer, DataType::Text], DataType::Text),
-    ("rpad", Function::RPad, 2, 3, &[DataType::Integer, DataType::Text], DataType::Text),
-    ("replace", Function::Replace, 3, 3, &[DataType::Text; 2], DataType::Text),
-    ("repeat", Function::Repeat, 2, 2, &[DataType::Integer], DataType::Text),
-    ("reverse", Function::Reverse, 1, 1, &[], DataType::Text),
-];
-
-/// Functions of doubles.
-const DOUBLES: &[(&str, Function, usize)] = &[
-    ("sqrt", Function::Sqrt, 1),
-    ("exp", Function::Exp, 1),
-    ("ln", Function::Ln, 1),
-    ("power", Function::Power, 2),
-    ("pow", Function::Power, 2),
-];
-
-/// What a function draws.
-pub(crate) fn random_function(name: &str) -> Option<Randomness> {
-    Some(match name {
-        "random" => Randomness::Double,
-        "gen_random_uuid" | "uuid_generate_v4" => Randomness::Uuid,
-        "uuidv7" => Randomness::OrderedUuid,
-        _ => return None,
-    })
-}
 
 impl Compiler<'_> {
     /// The call's time, for names that need no brackets.
     pub(crate) fn time_keyword(&self, name: &str) -> Option<Expr> {
-        let now = self.slot_expr(NOW);
-        Some(match name {
-            // Time is decided once per call, and logged with it: the clock that goes on while a
-            // call runs would show another time when it is replayed.
-            "current_timestamp"
-            | "now"
-            | "transaction_timestamp"
-            | "statement_timestamp"
-            | "clock_timestamp" => now,
-            "localtimestamp" => cast(now, DataType::Timestamp),
-            "current_date" => cast(now, DataType::Date),
-            _ => return None,
-        })
+        match functions::named(name).first()?.evaluation {
+            Evaluation::Time(of) => Some(cast(self.slot_expr(NOW), of)),
+            _ => None,
+        }
     }
 
     /// Functions, among them those with a syntax of their own; everything else is refused.
@@ -180,22 +120,11 @@ impl Compiler<'_> {
         if function.filter.is_some() || !function.within_group.is_empty() {
             return Err(unsupported(place, "FILTER or WITHIN GROUP", "use WHERE"));
         }
-        if name == "setseed" {
-            let hint = "random values are drawn from a seed of each call: leave it out";
-            return Err(unsupported(place, "function setseed()", hint));
-        }
-        if NOT_REPLAYABLE.contains(&name.as_str()) {
-            return Err(unsupported(
-                place,
-                format!("function {name}()"),
-                "a procedure must do the same when it is replayed from the log: pass the value as \
-                 a parameter (for time, now() is decided once per call)",
-            ));
-        }
-        if name == "make_interval" {
+        let row = functions::with_count(&name, argument_count(function));
+        if let Some(Evaluation::Syntax(SyntaxForm::MakeInterval)) = row.map(|row| row.evaluation) {
             return self.make_interval(function, place);
         }
-        if !is_known(&name)
+        if row.is_none()
             && let Some(value) = self.inlined_value(function, place)?
         {
             return Ok(value);
@@ -208,26 +137,26 @@ impl Compiler<'_> {
                 format!("DISTINCT specified, but {name} is not an aggregate function"),
             ));
         }
-        match (name.as_str(), written.as_slice()) {
-            ("array_length" | "array_upper" | "cardinality", [array, ..]) => {
-                return self.array_function(&name, array, &written, place);
+        let arguments = match row.map(|row| row.evaluation) {
+            Some(Evaluation::Syntax(SyntaxForm::Coalesce)) => {
+                let arguments = self.operands_of_coalesce(&written)?;
+                return self.coalesce(arguments, place);
             }
-            ("extract" | "date_part", [field, value]) => {
-                if let ast::Expr::Value(field) = field
-                    && let ast::Value::SingleQuotedString(field) = &field.value
-                {
-                    return self.extract(field, value, place);
-                }
+            Some(Evaluation::Syntax(form)) => {
+                return self.syntax_function(form, &name, &written, place);
             }
-            ("date_trunc", [unit, value]) => return self.date_trunc(unit, value, place),
-            _ => {
-                if let Some(changed) = self.json_change(&name, &written, place)? {
-                    return Ok(changed);
-                }
+            // Whatever they are asked: columns of catalogs that are not there, too.
+            Some(Evaluation::Constant(constant)) => return self.constant_function(constant, row),
+            Some(Evaluation::Refused(advice)) => {
+                return Err(unsupported(place, format!("function {name}()"), advice));
             }
-        }
-        let arguments = match name.as_str() {
-            "coalesce" => self.operands_of_coalesce(&written)?,
+            Some(Evaluation::Rows(_) | Evaluation::Aggregate(_)) => {
+                return Err(unsupported(place, format!("{name} here"), "write it in a query"));
+            }
+            Some(Evaluation::Window(_)) => {
+                let message = format!("window function {name} requires an OVER clause");
+                return Err(error(b"42809", place, message));
+            }
             _ => self.operands(&written)?,
         };
         self.named(&name, arguments, place)
@@ -240,20 +169,73 @@ impl Compiler<'_> {
         function: &ast::Function,
         place: Place,
     ) -> Result<Option<Expr>> {
+        let row = functions::with_count(name, argument_count(function));
         let draws_once = self.draws_once && self.levels.len() == 1; // no row of a subquery
-        if name == "nextval" && (self.may_draw() || draws_once && !self.ad_hoc) {
-            let sequence = self.sequence_in(function, place)?;
-            let number =
-                |this: &mut Self| this.next_number(sequence, place, || "a number".to_owned());
-            return self.computed_so_far(number).map(Some);
+        match row.map(|row| row.evaluation) {
+            Some(Evaluation::Syntax(SyntaxForm::NextNumber))
+                if self.may_draw() || draws_once && !self.ad_hoc =>
+            {
+                let sequence = self.sequence_in(function, place)?;
+                let number =
+                    |this: &mut Self| this.next_number(sequence, place, || "a number".to_owned());
+                self.computed_so_far(number).map(Some)
+            }
+            Some(Evaluation::Random(what)) if self.may_draw() || draws_once || self.is_default => {
+                self.computed_so_far(|this| this.random(what)).map(Some)
+            }
+            _ => Ok(None),
         }
-        if let Some(what) = random_function(name)
-            && (self.may_draw() || draws_once || self.is_default)
-            && arguments(function, place)?.1.is_empty()
-        {
-            return self.computed_so_far(|this| this.random(what)).map(Some);
+    }
+
+    /// What the compiler writes out of arguments as they are written.
+    fn syntax_function(
+        &mut self,
+        form: SyntaxForm,
+        name: &str,
+        written: &[&ast::Expr],
+        place: Place,
+    ) -> Result<Expr> {
+        match (form, written) {
+            (SyntaxForm::ArrayLength | SyntaxForm::Cardinality, [array, ..]) => {
+                self.array_function(form, name, array, written, place)
+            }
+            (SyntaxForm::Extract, [field, value]) => match field {
+                ast::Expr::Value(ast::ValueWithSpan {
+                    value: ast::Value::SingleQuotedString(field),
+                    ..
+                }) => self.extract(field, value, place),
+                _ => Err(unsupported(place, format!("{name} of a computed field"), FIELD)),
+            },
+            (SyntaxForm::DateTrunc, [unit, value]) => self.date_trunc(unit, value, place),
+            (SyntaxForm::JsonChange(of, flag), _) => self.json_change(of, flag, written, place),
+            (SyntaxForm::First, [first, ..]) => self.expr(first),
+            (SyntaxForm::NextNumber, [sequence]) => {
+                let place = place_in(*sequence, place);
+                let sequence = self.expr(sequence)?;
+                let next = HostFunction::System(SystemFunction::NextValue);
+                let gives = SqlType::Scalar(DataType::BigInt);
+                self.scalar_type(&sequence, place)?;
+                self.host(next, &[cast(sequence, DataType::Text)], gives)
+            }
+            _ => Err(functions::no_function(name, &vec![None; written.len()], place)),
         }
-        Ok(None)
+    }
+
+    fn constant_function(&mut self, of: Constant, row: Option<&FunctionRow>) -> Result<Expr> {
+        Ok(match of {
+            Constant::Text(text) => constant(Value::Text(text.to_owned()), DataType::Text),
+            Constant::Truth(truth) => constant(Value::Bool(truth), DataType::Boolean),
+            Constant::Null => match row.map(|row| row.result) {
+                Some(Type::Is(SqlType::Scalar(of))) => null(of),
+                _ => null(DataType::Text),
+            },
+            Constant::Schemas => {
+                let schemas = ["pg_catalog", "public"]
+                    .map(|schema| constant(Value::Text(schema.to_owned()), DataType::Text));
+                let gives = SqlType::Array(DataType::Text);
+                self.host(HostFunction::ArrayOf, &schemas, gives)?
+            }
+        })
     }
 
     /// Those behind the first one may not be evaluated.
@@ -264,15 +246,24 @@ impl Compiler<'_> {
         Ok(arguments)
     }
 
+    fn coalesce(&mut self, arguments: Arguments, place: Place) -> Result<Expr> {
+        let (values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
+        if let SqlType::Array(_) = sql_type {
+            return self.host(HostFunction::ArrayCoalesce, &values, sql_type);
+        }
+        Ok(Expr { kind: ExprKind::Coalesce(values), sql_type })
+    }
+
     fn array_function(
         &mut self,
+        form: SyntaxForm,
         name: &str,
         array: &ast::Expr,
         written: &[&ast::Expr],
         place: Place,
     ) -> Result<Expr> {
         let (slot, element) = self.array(array)?;
-        if name == "cardinality" {
+        if let SyntaxForm::Cardinality = form {
             let array = Expr { kind: ExprKind::Slot(slot), sql_type: SqlType::Array(element) };
             return Ok(call(Function::Cardinality, vec![array], DataType::Integer));
         }
@@ -290,44 +281,57 @@ impl Compiler<'_> {
         Ok(scalar(ExprKind::ArrayLength(slot), DataType::Integer))
     }
 
-    /// Functions called in the ordinary way.
+    /// A function of values: that of this name which takes such.
     pub(crate) fn named(&mut self, name: &str, arguments: Arguments, place: Place) -> Result<Expr> {
-        if let Some(row) = TEXT.iter().find(|row| row.0 == name)
-            && (row.2..=row.3).contains(&arguments.len())
-        {
-            return self.text_function(row.1, row.4, row.5, name, arguments);
-        }
-        if let Some((_, function, count)) = DOUBLES.iter().find(|row| row.0 == name)
-            && arguments.len() == *count
-        {
-            let arguments = self.converted(arguments, name, &[DataType::Double; 2])?;
-            return Ok(call(*function, arguments, DataType::Double));
-        }
-        if name.contains("json") {
-            let found = self.json_function(name, arguments, place)?;
-            return found.ok_or_else(|| unknown_function(name, place));
-        }
-        if arguments.is_empty()
-            && let Some(expr) = self.time_keyword(name)
-        {
-            return Ok(expr);
-        }
-        match (name, arguments.len()) {
-            ("coalesce", 1..) => {
-                let (values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
-                if let SqlType::Array(_) = sql_type {
-                    return self.host(HostFunction::ArrayCoalesce, &values, sql_type);
-                }
-                Ok(Expr { kind: ExprKind::Coalesce(values), sql_type })
+        let row = functions::resolve(name, &types_of(&arguments), place)?;
+        match row.evaluation {
+            Evaluation::Program(function) => {
+                let values = self.arguments_for(row, arguments)?;
+                let gives = match (row.result, values.first()) {
+                    (Type::Is(SqlType::Scalar(of)), _) => of,
+                    (_, Some(first)) => first.data_type(),
+                    (_, None) => DataType::Text,
+                };
+                Ok(call(function, values, gives))
             }
-            ("greatest", 1..) => self.extreme(Function::Greatest, "GREATEST", arguments, place),
-            ("least", 1..) => self.extreme(Function::Least, "LEAST", arguments, place),
-            ("nullif", 2) => {
+            Evaluation::Host(_) if self.reads.is_some() && !row.is_in_procedures() => {
+                Err(not_replayable(name, place))
+            }
+            Evaluation::Host(function) => {
+                let values = self.arguments_for(row, arguments)?;
+                let gives = match row.result {
+                    Type::Is(of) => of,
+                    _ => SqlType::Scalar(DataType::Text),
+                };
+                self.host(function, &values, gives)
+            }
+            Evaluation::Time(of) => Ok(cast(self.slot_expr(NOW), of)),
+            Evaluation::Values(form) => self.value_function(form, row, arguments, place),
+            _ => Err(unsupported(place, format!("{name} here"), "write it as a call")),
+        }
+    }
+
+    /// What the compiler writes out of values.
+    fn value_function(
+        &mut self,
+        form: ValueForm,
+        row: &FunctionRow,
+        arguments: Arguments,
+        place: Place,
+    ) -> Result<Expr> {
+        match form {
+            ValueForm::Extreme(function) => {
+                let name = row.name.to_uppercase();
+                let (values, data_type) = self.unified(arguments, &name, place)?;
+                comparable(data_type, "<", place)?;
+                Ok(call(function, values, data_type))
+            }
+            ValueForm::NullIf => {
                 let (values, data_type) = self.unified(arguments, "NULLIF", place)?;
                 comparable(data_type, "=", place)?;
                 Ok(call(Function::NullIf, values, data_type))
             }
-            ("concat", 1..) => {
+            ValueForm::Concat => {
                 let mut texts = Vec::new();
                 for (operand, place) in arguments {
                     let expr = self.settle(operand, DataType::Text, place)?;
@@ -336,29 +340,71 @@ impl Compiler<'_> {
                 }
                 Ok(call(Function::Concat, texts, DataType::Text))
             }
-            ("format", 1..) => {
+            ValueForm::Format => {
                 let mut texts = Vec::new();
                 for (operand, place) in arguments {
                     texts.push(self.as_shown(operand, place)?);
                 }
                 Ok(call(Function::Format, texts, DataType::Text))
             }
-            ("justify_hours" | "justify_days" | "justify_interval", 1) | ("age", 1 | 2) => {
-                self.interval_function(name, arguments, place)
-            }
-            ("octet_length", 1) => self.octet_length(arguments, place),
-            ("mod", 2) => {
-                let mut numbers_ = self.numbers_of(arguments, name)?;
-                match (numbers_.pop(), numbers_.pop()) {
+            ValueForm::Modulo => {
+                let mut values = self.arguments_for(row, arguments)?;
+                match (values.pop(), values.pop()) {
                     (Some(right), Some(left)) => numbers(ArithmeticOp::Modulo, left, right, place),
-                    _ => Err(unknown_function(name, place)),
+                    _ => Err(functions::no_function(row.name, &[], place)),
                 }
             }
-            ("abs" | "sign" | "ceil" | "ceiling" | "floor", 1) | ("round" | "trunc", 1 | 2) => {
-                self.rounding_function(name, arguments, place)
+            ValueForm::Round(function) => {
+                let values = self.arguments_for(row, arguments)?;
+                Ok(rounded(function, values))
             }
-            _ => Err(unknown_function(name, place)),
+            ValueForm::RoundTo(function) => {
+                let values = self.arguments_for(row, arguments)?;
+                Ok(rounded_to(function, values))
+            }
+            ValueForm::Age => {
+                let values = self.arguments_for(row, arguments)?;
+                Ok(self.age(values))
+            }
+            ValueForm::ToJson(of) => self.to_json(row, of, arguments),
+            ValueForm::BuildJson(function, of) => {
+                self.built_json(row.name, function, of, arguments, place)
+            }
         }
+    }
+
+    /// The arguments as a function takes them, which was chosen by their types.
+    pub(crate) fn arguments_for(
+        &mut self,
+        row: &FunctionRow,
+        arguments: Arguments,
+    ) -> Result<Vec<Expr>> {
+        let mut values = Vec::<Expr>::new();
+        for (at, (operand, place)) in arguments.into_iter().enumerate() {
+            let value = match row.argument(at) {
+                Type::Is(SqlType::Scalar(to)) => cast(self.settle(operand, to, place)?, to),
+                Type::Is(SqlType::Array(of)) => self.array_value(operand, of, place)?,
+                Type::AnyArray => self.array_value(operand, DataType::Text, place)?,
+                Type::Relation => {
+                    cast(self.settle(operand, DataType::Text, place)?, DataType::Text)
+                }
+                Type::Number => self.settle(operand, DataType::Double, place)?,
+                Type::Numeric => as_numeric(self.settle(operand, BARE_NUMERIC, place)?),
+                Type::AnyElement => {
+                    let element = values.first().map_or(DataType::Text, Expr::data_type);
+                    let value = self.settle(operand, element, place)?;
+                    match common_type(value.data_type(), element) {
+                        Some(common) if common == element => cast(value, element),
+                        _ => value,
+                    }
+                }
+                Type::Any | Type::Record | Type::Void => {
+                    self.settle(operand, DataType::Text, place)?
+                }
+            };
+            values.push(value);
+        }
+        Ok(values)
     }
 
     /// A value as the text that clients are shown.
@@ -373,79 +419,6 @@ impl Compiler<'_> {
         Ok(scalar(ExprKind::Case { arms, otherwise: None }, DataType::Text))
     }
 
-    fn extreme(
-        &mut self,
-        function: Function,
-        name: &str,
-        arguments: Arguments,
-        place: Place,
-    ) -> Result<Expr> {
-        let (values, data_type) = self.unified(arguments, name, place)?;
-        comparable(data_type, "<", place)?;
-        Ok(call(function, values, data_type))
-    }
-
-    pub(crate) fn converted(
-        &mut self,
-        arguments: Arguments,
-        name: &str,
-        types: &[DataType],
-    ) -> Result<Vec<Expr>> {
-        let mut all = Vec::new();
-        for ((operand, place), to) in arguments.into_iter().zip(types) {
-            let expr = self.settle(operand, *to, place)?;
-            let from = self.scalar_type(&expr, place)?;
-            let fits = from == *to
-                || from.is_text() && to.is_text()
-                || from.is_integer() && to.is_integer()
-                || from.is_number() && *to == DataType::Double;
-            if !fits {
-                return Err(error(
-                    b"42883",
-                    place,
-                    format!("function {name} does not take {from} here, but {to}"),
-                )
-                .hint("You might need to add explicit type casts."));
-            }
-            all.push(cast(expr, *to));
-        }
-        Ok(all)
-    }
-
-    fn text_function(
-        &mut self,
-        function: Function,
-        types: &[DataType],
-        result: DataType,
-        name: &str,
-        arguments: Arguments,
-    ) -> Result<Expr> {
-        let mut all = vec![DataType::Text];
-        all.extend_from_slice(types);
-        // length(bytea) counts bytes
-        if function == Function::Length
-            && let Some((Operand::Typed(expr), place)) = arguments.first()
-            && expr.sql_type == SqlType::Scalar(DataType::Bytea)
-        {
-            let place = *place;
-            return self.octet_length(arguments, place);
-        }
-        let arguments = self.converted(arguments, name, &all)?;
-        Ok(call(function, arguments, result))
-    }
-
-    fn octet_length(&mut self, mut arguments: Arguments, place: Place) -> Result<Expr> {
-        let Some((operand, at)) = arguments.pop() else {
-            return Err(unknown_function("octet_length", place));
-        };
-        let expr = self.settle(operand, DataType::Text, at)?;
-        let data_type = self.scalar_type(&expr, at)?;
-        if data_type != DataType::Bytea && !data_type.is_text() {
-            return Err(error(b"42883", at, format!("octet_length does not take {data_type}")));
-        }
-        Ok(call(Function::OctetLength, vec![expr], DataType::Integer))
-    }
-
     /// A number of rows: LIMIT, OFFSET.
     pub(crate) fn row_count(&mut self, written: &ast::Expr, clause: &str) -> Result<Expr> {
         self.value_for(written, DataType::BigInt, Coercion::Assignment, || {
@@ -454,36 +427,18 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether a function of this name is one of the database's own, for programs.
-fn is_known(name: &str) -> bool {
-    const OTHERS: &[&str] = &[
-        "abs",
-        "age",
-        "array_length",
-        "array_upper",
-        "cardinality",
-        "ceil",
-        "ceiling",
-        "coalesce",
-        "concat",
-        "date_part",
-        "date_trunc",
-        "extract",
-        "floor",
-        "greatest",
-        "justify_days",
-        "justify_hours",
-        "justify_interval",
-        "least",
-        "mod",
-        "now",
-        "nullif",
-        "octet_length",
-        "round",
-        "sign",
-        "trunc",
-    ];
-    OTHERS.contains(&name)
-        || TEXT.iter().any(|row| row.0 == name)
-        || DOUBLES.iter().any(|row| row.0 == name)
+/// What to write in place of a field that is known only when the call runs.
+const FIELD: &str = "write the field as a literal: extract('year', at)";
+
+/// Refuses a function whose value a replay of the log would not find again.
+fn not_replayable(name: &str, place: Place) -> SqlError {
+    unsupported(place, format!("function {name}()"), functions::PASS_VALUE)
+}
+
+/// How many arguments a call has, in whatever form.
+pub(crate) fn argument_count(function: &ast::Function) -> usize {
+    match &function.args {
+        ast::FunctionArguments::List(list) => list.args.len(),
+        ast::FunctionArguments::None | ast::FunctionArguments::Subquery(_) => 0,
+    }
 }

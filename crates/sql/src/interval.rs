@@ -1,15 +1,17 @@
 //! Intervals: their literals, their arithmetic with dates and timestamps, and their functions.
 
 use hotrow_base::temporal::{ExtractField, Interval, TruncateUnit};
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{Expr, ExprKind, Function, IntervalFunction, Place};
+use hotrow_transaction::program::{Expr, ExprKind, Function, IntervalFunction, NOW, Place};
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in, unknown_function};
-use crate::operand::{Arguments, Operand};
+use crate::error::{Advice, Result, error, place_in};
+use crate::function::argument_count;
+use crate::functions::{self, no_function};
+use crate::operand::{Operand, types_of};
 use crate::scope::Compiler;
-use crate::temporal::{interval, is_time, unit_code};
+use crate::temporal::{interval, unit_code};
 use crate::typing::{call, cast, constant, integer};
 
 impl Compiler<'_> {
@@ -20,10 +22,7 @@ impl Compiler<'_> {
         match self.scalar_type(&expr, place)? {
             DataType::Date => Ok(cast(expr, DataType::Timestamp)),
             DataType::Timestamp | DataType::TimestampTz | DataType::Interval => Ok(expr),
-            other => {
-                let message = format!("function {name}(unknown, {other}) does not exist");
-                Err(error(b"42883", place, message))
-            }
+            other => Err(no_function(name, &[None, Some(SqlType::Scalar(other))], place)),
         }
     }
 
@@ -55,11 +54,8 @@ impl Compiler<'_> {
         let value = self.timed(value, "date_trunc", place)?;
         let data_type = value.data_type();
         if !self.scalar_type(&unit, unit_place)?.is_text() {
-            let unit = unit.data_type();
-            let message = format!("function date_trunc({unit}, {data_type}) does not exist");
-            return Err(
-                error(b"42883", place, message).hint("You might need to add explicit type casts.")
-            );
+            let given = [Some(unit.sql_type), Some(value.sql_type)];
+            return Err(no_function("date_trunc", &given, place));
         }
         let code = match &unit.kind {
             ExprKind::Constant(Value::Text(name)) => {
@@ -79,50 +75,29 @@ impl Compiler<'_> {
         Ok(call(Function::DateTrunc, vec![code, value], data_type))
     }
 
-    /// A function of intervals or of times that gives one; none: it is another.
-    pub(crate) fn interval_function(
-        &mut self,
-        name: &str,
-        arguments: Arguments,
-        place: Place,
-    ) -> Result<Expr> {
-        let function = match name {
-            "justify_hours" => IntervalFunction::JustifyHours,
-            "justify_days" => IntervalFunction::JustifyDays,
-            "justify_interval" => IntervalFunction::Justify,
-            _ => return self.age(arguments, place),
-        };
-        let values = self.converted(arguments, name, &[DataType::Interval])?;
-        Ok(interval(function, values))
-    }
-
     /// age(one, other); age(one) is that of today's midnight.
-    fn age(&mut self, arguments: Arguments, place: Place) -> Result<Expr> {
-        let mut times = Vec::new();
-        for (operand, place) in arguments {
-            let time = self.settle(operand, DataType::TimestampTz, place)?;
-            let of = self.scalar_type(&time, place)?;
-            if !is_time(of) {
-                return Err(error(b"42883", place, format!("function age({of}) does not exist")));
-            }
-            times.push(cast(time, DataType::Timestamp));
-        }
+    pub(crate) fn age(&self, times: Vec<Expr>) -> Expr {
+        let mut times: Vec<_> =
+            times.into_iter().map(|time| cast(time, DataType::Timestamp)).collect();
         if times.len() == 1 {
-            let today = self.time_keyword("current_date");
-            let today = today.ok_or_else(|| unknown_function("age", place))?;
+            let today = cast(self.slot_expr(NOW), DataType::Date);
             times.insert(0, cast(today, DataType::Timestamp));
         }
-        Ok(call(Function::Age, times, DataType::Interval))
+        call(Function::Age, times, DataType::Interval)
     }
 
     /// make_interval(...), whose arguments may be named.
     pub(crate) fn make_interval(&mut self, written: &ast::Function, place: Place) -> Result<Expr> {
+        const NAME: &str = "make_interval";
         const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+        let no_interval = || {
+            let given = vec![None; argument_count(written)];
+            no_function(NAME, &given, place)
+        };
         let ast::FunctionArguments::List(list) = &written.args else {
             return Ok(constant(Value::Interval(Interval::default()), DataType::Interval));
         };
-        let of = |at: usize| if at == 6 { DataType::Double } else { DataType::Integer };
-        let mut parts: [Option<Expr>; 7] = Default::default();
+        let mut parts: [Option<(Operand, Place)>; 7] = Default::default();
         for (at, argument) in list.args.iter().enumerate() {
             let (at, value) = match argument {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => (Some(at), value),
@@ -131,21 +106,16 @@ impl Compiler<'_> {
                     arg: ast::FunctionArgExpr::Expr(value),
                     ..
                 } => (NAMES.iter().position(|known| *known == name.value), value),
-                _ => return Err(unknown_function("make_interval", place)),
+                _ => return Err(no_interval()),
             };
             let at = at.filter(|at| *at < NAMES.len() && parts[*at].is_none());
-            let at = at.ok_or_else(|| unknown_function("make_interval", place))?;
-            let value =
-                self.operand(value).map(|operand| vec![(operand, place_in(value, place))])?;
-            parts[at] = self.converted(value, "make_interval", &[of(at)])?.pop();
+            let at = at.ok_or_else(no_interval)?;
+            parts[at] = Some((self.operand(value)?, place_in(value, place)));
         }
-        let none = |at: usize| match of(at) {
-            DataType::Double => constant(Value::Double(0.0), DataType::Double),
-            _ => integer(0),
-        };
-        let parts = parts.into_iter().enumerate();
-        let parts = parts.map(|(at, part)| part.unwrap_or_else(|| none(at))).collect();
-        Ok(interval(IntervalFunction::Make, parts))
+        let none = || (Operand::Typed(integer(0)), place);
+        let parts: Vec<_> = parts.into_iter().map(|part| part.unwrap_or_else(none)).collect();
+        let row = functions::resolve(NAME, &types_of(&parts), place)?;
+        Ok(interval(IntervalFunction::Make, self.arguments_for(row, parts)?))
     }
 
     /// `- interval`; none: it is no interval.

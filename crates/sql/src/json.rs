@@ -12,22 +12,12 @@ use hotrow_transaction::program::{Expr, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, place_in};
+use crate::functions::{FunctionRow, Type, no_function};
 use crate::operand::{Arguments, Operand};
 use crate::scope::Compiler;
 use crate::typing::{call, cast, constant, null, value_error};
 
 const TEXT: DataType = DataType::Text;
-
-/// Functions of one value: name, function, and what they give; none: what they take.
-const OF_ONE: &[(&str, F, Option<DataType>)] = &[
-    ("json_typeof", F::TypeOf, Some(TEXT)),
-    ("jsonb_typeof", F::TypeOf, Some(TEXT)),
-    ("json_array_length", F::ArrayLength, Some(DataType::Integer)),
-    ("jsonb_array_length", F::ArrayLength, Some(DataType::Integer)),
-    ("json_strip_nulls", F::StripNulls, None),
-    ("jsonb_strip_nulls", F::StripNulls, None),
-    ("jsonb_pretty", F::Pretty, Some(TEXT)),
-];
 
 impl Compiler<'_> {
     /// An operator that only json and jsonb have here; none: it is another.
@@ -187,115 +177,74 @@ impl Compiler<'_> {
         }
     }
 
-    /// A function of json or jsonb; none: there is none of this name.
-    pub(crate) fn json_function(
+    /// json_build_object, json_build_array and those of jsonb.
+    pub(crate) fn built_json(
         &mut self,
         name: &str,
+        function: F,
+        of: DataType,
         arguments: Arguments,
         place: Place,
-    ) -> Result<Option<Expr>> {
-        let of = match name {
-            name if name.starts_with("jsonb_") || name == "to_jsonb" => DataType::Jsonb,
-            name if name.starts_with("json_") || name == "to_json" => DataType::Json,
-            "array_to_json" => DataType::Json,
-            _ => return Ok(None),
-        };
-        if let Some((_, function, gives)) = OF_ONE.iter().find(|row| row.0 == name) {
-            let own = self.converted_json(arguments, name, of, &[], place)?;
-            return self.json_call(*function, own, gives.unwrap_or(of)).map(Some);
-        }
-        let count = arguments.len();
-        let function = match name {
-            "json_build_object" | "jsonb_build_object" => {
-                if count % 2 == 1 {
-                    let message = "argument list must have even number of elements";
-                    return Err(error(b"22023", place, message).hint(format!(
-                        "The arguments of {name}() must consist of alternating keys and values."
-                    )));
-                }
-                F::BuildObject
-            }
-            "json_build_array" | "jsonb_build_array" => F::BuildArray,
-            "to_json" | "to_jsonb" | "array_to_json" if count == 1 => F::ToJson,
-            "json_extract_path" | "jsonb_extract_path" if count > 1 => F::Path,
-            "json_extract_path_text" | "jsonb_extract_path_text" if count > 1 => F::PathText,
-            _ => return Ok(None),
-        };
-        if matches!(function, F::Path | F::PathText) {
-            let steps = vec![TEXT; count - 1];
-            let values = self.converted_json(arguments, name, of, &steps, place)?;
-            let gives = if function == F::Path { of } else { TEXT };
-            return self.json_call(function, values, gives).map(Some);
+    ) -> Result<Expr> {
+        if function == F::BuildObject && arguments.len() % 2 == 1 {
+            let message = "argument list must have even number of elements";
+            return Err(error(b"22023", place, message).hint(format!(
+                "The arguments of {name}() must consist of alternating keys and values."
+            )));
         }
         let mut values = Vec::new();
         for (operand, place) in arguments {
-            if function == F::ToJson && matches!(operand, Operand::Unknown(_)) {
+            values.push(self.settle(operand, TEXT, place)?);
+        }
+        self.json_call(function, values, of)
+    }
+
+    /// to_json, to_jsonb and array_to_json.
+    pub(crate) fn to_json(
+        &mut self,
+        row: &FunctionRow,
+        of: DataType,
+        arguments: Arguments,
+    ) -> Result<Expr> {
+        let mut values = Vec::new();
+        for (operand, place) in arguments {
+            if matches!(operand, Operand::Unknown(_)) && row.argument(0) == Type::Any {
                 let message = "could not determine polymorphic type because input has type unknown";
                 return Err(error(b"42804", place, message).hint("cast it: value::text"));
             }
             values.push(self.settle(operand, TEXT, place)?);
         }
-        let is_array = |value: &Expr| matches!(value.sql_type, SqlType::Array(_));
-        if name == "array_to_json" && !values.iter().all(is_array) {
-            return Ok(None);
-        }
-        self.json_call(function, values, of).map(Some)
+        self.json_call(F::ToJson, values, of)
     }
 
-    /// Arguments of which the first is a json or jsonb, and the others have these types.
-    fn converted_json(
-        &mut self,
-        arguments: Arguments,
-        name: &str,
-        of: DataType,
-        rest: &[DataType],
-        place: Place,
-    ) -> Result<Vec<Expr>> {
-        if arguments.len() != rest.len() + 1 {
-            return Err(crate::error::unknown_function(name, place));
-        }
-        let mut values = Vec::new();
-        for (at, (operand, place)) in arguments.into_iter().enumerate() {
-            let wanted = if at == 0 { of } else { rest[at - 1] };
-            let value = self.settle(operand, wanted, place)?;
-            let found = self.scalar_type(&value, place)?;
-            if found != wanted && !(found.is_text() && wanted.is_text()) {
-                let message = format!("function {name} does not take {found} here, but {wanted}");
-                return Err(error(b"42883", place, message)
-                    .hint("You might need to add explicit type casts."));
-            }
-            values.push(cast(value, wanted));
-        }
-        Ok(values)
-    }
-
-    /// jsonb_set and jsonb_insert, whose path is the second of their arguments; none: it is
-    /// neither of them.
+    /// jsonb_set and jsonb_insert, whose path is the second of their arguments.
     pub(crate) fn json_change(
         &mut self,
-        name: &str,
+        function: F,
+        flag: bool,
         written: &[&ast::Expr],
         place: Place,
-    ) -> Result<Option<Expr>> {
-        let (function, flag) = match name {
-            "jsonb_set" => (F::Set, true),
-            "jsonb_insert" => (F::Insert, false),
-            _ => return Ok(None),
-        };
+    ) -> Result<Expr> {
         let (own, path, new, given) = match written {
             [own, path, new] => (own, path, new, None),
-            [own, path, new, flag] => (own, path, new, Some(flag)),
-            _ => return Err(crate::error::unknown_function(name, place)),
+            [own, path, new, flag, ..] => (own, path, new, Some(flag)),
+            _ => return Err(no_function("jsonb_set", &vec![None; written.len()], place)),
         };
-        let values = self.operands(&[own, new])?;
-        let mut arguments =
-            self.converted_json(values, name, DataType::Jsonb, &[DataType::Jsonb], place)?;
+        let mut arguments = Vec::new();
+        for (operand, place) in self.operands(&[own, new])? {
+            let value = self.settle(operand, DataType::Jsonb, place)?;
+            let of = value.sql_type;
+            if of != SqlType::Scalar(DataType::Jsonb) {
+                return Err(no_function("jsonb_set", &[Some(of)], place));
+            }
+            arguments.push(value);
+        }
         arguments.push(match given {
             None => constant(Value::Bool(flag), DataType::Boolean),
-            Some(flag) => self.condition(flag, name)?,
+            Some(flag) => self.condition(flag, "the last argument")?,
         });
         arguments.extend(self.texts(path)?);
-        self.json_call(function, arguments, DataType::Jsonb).map(Some)
+        self.json_call(function, arguments, DataType::Jsonb)
     }
 }
 

@@ -12,6 +12,7 @@
 //! | | |
 //! |---|---|
 //! | texts | `token`, `written`, `error` |
+//! | what there is to call | `functions` |
 //! | what a compilation keeps in mind | `state`, `relation::level`, `operand`, `open_literals`, `scope` |
 //! | statements as trees | `syntax`, `script`, `routine`, `block`, `transaction_control` |
 //! | expressions | `typing`, `types`, `expression`, `function`, `operator`, `temporal`, `json` |
@@ -55,6 +56,7 @@ mod explain;
 mod expression;
 mod foreign_key;
 mod function;
+mod functions;
 mod grant;
 mod index;
 mod inline;
@@ -105,6 +107,10 @@ pub use compile::{compile, compile_with_literals, compile_with_parameters};
 pub use compiled::{Compiled, Dropped};
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
 pub use explain::{Analyzed, AnalyzedRun, ExplainForm, explain};
+pub use functions::{
+    EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, Volatility,
+    function_document,
+};
 pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};

@@ -24,6 +24,15 @@ pub(crate) struct OpenText {
 
 pub(crate) type Arguments = Vec<(Operand, Place)>;
 
+/// The types of arguments; none: it is open.
+pub(crate) fn types_of(arguments: &[(Operand, Place)]) -> Vec<Option<SqlType>> {
+    let of = |(operand, _): &(Operand, Place)| match operand {
+        Operand::Typed(expr) => Some(expr.sql_type),
+        Operand::Unknown(_) | Operand::Parameter(_) => None,
+    };
+    arguments.iter().map(of).collect()
+}
+
 /// Whether an operand is a jsonb.
 pub(crate) fn is_jsonb(operand: &Operand) -> bool {
     match operand {

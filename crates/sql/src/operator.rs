@@ -183,7 +183,8 @@ pub(crate) fn numbers(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -
     Ok(scalar(ExprKind::Arithmetic(op, Box::new(left), Box::new(right)), result))
 }
 
-fn as_numeric(expr: Expr) -> Expr {
+/// An integer as a numeric of its digits; a numeric as it is.
+pub(crate) fn as_numeric(expr: Expr) -> Expr {
     let data_type = expr.data_type();
     match digits(data_type) {
         Some((precision, scale)) if data_type.is_integer() => {

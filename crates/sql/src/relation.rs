@@ -11,7 +11,6 @@
 //!              I2 what is compiled while a level is the innermost one registers its steps there
 //!              ([`Level::steps`]); who compiles an expression takes them and puts them below it
 
-mod advisory;
 mod assemble;
 mod change;
 mod element;
@@ -19,7 +18,6 @@ mod expansion;
 mod expression;
 mod from;
 mod group;
-mod host;
 pub(crate) mod level;
 mod lists;
 mod locks;

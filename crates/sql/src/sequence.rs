@@ -173,7 +173,7 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Option<Draws>> {
         let ast::Expr::Function(function) = written else { return Ok(None) };
-        if crate::written::function_name(function) != "nextval" {
+        if !crate::functions::takes_number(&crate::written::function_name(function)) {
             return Ok(None);
         }
         let sequence = self.sequence_in(function, place)?;

@@ -20,6 +20,7 @@ mod durability;
 mod every_engine;
 mod explanations;
 mod flows;
+mod function_table;
 mod functions;
 mod interleavings;
 mod interrupts;

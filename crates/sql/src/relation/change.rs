@@ -312,7 +312,7 @@ fn is_untyped(written: &ast::Expr) -> bool {
 /// Whether a value is the next number of a sequence, which a change takes for each row.
 fn is_nextval(written: &ast::Expr) -> bool {
     matches!(crate::written::bare(written), ast::Expr::Function(function)
-        if crate::written::function_name(function) == "nextval")
+        if crate::functions::takes_number(&crate::written::function_name(function)))
 }
 
 /// Takes a value out of a select list, in which its place stays, if it belongs to the change.

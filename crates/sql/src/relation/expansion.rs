@@ -7,6 +7,7 @@ use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
 use crate::error::{Result, place_in, unsupported};
+use crate::functions::{self, Evaluation, Type};
 use crate::operand::Operand;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
@@ -26,8 +27,9 @@ impl Compiler<'_> {
             Some((_, slots)) => slots.clone(),
             None => {
                 let expansion = self.expansion(name, written, false, place)?;
-                let expansion =
-                    expansion.ok_or_else(|| crate::error::unknown_function(name, place))?;
+                let expansion = expansion.ok_or_else(|| {
+                    functions::no_function(name, &vec![None; written.len()], place)
+                })?;
                 let slots = expansion.outputs.clone();
                 self.level().expanding.push(expansion);
                 self.level().expansions.push((text, slots.clone()));
@@ -47,8 +49,10 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Option<Expansion>> {
         let integer = SqlType::Scalar(DataType::Integer);
-        let (function, arguments, columns) = match (name, written.len()) {
-            ("generate_series", 2 | 3) => {
+        let row = functions::with_count(name, written.len());
+        let Some(Evaluation::Rows(of)) = row.map(|row| row.evaluation) else { return Ok(None) };
+        let (function, arguments, columns) = match (of, written) {
+            (HostFunction::Series, _) => {
                 let mut operands = Vec::new();
                 for value in written {
                     operands.push((self.operand(value)?, place_in(*value, place)));
@@ -69,20 +73,23 @@ impl Compiler<'_> {
                 }
                 (HostFunction::Series, values, vec![(name, SqlType::Scalar(of))])
             }
-            ("unnest", 1) => {
-                let array = self.expr(written[0])?;
+            (HostFunction::Unnest, [array, ..]) => {
+                let array = self.expr(array)?;
                 let element = SqlType::Scalar(array.data_type());
                 (HostFunction::Unnest, vec![array], vec![(name, element)])
             }
-            ("pg_partition_ancestors", 1) => {
+            (HostFunction::Itself, [relation, ..]) => {
                 let relation =
-                    self.fixed_argument(written[0], SqlType::Scalar(DataType::BigInt), place)?;
+                    self.fixed_argument(relation, SqlType::Scalar(DataType::BigInt), place)?;
                 let columns = vec![(name, SqlType::Scalar(DataType::BigInt))];
                 (HostFunction::Itself, vec![relation], columns)
             }
-            (name, 1) if json_rows(name).is_some() => {
-                let (function, of) = json_rows(name).expect("it was asked");
-                let json = self.fixed_argument(written[0], SqlType::Scalar(of), place)?;
+            (HostFunction::JsonRows(function), [json, ..]) => {
+                let of = match row.map(|row| row.argument(0)) {
+                    Some(Type::Is(SqlType::Scalar(of))) => of,
+                    _ => DataType::Json,
+                };
+                let json = self.fixed_argument(json, SqlType::Scalar(of), place)?;
                 if json.sql_type != SqlType::Scalar(of) {
                     return Ok(None);
                 }
@@ -96,7 +103,7 @@ impl Compiler<'_> {
                 };
                 (HostFunction::JsonRows(function), vec![json], columns)
             }
-            ("pg_get_keywords", 0) => {
+            (HostFunction::Keywords, []) => {
                 let [text, truth] = [DataType::Text, DataType::Boolean].map(SqlType::Scalar);
                 let columns = vec![
                     ("word", text),
@@ -107,12 +114,12 @@ impl Compiler<'_> {
                 ];
                 (HostFunction::Keywords, vec![], columns)
             }
-            ("generate_subscripts", 2 | 3) => {
-                let array = self.expr(written[0])?;
+            (HostFunction::Subscripts, [array, ..]) => {
+                let array = self.expr(array)?;
                 (HostFunction::Subscripts, vec![array], vec![(name, integer)])
             }
-            ("_pg_expandarray", 1) => {
-                let array = self.expr(written[0])?;
+            (HostFunction::ExpandArray, [array, ..]) => {
+                let array = self.expr(array)?;
                 let of = array.data_type();
                 let columns =
                     vec![("x", SqlType::Scalar(of)), ("n", integer), (name, SqlType::Array(of))];
@@ -144,33 +151,4 @@ impl Compiler<'_> {
         let outputs = all.iter().flat_map(|one| one.outputs.iter().copied()).collect();
         Ok(Step { arguments: self.scalars(&arguments)?, kind, outputs })
     }
-}
-
-pub(crate) fn is_expansion(name: &str) -> bool {
-    const ALL: &[&str] = &[
-        "generate_series",
-        "unnest",
-        "generate_subscripts",
-        "_pg_expandarray",
-        "pg_partition_ancestors",
-        "pg_get_keywords",
-    ];
-    ALL.contains(&name) || json_rows(name).is_some()
-}
-
-/// A function of json or jsonb that gives rows, and which of the two it takes.
-pub(crate) fn json_rows(name: &str) -> Option<(JsonRows, DataType)> {
-    let (of, rest) = match name.strip_prefix("jsonb_") {
-        Some(rest) => (DataType::Jsonb, rest),
-        None => (DataType::Json, name.strip_prefix("json_")?),
-    };
-    let function = match rest {
-        "array_elements" => JsonRows::Elements,
-        "array_elements_text" => JsonRows::ElementsText,
-        "each" => JsonRows::Each,
-        "each_text" => JsonRows::EachText,
-        "object_keys" => JsonRows::Keys,
-        _ => return None,
-    };
-    Some((function, of))
 }

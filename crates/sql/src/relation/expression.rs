@@ -4,23 +4,19 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, Plan, Step, StepKind, SubqueryKind, SystemFunction};
-use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
 use hotrow_transaction::random::Randomness;
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::function::random_function;
+use crate::function::argument_count;
+use crate::functions::{self, Evaluation, SyntaxForm};
 use crate::operand::Operand;
-use crate::relation::expansion::is_expansion;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type, constant, null};
+use crate::typing::{call, cast, common_type, constant};
 use crate::written::{arguments, dotted, ident_name};
-
-use super::advisory::advisory;
-use super::host::{Known, SIGNATURES, Signature, known};
 
 impl Compiler<'_> {
     /// Registers a step of the innermost level; the values it gives.
@@ -288,69 +284,37 @@ impl Compiler<'_> {
             let ast::FunctionArguments::Subquery(query) = &function.args else { return Ok(None) };
             return self.subquery(query, SubqueryKind::Array, None, place).map(Some);
         }
-        // Those of make_interval and of procedures may have names.
-        let Ok((_, written)) = arguments(function, place) else { return Ok(None) };
-        if let Some(known) = known(&name) {
-            return Ok(Some(match known {
-                Known::Text(text) => constant(Value::Text(text.to_owned()), DataType::Text),
-                Known::Truth(truth) => constant(Value::Bool(truth), DataType::Boolean),
-                Known::Nothing => null(DataType::Text),
-                Known::First => match written.first() {
-                    Some(first) => self.expr(first)?,
-                    None => null(DataType::Text),
-                },
-            }));
-        }
-        if name == "current_schemas" {
-            let schemas = ["pg_catalog", "public"]
-                .map(|schema| constant(Value::Text(schema.to_owned()), DataType::Text));
-            return self
-                .host(HostFunction::ArrayOf, &schemas, SqlType::Array(DataType::Text))
-                .map(Some);
-        }
-        if matches!(name.as_str(), "array_length" | "array_upper")
-            && let [array, _] = written.as_slice()
-            && !matches!(array, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
-        {
-            let array = self.expr(array)?;
-            let gives = SqlType::Scalar(DataType::Integer);
-            return self.host(HostFunction::ArrayLength, &[array], gives).map(Some);
-        }
-        if name == "nextval" && self.reads.is_some() {
-            self.sequence_in(function, place)?;
-            let hint = "loop over the rows, and write v := nextval('sequence')";
-            return Err(unsupported(place, "nextval() for each row of a procedure's query", hint));
-        }
-        if let Some(what) = random_function(&name)
-            && written.is_empty()
-        {
-            return self.random_for_rows(what).map(Some);
-        }
-        if is_expansion(&name) {
-            return self.expanded(function, &name, &written, place).map(Some);
-        }
-        if let Some((function, takes, gives)) = advisory(&name, written.len()) {
-            let mut values = Vec::new();
-            for (written, to) in written.iter().zip(takes) {
-                values.push(self.fixed_argument(written, *to, place)?);
+        let Some(row) = functions::with_count(&name, argument_count(function)) else {
+            if self.is_procedure {
+                return Ok(None); // a call becomes statements of its own
             }
-            let function = HostFunction::System(SystemFunction::Advisory(function));
-            return self.host(function, &values, gives).map(Some);
-        }
-        let fits =
-            |s: &&Signature| s.name == name && (s.least..=s.takes.len()).contains(&written.len());
-        let Some(signature) = SIGNATURES.iter().find(fits) else {
-            // Those that a procedure calls become statements of its own.
-            return if self.is_procedure { Ok(None) } else { self.called(&name, &written, place) };
+            let (_, written) = arguments(function, place)?;
+            return self.called(&name, &written, place);
         };
-        if let (HostFunction::System(_), true) = (signature.function, self.reads.is_some()) {
-            return Err(refuse_session(&name, place));
+        if let Evaluation::Syntax(SyntaxForm::MakeInterval) = row.evaluation {
+            return Ok(None); // Its arguments may have names.
         }
-        let mut values = Vec::new();
-        for (written, to) in written.iter().zip(signature.takes) {
-            values.push(self.fixed_argument(written, *to, place)?);
+        let (_, written) = arguments(function, place)?;
+        match (row.evaluation, written.as_slice()) {
+            (Evaluation::Random(what), _) => self.random_for_rows(what).map(Some),
+            (Evaluation::Rows(_), _) => self.expanded(function, &name, &written, place).map(Some),
+            (Evaluation::Syntax(SyntaxForm::NextNumber), _) if self.reads.is_some() => {
+                self.sequence_in(function, place)?;
+                let hint = "loop over the rows, and write v := nextval('sequence')";
+                let what = "nextval() for each row of a procedure's query";
+                Err(unsupported(place, what, hint))
+            }
+            (Evaluation::Syntax(SyntaxForm::ArrayLength), [array, _]) if !is_name(array) => {
+                let array = self.expr(array)?;
+                let gives = SqlType::Scalar(DataType::Integer);
+                self.host(HostFunction::ArrayLength, &[array], gives).map(Some)
+            }
+            (Evaluation::Syntax(SyntaxForm::Cardinality), [array]) if !is_name(array) => {
+                let array = self.expr(array)?;
+                Ok(Some(call(Function::Cardinality, vec![array], DataType::Integer)))
+            }
+            _ => Ok(None),
         }
-        self.host(signature.function, &values, signature.gives).map(Some)
     }
 
     /// A random value for each row.
@@ -549,11 +513,8 @@ impl Compiler<'_> {
     }
 }
 
-/// That a function tells of the session or the catalog, which a call is not to depend on.
-fn refuse_session(name: &str, place: Place) -> SqlError {
-    let advice = "a procedure must do the same when it is replayed from the log: pass what it says \
-                  as a parameter";
-    unsupported(place, format!("function {name}() in a procedure"), advice)
+const fn is_name(written: &ast::Expr) -> bool {
+    matches!(written, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
 }
 
 /// The type that a literal for it has.

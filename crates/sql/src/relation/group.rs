@@ -8,8 +8,9 @@ use hotrow_transaction::program::{Expr, ExprKind, FIRST_PARAMETER, Place, SlotId
 use hotrow_transaction::walk::{expr_slots, operands_mut};
 use sqlparser::ast;
 
-use crate::aggregate::{aggregate_named, result_type};
+use crate::aggregate::result_type;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::functions::{aggregate_named, is_aggregate};
 use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind, scalar_of};
 use crate::scope::Compiler;
 use crate::typing::{cast, check_equality, check_order};
@@ -53,10 +54,7 @@ impl Compiler<'_> {
         if name == "grouping" {
             return self.grouping(written, place).map(Some);
         }
-        let is_one = aggregate_named(name).is_some()
-            || matches!(name, "bool_and" | "bool_or" | "every" | "string_agg" | "array_agg")
-            || json_aggregate(name).is_some();
-        if !is_one {
+        if !is_aggregate(name) {
             return Ok(None);
         }
         let Some(mut asked) = self.level().aggregates.take() else {

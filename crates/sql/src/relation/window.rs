@@ -7,6 +7,7 @@ use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, ident_place, unsupported};
+use crate::functions::{Evaluation, WindowForm, named, no_function};
 use crate::relation::level::AskedWindow;
 use crate::scope::Compiler;
 use crate::typing::{Coercion, assign, bigint, cast, check_equality, common_type};
@@ -142,54 +143,39 @@ impl Compiler<'_> {
         computed: &mut Computed,
         place: Place,
     ) -> Result<(WindowFunction, SqlType)> {
-        let is_aggregate = !matches!(
-            name,
-            "row_number"
-                | "rank"
-                | "dense_rank"
-                | "percent_rank"
-                | "cume_dist"
-                | "ntile"
-                | "lag"
-                | "lead"
-                | "first_value"
-                | "last_value"
-                | "nth_value"
-        );
-        if is_aggregate {
+        let form = named(name).first().map(|row| row.evaluation);
+        let Some(Evaluation::Window(form)) = form else {
             let aggregate = self.compiled_aggregate(name, written, computed, place)?;
             let gives = self.slot_type(aggregate.output);
             return Ok((WindowFunction::Running(aggregate), gives));
-        }
+        };
         let (_, written) = arguments(written, place)?;
         let plain = |function, gives| Ok((function, SqlType::Scalar(gives)));
-        match (name, written.as_slice()) {
-            ("row_number", []) => plain(WindowFunction::RowNumber, DataType::BigInt),
-            ("rank", []) => plain(WindowFunction::Rank, DataType::BigInt),
-            ("dense_rank", []) => plain(WindowFunction::DenseRank, DataType::BigInt),
-            ("percent_rank", []) => plain(WindowFunction::PercentRank, DataType::Double),
-            ("cume_dist", []) => plain(WindowFunction::CumeDist, DataType::Double),
-            ("ntile", [buckets]) => {
+        match (form, written.as_slice()) {
+            (WindowForm::RowNumber, []) => plain(WindowFunction::RowNumber, DataType::BigInt),
+            (WindowForm::Rank, []) => plain(WindowFunction::Rank, DataType::BigInt),
+            (WindowForm::DenseRank, []) => plain(WindowFunction::DenseRank, DataType::BigInt),
+            (WindowForm::PercentRank, []) => plain(WindowFunction::PercentRank, DataType::Double),
+            (WindowForm::CumeDist, []) => plain(WindowFunction::CumeDist, DataType::Double),
+            (WindowForm::Buckets, [buckets]) => {
                 let buckets = self.whole_number(buckets, "ntile", computed)?;
                 plain(WindowFunction::Buckets(buckets), DataType::Integer)
             }
-            ("first_value" | "last_value", [value]) => {
+            (WindowForm::First, [value]) => {
                 let (value, gives) = self.windowed_value(value, computed)?;
-                let is_first = name == "first_value";
-                let function = if is_first {
-                    WindowFunction::First(value)
-                } else {
-                    WindowFunction::Last(value)
-                };
-                Ok((function, gives))
+                Ok((WindowFunction::First(value), gives))
             }
-            ("nth_value", [value, at]) => {
+            (WindowForm::Last, [value]) => {
+                let (value, gives) = self.windowed_value(value, computed)?;
+                Ok((WindowFunction::Last(value), gives))
+            }
+            (WindowForm::Nth, [value, at]) => {
                 let (value, gives) = self.windowed_value(value, computed)?;
                 let at = self.whole_number(at, "nth_value", computed)?;
                 Ok((WindowFunction::Nth { value, at }, gives))
             }
-            ("lag" | "lead", [value, rest @ ..]) if rest.len() < 3 => {
-                let ahead = name == "lead";
+            (WindowForm::Lag | WindowForm::Lead, [value, rest @ ..]) if rest.len() < 3 => {
+                let ahead = form == WindowForm::Lead;
                 let by = match rest.first() {
                     Some(by) => self.whole_number(by, name, computed)?,
                     None => self.slot_of(bigint(1), computed)?,
@@ -203,14 +189,15 @@ impl Compiler<'_> {
                 let operand = self.operand(otherwise)?;
                 let otherwise = self.settle(operand, of, place)?;
                 let Some(gives) = common_type(of, self.scalar_type(&otherwise, place)?) else {
-                    return Err(no_function(name, place));
+                    let given = [Some(value.sql_type), None, Some(otherwise.sql_type)];
+                    return Err(no_function(name, &given, place));
                 };
                 let value = self.slot_of(cast(value, gives), computed)?;
                 let otherwise = Some(self.slot_of(cast(otherwise, gives), computed)?);
                 let function = WindowFunction::Lag { value, by, ahead, otherwise };
                 Ok((function, SqlType::Scalar(gives)))
             }
-            _ => Err(no_function(name, place)),
+            _ => Err(no_function(name, &vec![None; written.len()], place)),
         }
     }
 
@@ -235,7 +222,7 @@ impl Compiler<'_> {
         let operand = self.operand(written)?;
         let value = self.settle(operand, DataType::Integer, place)?;
         if !self.scalar_type(&value, place)?.is_integer() {
-            return Err(no_function(name, place));
+            return Err(no_function(name, &[Some(value.sql_type)], place));
         }
         self.slot_of(cast(value, DataType::BigInt), computed)
     }
@@ -371,8 +358,4 @@ impl Compiler<'_> {
             functions: vec![(asked.function, asked.output)],
         })))
     }
-}
-
-fn no_function(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
-    error(b"42883", place, format!("function {name} with these arguments does not exist"))
 }

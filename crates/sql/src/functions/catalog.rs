@@ -1,0 +1,77 @@
+//! Functions of the system catalog, which clients ask when they look at a database.
+
+use hotrow_query::{HostFunction as H, SystemFunction as S};
+
+use super::Evaluation::{Constant, Host, Syntax};
+use super::signature::{ANY, BIGINT, BOOLEAN, INTEGER, OID, TEXT, many, opt};
+use super::{Constant as C, FunctionGroup, FunctionRow, SyntaxForm as S_, Volatility, functions};
+
+const YES: super::Evaluation = Constant(C::Truth(true));
+const NO: super::Evaluation = Constant(C::Truth(false));
+const NOTHING: super::Evaluation = Constant(C::Null);
+
+pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
+    format_type(OID, INTEGER) -> TEXT, Stable, Host(H::System(S::FormatType)),
+        "a type's name, with the modifier's digits", "format_type(23, NULL)", "integer";
+    pg_get_viewdef(OID, opt(BOOLEAN)) -> TEXT, Stable, Host(H::System(S::ViewDefinition)),
+        "a view's query", "pg_get_viewdef('cheap'::regclass) LIKE '%price%'", "true";
+    pg_get_indexdef(OID, opt(INTEGER), opt(BOOLEAN)) -> TEXT, Stable,
+        Host(H::System(S::IndexDefinition)),
+        "CREATE INDEX of an index, or a column of it",
+        "pg_get_indexdef('item_name_idx'::regclass, 1, true)", "name";
+    pg_get_constraintdef(OID, opt(BOOLEAN)) -> TEXT, Stable,
+        Host(H::System(S::ConstraintDefinition)),
+        "a constraint as it is written",
+        "(SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'item_pkey')",
+        "PRIMARY KEY (id)";
+    pg_get_function_result(OID) -> TEXT, Stable, Host(H::System(S::FunctionResult)),
+        "what a function returns",
+        "(SELECT pg_get_function_result(oid) FROM pg_proc WHERE proname = 'twice')", "integer";
+    pg_get_function_arguments | pg_get_function_identity_arguments(OID) -> TEXT, Stable,
+        Host(H::System(S::FunctionArguments)),
+        "what a function takes",
+        "(SELECT pg_get_function_arguments(oid) FROM pg_proc WHERE proname = 'twice')",
+        "n integer";
+    pg_get_functiondef(OID) -> TEXT, Stable, Host(H::System(S::FunctionDefinition)),
+        "CREATE FUNCTION of a function",
+        "(SELECT left(pg_get_functiondef(oid), 6) FROM pg_proc WHERE proname = 'twice')",
+        "CREATE";
+    pg_get_serial_sequence(TEXT, TEXT) -> TEXT, Stable, Host(H::System(S::SerialSequence)),
+        "the sequence of a column", "pg_get_serial_sequence('item', 'id')", "public.item_id_seq";
+    pg_get_userbyid(OID) -> TEXT, Stable, Host(H::System(S::CurrentUser)),
+        "a user's name", "pg_get_userbyid(10) = current_user", "true";
+    to_regclass(TEXT) -> OID, Stable, Host(H::System(S::RelationOid)),
+        "a relation's number", "to_regclass('item') = 'item'::regclass", "true";
+    to_regtype(TEXT) -> OID, Stable, Host(H::System(S::TypeOid)),
+        "a type's number", "to_regtype('integer')", "23";
+    pg_table_is_visible(OID) -> BOOLEAN, Stable, Host(H::System(S::RelationVisible)),
+        "whether a relation is found by its name alone",
+        "pg_table_is_visible('item'::regclass)", "true";
+    pg_relation_size | pg_table_size | pg_total_relation_size(OID) -> BIGINT, Volatile,
+        Host(H::System(S::RelationSize)),
+        "bytes that its rows and indexes take", "pg_relation_size('item'::regclass) >= 0", "true";
+    pg_database_size | pg_tablespace_size(OID) -> BIGINT, Volatile,
+        Host(H::System(S::RelationSize)),
+        "bytes that its rows and indexes take", "pg_database_size(1) >= 0", "true";
+    pg_get_expr(ANY, many(ANY)) -> ANY, Immutable, Syntax(S_::First),
+        "its first argument: expressions are kept as texts", "pg_get_expr('1'::text, 0)", "1";
+    pg_encoding_to_char(INTEGER) -> TEXT, Immutable, Constant(C::Text("UTF8")),
+        "the name of an encoding", "pg_encoding_to_char(6)", "UTF8";
+    pg_type_is_visible | pg_function_is_visible | pg_opclass_is_visible | pg_operator_is_visible
+        | pg_collation_is_visible | pg_conversion_is_visible | pg_opfamily_is_visible
+        | pg_statistics_obj_is_visible(ANY) -> BOOLEAN, Immutable, YES,
+        "true: there is one schema", "pg_type_is_visible(23)", "true";
+    has_table_privilege | has_schema_privilege | has_database_privilege | has_column_privilege
+        | has_any_column_privilege | has_sequence_privilege | has_function_privilege
+        | pg_has_role(ANY, ANY, many(ANY)) -> BOOLEAN, Immutable, YES,
+        "true: every user may do everything", "has_table_privilege('item', 'select')", "true";
+    pg_relation_is_publishable | pg_is_other_temp_schema(ANY) -> BOOLEAN, Immutable, NO,
+        "false", "pg_relation_is_publishable(1)", "false";
+    obj_description | col_description | shobj_description | pg_describe_object(ANY, many(ANY))
+        -> TEXT, Immutable, NOTHING,
+        "NULL: there are no comments", "obj_description(1, 'pg_class') IS NULL", "true";
+    pg_get_partkeydef | pg_get_partition_constraintdef | pg_get_function_sqlbody
+        | pg_get_statisticsobjdef_columns | pg_get_triggerdef | pg_get_ruledef | oidvectortypes
+        | pg_tablespace_location(ANY, many(ANY)) -> TEXT, Immutable, NOTHING,
+        "NULL: there is nothing of the kind", "pg_get_partkeydef(1) IS NULL", "true";
+};

@@ -1,0 +1,62 @@
+//! Functions of json and jsonb.
+
+use hotrow_base::json::JsonFunction as J;
+use hotrow_base::types::DataType as T;
+use hotrow_transaction::program::Function as F;
+
+use super::Evaluation::{Program, Syntax, Values};
+use super::signature::{
+    ANY, ARRAY, BOOLEAN, INTEGER, JSON as JSON_, JSONB, TEXT, TEXTS, many, opt,
+};
+use super::{FunctionGroup, FunctionRow, SyntaxForm as S, ValueForm as V, Volatility, functions};
+
+pub(super) const JSON: FunctionGroup = functions! { "json and jsonb":
+    json_typeof(JSON_) -> TEXT, Immutable, Program(F::Json(J::TypeOf)),
+        "object, array, string, number, boolean or null", "json_typeof('[1]'::json)", "array";
+    jsonb_typeof(JSONB) -> TEXT, Immutable, Program(F::Json(J::TypeOf)),
+        "object, array, string, number, boolean or null", "jsonb_typeof('{}')", "object";
+    json_array_length(JSON_) -> INTEGER, Immutable, Program(F::Json(J::ArrayLength)),
+        "the number of elements", "json_array_length('[1, 2]')", "2";
+    jsonb_array_length(JSONB) -> INTEGER, Immutable, Program(F::Json(J::ArrayLength)),
+        "the number of elements", "jsonb_array_length('[1, 2, 3]')", "3";
+    json_strip_nulls(JSON_) -> JSON_, Immutable, Program(F::Json(J::StripNulls)),
+        "without fields that are null", "json_strip_nulls('{\"a\":1,\"b\":null}')", "{\"a\":1}";
+    jsonb_strip_nulls(JSONB) -> JSONB, Immutable, Program(F::Json(J::StripNulls)),
+        "without fields that are null", "jsonb_strip_nulls('{\"a\":1,\"b\":null}')", "{\"a\": 1}";
+    jsonb_pretty(JSONB) -> TEXT, Immutable, Program(F::Json(J::Pretty)),
+        "in lines, indented", "length(jsonb_pretty('[1]'))", "9";
+    json_extract_path(JSON_, TEXT, many(TEXT)) -> JSON_, Immutable, Program(F::Json(J::Path)),
+        "what stands at these keys and numbers, as `#>`",
+        "json_extract_path('{\"a\":[5]}', 'a', '0')", "5";
+    jsonb_extract_path(JSONB, TEXT, many(TEXT)) -> JSONB, Immutable, Program(F::Json(J::Path)),
+        "what stands at these keys and numbers, as `#>`",
+        "jsonb_extract_path('{\"a\":[5]}', 'a', '0')", "5";
+    json_extract_path_text(JSON_, TEXT, many(TEXT)) -> TEXT, Immutable,
+        Program(F::Json(J::PathText)),
+        "the same as text, as `#>>`", "json_extract_path_text('{\"a\":\"x\"}', 'a')", "x";
+    jsonb_extract_path_text(JSONB, TEXT, many(TEXT)) -> TEXT, Immutable,
+        Program(F::Json(J::PathText)),
+        "the same as text, as `#>>`", "jsonb_extract_path_text('{\"a\":\"x\"}', 'a')", "x";
+    jsonb_set(JSONB, TEXTS, JSONB, opt(BOOLEAN)) -> JSONB, Immutable,
+        Syntax(S::JsonChange(J::Set, true)),
+        "with the third at the path; unless the last says no, missing keys are made",
+        "jsonb_set('{\"a\":1}', '{a}', '2')", "{\"a\": 2}";
+    jsonb_insert(JSONB, TEXTS, JSONB, opt(BOOLEAN)) -> JSONB, Immutable,
+        Syntax(S::JsonChange(J::Insert, false)),
+        "with the third before the path's place; if the last says so, behind it",
+        "jsonb_insert('[1, 3]', '{1}', '2')", "[1, 2, 3]";
+    json_build_object(many(ANY)) -> JSON_, Stable, Values(V::BuildJson(J::BuildObject, T::Json)),
+        "an object of keys and values in turn", "json_build_object('a', 1)", "{\"a\" : 1}";
+    jsonb_build_object(many(ANY)) -> JSONB, Stable, Values(V::BuildJson(J::BuildObject, T::Jsonb)),
+        "an object of keys and values in turn", "jsonb_build_object('a', 1)", "{\"a\": 1}";
+    json_build_array(many(ANY)) -> JSON_, Stable, Values(V::BuildJson(J::BuildArray, T::Json)),
+        "an array of the values", "json_build_array(1, true)", "[1, true]";
+    jsonb_build_array(many(ANY)) -> JSONB, Stable, Values(V::BuildJson(J::BuildArray, T::Jsonb)),
+        "an array of the values", "jsonb_build_array(1, 'a'::text)", "[1, \"a\"]";
+    to_json(ANY) -> JSON_, Stable, Values(V::ToJson(T::Json)),
+        "the value as a json", "to_json('a'::text)", "\"a\"";
+    to_jsonb(ANY) -> JSONB, Stable, Values(V::ToJson(T::Jsonb)),
+        "the value as a jsonb", "to_jsonb(1.5)", "1.5";
+    array_to_json(ARRAY) -> JSON_, Stable, Values(V::ToJson(T::Json)),
+        "the array as a json", "array_to_json(ARRAY[1, 2])", "[1,2]";
+};

@@ -1,0 +1,59 @@
+//! Functions that give rows.
+
+use hotrow_base::json::JsonRows as J;
+use hotrow_query::HostFunction as H;
+
+use super::Evaluation::Rows;
+use super::signature::{ARRAY, BIGINT, ELEMENT, INTEGER, JSON, JSONB, OID, RECORD, TEXT, opt};
+use super::{FunctionGroup, FunctionRow, Volatility, functions};
+
+pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
+    generate_series(BIGINT, BIGINT, opt(BIGINT)) -> BIGINT, Immutable, Rows(H::Series),
+        "integers from the first to the second, in steps of 1 unless told",
+        "(SELECT sum(n) FROM generate_series(1, 4) AS s (n))", "10";
+    unnest(ARRAY) -> ELEMENT, Immutable, Rows(H::Unnest),
+        "the elements, one row each",
+        "(SELECT max(x) FROM unnest(ARRAY[3, 5, 4]) AS u (x))", "5";
+    generate_subscripts(ARRAY, INTEGER, opt(ELEMENT)) -> INTEGER, Immutable, Rows(H::Subscripts),
+        "the numbers of an array's elements; the second argument is 1",
+        "(SELECT max(n) FROM generate_subscripts(ARRAY['a', 'b'], 1) AS s (n))", "2";
+    json_array_elements(JSON) -> JSON, Immutable, Rows(H::JsonRows(J::Elements)),
+        "the elements, one row each",
+        "(SELECT count(*) FROM json_array_elements('[1, 2]'))", "2";
+    jsonb_array_elements(JSONB) -> JSONB, Immutable, Rows(H::JsonRows(J::Elements)),
+        "the elements, one row each",
+        "(SELECT sum(value::integer) FROM jsonb_array_elements('[1, 2]'))", "3";
+    json_array_elements_text(JSON) -> TEXT, Immutable, Rows(H::JsonRows(J::ElementsText)),
+        "the elements as texts, one row each",
+        "(SELECT max(value) FROM json_array_elements_text('[\"a\", \"b\"]'))", "b";
+    jsonb_array_elements_text(JSONB) -> TEXT, Immutable, Rows(H::JsonRows(J::ElementsText)),
+        "the elements as texts, one row each",
+        "(SELECT max(value) FROM jsonb_array_elements_text('[\"a\", \"b\"]'))", "b";
+    json_each(JSON) -> RECORD, Immutable, Rows(H::JsonRows(J::Each)),
+        "the fields, with columns key and value",
+        "(SELECT max(key) FROM json_each('{\"a\":1,\"b\":2}'))", "b";
+    jsonb_each(JSONB) -> RECORD, Immutable, Rows(H::JsonRows(J::Each)),
+        "the fields, with columns key and value",
+        "(SELECT sum(value::integer) FROM jsonb_each('{\"a\":1,\"b\":2}'))", "3";
+    json_each_text(JSON) -> RECORD, Immutable, Rows(H::JsonRows(J::EachText)),
+        "the fields, with their values as texts",
+        "(SELECT max(value) FROM json_each_text('{\"a\":1,\"b\":2}'))", "2";
+    jsonb_each_text(JSONB) -> RECORD, Immutable, Rows(H::JsonRows(J::EachText)),
+        "the fields, with their values as texts",
+        "(SELECT max(value) FROM jsonb_each_text('{\"a\":1,\"b\":2}'))", "2";
+    json_object_keys(JSON) -> TEXT, Immutable, Rows(H::JsonRows(J::Keys)),
+        "the keys, one row each",
+        "(SELECT count(*) FROM json_object_keys('{\"a\":1,\"b\":2}'))", "2";
+    jsonb_object_keys(JSONB) -> TEXT, Immutable, Rows(H::JsonRows(J::Keys)),
+        "the keys, one row each",
+        "(SELECT min(k) FROM jsonb_object_keys('{\"a\":1,\"b\":2}') AS o (k))", "a";
+    _pg_expandarray(ARRAY) -> RECORD, Immutable, Rows(H::ExpandArray),
+        "the elements x and their numbers n",
+        "(SELECT sum(n) FROM _pg_expandarray(ARRAY['a', 'b']))", "3";
+    pg_get_keywords() -> RECORD, Stable, Rows(H::Keywords),
+        "the keywords of SQL", "(SELECT catcode FROM pg_get_keywords() WHERE word = 'select')",
+        "R";
+    pg_partition_ancestors(OID) -> OID, Immutable, Rows(H::Itself),
+        "a table itself, since there are no partitions",
+        "(SELECT count(*) FROM pg_partition_ancestors(1))", "1";
+};

@@ -1,0 +1,72 @@
+//! Functions of texts, and of patterns in them.
+
+use hotrow_query::HostFunction as H;
+use hotrow_transaction::program::Function as F;
+
+use super::Evaluation::{Host, Program, Values};
+use super::signature::{ANY, BIGINT, BOOLEAN, BYTEA, INTEGER, TEXT, many, opt};
+use super::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
+
+pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
+    length | char_length | character_length(TEXT) -> INTEGER, Immutable, Program(F::Length),
+        "the number of characters", "length('Gruß')", "4";
+    length(BYTEA) -> INTEGER, Immutable, Program(F::OctetLength),
+        "the number of bytes", "length('\\x0102'::bytea)", "2";
+    octet_length(TEXT) -> INTEGER, Immutable, Program(F::OctetLength),
+        "the number of bytes", "octet_length('Gruß')", "5";
+    octet_length(BYTEA) -> INTEGER, Immutable, Program(F::OctetLength),
+        "the number of bytes", "octet_length('\\x0102'::bytea)", "2";
+    lower(TEXT) -> TEXT, Immutable, Program(F::Lower),
+        "in lower case", "lower('ABC')", "abc";
+    upper(TEXT) -> TEXT, Immutable, Program(F::Upper),
+        "in upper case", "upper('abc')", "ABC";
+    substring | substr(TEXT, INTEGER, opt(INTEGER)) -> TEXT, Immutable, Program(F::Substring),
+        "from a place on, which counts from 1, so many characters", "substring('abcdef', 2, 3)",
+        "bcd";
+    left(TEXT, INTEGER) -> TEXT, Immutable, Program(F::Left),
+        "so many characters from the left; negative: all but so many", "left('abcdef', 2)", "ab";
+    right(TEXT, INTEGER) -> TEXT, Immutable, Program(F::Right),
+        "so many characters from the right; negative: all but so many", "right('abcdef', 2)", "ef";
+    strpos(TEXT, TEXT) -> INTEGER, Immutable, Program(F::Position),
+        "where the second first stands in the first; 0: nowhere. Also `position(b IN a)`",
+        "strpos('abcdef', 'cd')", "3";
+    btrim | trim(TEXT, opt(TEXT)) -> TEXT, Immutable, Program(F::Trim),
+        "without these characters at both ends; else without spaces", "btrim('  ab ')", "ab";
+    ltrim(TEXT, opt(TEXT)) -> TEXT, Immutable, Program(F::LTrim),
+        "without these characters at its beginning; else without spaces", "ltrim('xxab', 'x')",
+        "ab";
+    rtrim(TEXT, opt(TEXT)) -> TEXT, Immutable, Program(F::RTrim),
+        "without these characters at its end; else without spaces", "rtrim('abyx', 'xy')", "ab";
+    lpad(TEXT, INTEGER, opt(TEXT)) -> TEXT, Immutable, Program(F::LPad),
+        "filled up from the left, or cut, to so many characters", "lpad('7', 3, '0')", "007";
+    rpad(TEXT, INTEGER, opt(TEXT)) -> TEXT, Immutable, Program(F::RPad),
+        "filled up to the right, or cut, to so many characters", "rpad('7', 3, '.')", "7..";
+    replace(TEXT, TEXT, TEXT) -> TEXT, Immutable, Program(F::Replace),
+        "with the third wherever the second stood", "replace('abab', 'b', 'c')", "acac";
+    repeat(TEXT, INTEGER) -> TEXT, Immutable, Program(F::Repeat),
+        "so many times", "repeat('ab', 3)", "ababab";
+    reverse(TEXT) -> TEXT, Immutable, Program(F::Reverse),
+        "the last character first", "reverse('abc')", "cba";
+    concat(many(ANY)) -> TEXT, Immutable, Values(V::Concat),
+        "one behind the other, NULL left out", "concat('a', NULL, 1)", "a1";
+    format(TEXT, many(ANY)) -> TEXT, Immutable, Values(V::Format),
+        "with values for `%s`, names for `%I` and literals for `%L`", "format('%s of %s', 1, 'x')",
+        "1 of x";
+    split_part(TEXT, TEXT, INTEGER) -> TEXT, Immutable, Host(H::SplitPart),
+        "the part of that number, between separators; negative: from the end",
+        "split_part('a,b,c', ',', 2)", "b";
+    quote_ident(TEXT) -> TEXT, Immutable, Host(H::QuoteIdent),
+        "as a name in SQL", "quote_ident('Total')", "\"Total\"";
+    quote_literal(ANY) -> TEXT, Immutable, Host(H::QuoteLiteral),
+        "as a literal in SQL", "quote_literal('it''s')", "'it''s'";
+    pg_size_pretty(BIGINT) -> TEXT, Immutable, Host(H::SizePretty),
+        "a number of bytes with a unit", "pg_size_pretty(20480)", "20 kB";
+};
+
+pub(super) const PATTERNS: FunctionGroup = functions! { "Regular expressions":
+    regexp_replace(TEXT, TEXT, TEXT, opt(TEXT)) -> TEXT, Immutable, Host(H::RegexpReplace),
+        "with the third where the pattern matches; flags: `g` everywhere, `i` in any case",
+        "regexp_replace('a1b22', '[0-9]+', '#', 'g')", "a#b#";
+    regexp_like(TEXT, TEXT) -> BOOLEAN, Immutable, Host(H::Matches),
+        "whether the pattern matches somewhere, as `~`", "regexp_like('abc', '^a.c$')", "true";
+};

@@ -1,0 +1,61 @@
+//! Functions of dates, times and intervals.
+
+use hotrow_base::types::DataType as T;
+use hotrow_transaction::program::{Function as F, IntervalFunction as I};
+
+use super::Evaluation::{Program, Syntax, Time, Values};
+use super::signature::{
+    DATE, DOUBLE, INTEGER, INTERVAL, NUMERIC, TEXT, TIMESTAMP, TIMESTAMPTZ, opt,
+};
+use super::{FunctionGroup, FunctionRow, SyntaxForm as S, ValueForm as V, Volatility, functions};
+
+/// Time is decided once per call, and logged with it: a clock that goes on while a call runs would
+/// show another time when it is replayed.
+pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals":
+    now | current_timestamp | transaction_timestamp | statement_timestamp | clock_timestamp()
+        -> TIMESTAMPTZ, Stable, Time(T::TimestampTz),
+        "when the call, or its transaction, began", "now() = clock_timestamp()", "true";
+    localtimestamp() -> TIMESTAMP, Stable, Time(T::Timestamp),
+        "the same without a zone", "localtimestamp = now()::timestamp", "true";
+    current_date() -> DATE, Stable, Time(T::Date),
+        "its day", "current_date = now()::date", "true";
+    extract | date_part(TEXT, TIMESTAMP) -> NUMERIC, Immutable, Syntax(S::Extract),
+        "a field: year, month, day, hour, dow, epoch ... Also `extract(field FROM time)`",
+        "date_part('year', timestamp '2026-11-21 10:20:30')", "2026";
+    extract | date_part(TEXT, TIMESTAMPTZ) -> NUMERIC, Immutable, Syntax(S::Extract),
+        "a field: year, month, day, hour, dow, epoch ...",
+        "extract(hour FROM timestamptz '2026-11-21 10:20:30+00')", "10";
+    extract | date_part(TEXT, INTERVAL) -> NUMERIC, Immutable, Syntax(S::Extract),
+        "a field: years, days, hours ...", "extract(day FROM interval '3 days 4 hours')", "3";
+    date_trunc(TEXT, TIMESTAMP) -> TIMESTAMP, Immutable, Syntax(S::DateTrunc),
+        "cut to a unit: year, month, week, day, hour ...",
+        "date_trunc('hour', timestamp '2026-11-21 10:20:30')", "2026-11-21 10:00:00";
+    date_trunc(TEXT, TIMESTAMPTZ) -> TIMESTAMPTZ, Immutable, Syntax(S::DateTrunc),
+        "cut to a unit: year, month, week, day, hour ...",
+        "date_trunc('day', timestamptz '2026-11-21 10:20:30+00')", "2026-11-21 00:00:00+00";
+    date_trunc(TEXT, INTERVAL) -> INTERVAL, Immutable, Syntax(S::DateTrunc),
+        "cut to a unit: year, month, day, hour ...",
+        "date_trunc('hour', interval '2 hours 30 minutes')", "02:00:00";
+    age(TIMESTAMP, TIMESTAMP) -> INTERVAL, Immutable, Values(V::Age),
+        "from the second to the first, in years, months and days",
+        "age(timestamp '2026-11-21', timestamp '2025-10-20')", "1 year 1 mon 1 day";
+    age(TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL, Immutable, Values(V::Age),
+        "from the second to the first, in years, months and days",
+        "age(timestamptz '2026-11-21 00:00+00', timestamptz '2026-11-20 00:00+00')", "1 day";
+    age(TIMESTAMP) -> INTERVAL, Stable, Values(V::Age),
+        "from it to today's midnight", "age(current_date::timestamp)", "00:00:00";
+    age(TIMESTAMPTZ) -> INTERVAL, Stable, Values(V::Age),
+        "from it to today's midnight", "age(current_date::timestamptz)", "00:00:00";
+    justify_hours(INTERVAL) -> INTERVAL, Immutable, Program(F::Interval(I::JustifyHours)),
+        "24 hours as a day", "justify_hours(interval '27 hours')", "1 day 03:00:00";
+    justify_days(INTERVAL) -> INTERVAL, Immutable, Program(F::Interval(I::JustifyDays)),
+        "30 days as a month", "justify_days(interval '35 days')", "1 mon 5 days";
+    justify_interval(INTERVAL) -> INTERVAL, Immutable, Program(F::Interval(I::Justify)),
+        "both, with one sign", "justify_interval(interval '1 mon -1 hour')", "29 days 23:00:00";
+    make_interval(
+        opt(INTEGER), opt(INTEGER), opt(INTEGER), opt(INTEGER), opt(INTEGER), opt(INTEGER),
+        opt(DOUBLE)
+    ) -> INTERVAL, Immutable, Syntax(S::MakeInterval),
+        "of years, months, weeks, days, hours, mins and secs, also by these names",
+        "make_interval(days => 10, mins => 5)", "10 days 00:05:00";
+};
