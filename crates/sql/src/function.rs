@@ -366,7 +366,7 @@ impl Compiler<'_> {
                 let values = self.arguments_for(row, arguments)?;
                 Ok(self.age(values))
             }
-            ValueForm::ToJson(of) => self.to_json(row, of, arguments),
+            ValueForm::ToJson(of) => self.json_of(row, of, arguments),
             ValueForm::BuildJson(function, of) => {
                 self.built_json(row.name, function, of, arguments, place)
             }

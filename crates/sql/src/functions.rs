@@ -291,10 +291,10 @@ impl FunctionRow {
     /// Whether procedures have it: a call that is repeated from the log has to do the same, which
     /// functions of the session would not.
     pub const fn is_in_procedures(&self) -> bool {
-        match self.evaluation {
-            Evaluation::Host(HostFunction::System(_)) | Evaluation::Refused(_) => false,
-            _ => true,
-        }
+        !matches!(
+            self.evaluation,
+            Evaluation::Host(HostFunction::System(_)) | Evaluation::Refused(_)
+        )
     }
 
     /// Whether it is there at all: some are known only to be refused with advice.

@@ -200,7 +200,7 @@ impl Compiler<'_> {
     }
 
     /// to_json, to_jsonb and array_to_json.
-    pub(crate) fn to_json(
+    pub(crate) fn json_of(
         &mut self,
         row: &FunctionRow,
         of: DataType,
