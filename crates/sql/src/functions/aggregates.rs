@@ -2,12 +2,12 @@
 
 use hotrow_transaction::program::AggregateFunction as F;
 
-use super::AggregateForm::{OfQueries, Plain};
-use super::Evaluation::Aggregate;
+use super::row::AggregateForm::{OfQueries, Plain};
+use super::row::Evaluation::Aggregate;
+use super::row::{FunctionGroup, FunctionRow, Volatility, functions};
 use super::signature::{
     ANY, ARRAY, BIGINT, BOOLEAN, INTEGER, INTERVAL, JSON, JSONB, NUMBER, TEXT, many, opt,
 };
-use super::{FunctionGroup, FunctionRow, Volatility, functions};
 
 pub(super) const AGGREGATES: FunctionGroup = functions! { "Aggregates":
     count(opt(ANY)) -> BIGINT, Immutable, Aggregate(Plain(F::Count)),

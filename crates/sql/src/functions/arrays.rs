@@ -2,9 +2,9 @@
 
 use hotrow_query::HostFunction as H;
 
-use super::Evaluation::{Host, Syntax};
+use super::row::Evaluation::{Host, Syntax};
+use super::row::{FunctionGroup, FunctionRow, SyntaxForm as S, Volatility, functions};
 use super::signature::{ARRAY, ELEMENT, INTEGER, TEXT, TEXTS, opt};
-use super::{FunctionGroup, FunctionRow, SyntaxForm as S, Volatility, functions};
 
 pub(super) const ARRAYS: FunctionGroup = functions! { "Arrays":
     array_length | array_upper(ARRAY, INTEGER) -> INTEGER, Immutable, Syntax(S::ArrayLength),

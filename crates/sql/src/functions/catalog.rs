@@ -2,13 +2,15 @@
 
 use hotrow_query::{HostFunction as H, SystemFunction as S};
 
-use super::Evaluation::{Constant, Host, Syntax};
+use super::row::Evaluation::{Constant, Host, Syntax};
+use super::row::{
+    Constant as C, FunctionGroup, FunctionRow, SyntaxForm as S_, Volatility, functions,
+};
 use super::signature::{ANY, BIGINT, BOOLEAN, INTEGER, OID, TEXT, many, opt};
-use super::{Constant as C, FunctionGroup, FunctionRow, SyntaxForm as S_, Volatility, functions};
 
-const YES: super::Evaluation = Constant(C::Truth(true));
-const NO: super::Evaluation = Constant(C::Truth(false));
-const NOTHING: super::Evaluation = Constant(C::Null);
+const YES: super::row::Evaluation = Constant(C::Truth(true));
+const NO: super::row::Evaluation = Constant(C::Truth(false));
+const NOTHING: super::row::Evaluation = Constant(C::Null);
 
 pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
     format_type(OID, INTEGER) -> TEXT, Stable, Host(H::System(S::FormatType)),

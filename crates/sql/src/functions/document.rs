@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use super::{FUNCTIONS, FunctionGroup, FunctionRow, Volatility};
+use super::FUNCTIONS;
+use super::row::{FunctionGroup, FunctionRow, Volatility};
 
 /// What stands above the tables.
 const HEAD: &str = "\

@@ -4,11 +4,13 @@ use hotrow_base::json::JsonFunction as J;
 use hotrow_base::types::DataType as T;
 use hotrow_transaction::program::Function as F;
 
-use super::Evaluation::{Program, Syntax, Values};
+use super::row::Evaluation::{Program, Syntax, Values};
+use super::row::{
+    FunctionGroup, FunctionRow, SyntaxForm as S, ValueForm as V, Volatility, functions,
+};
 use super::signature::{
     ANY, ARRAY, BOOLEAN, INTEGER, JSON as JSON_, JSONB, TEXT, TEXTS, many, opt,
 };
-use super::{FunctionGroup, FunctionRow, SyntaxForm as S, ValueForm as V, Volatility, functions};
 
 pub(super) const JSON: FunctionGroup = functions! { "json and jsonb":
     json_typeof(JSON_) -> TEXT, Immutable, Program(F::Json(J::TypeOf)),

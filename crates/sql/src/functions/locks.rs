@@ -5,8 +5,8 @@ use hotrow_query::{
     SystemFunction,
 };
 
+use super::row::{Evaluation, FunctionGroup, FunctionRow, Volatility, functions};
 use super::signature::{BIGINT, BOOLEAN, INTEGER, VOID};
-use super::{Evaluation, FunctionGroup, FunctionRow, Volatility, functions};
 
 const fn advisory(step: Step, mode: Mode, level: Level) -> Evaluation {
     let of = Advisory { step, mode, level };

@@ -2,9 +2,9 @@
 
 use hotrow_transaction::program::Function as F;
 
-use super::Evaluation::{Program, Values};
+use super::row::Evaluation::{Program, Values};
+use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
 use super::signature::{DOUBLE, INTEGER, NUMBER, NUMERIC};
-use super::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
 
 pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
     abs(NUMBER) -> NUMBER, Immutable, Program(F::Abs),

@@ -9,7 +9,9 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
-use super::{FunctionRow, Type, named, names};
+use super::row::FunctionRow;
+use super::signature::Type;
+use super::{named, names};
 use crate::error::{Advice, error};
 
 /// The type of an argument; none: a literal, NULL or a parameter that has had no type yet.

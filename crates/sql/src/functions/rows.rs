@@ -3,9 +3,9 @@
 use hotrow_base::json::JsonRows as J;
 use hotrow_query::HostFunction as H;
 
-use super::Evaluation::Rows;
+use super::row::Evaluation::Rows;
+use super::row::{FunctionGroup, FunctionRow, Volatility, functions};
 use super::signature::{ARRAY, BIGINT, ELEMENT, INTEGER, JSON, JSONB, OID, RECORD, TEXT, opt};
-use super::{FunctionGroup, FunctionRow, Volatility, functions};
 
 pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
     generate_series(BIGINT, BIGINT, opt(BIGINT)) -> BIGINT, Immutable, Rows(H::Series),

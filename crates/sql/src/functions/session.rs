@@ -4,13 +4,13 @@ use hotrow_query::{HostFunction as H, SystemFunction as S};
 use hotrow_transaction::program::Function as F;
 use hotrow_transaction::random::Randomness as R;
 
-use super::Evaluation::{Constant, Host, Random, Refused, Syntax, Values};
+use super::row::Evaluation::{Constant, Host, Random, Refused, Syntax, Values};
+use super::row::{
+    Constant as C, FunctionGroup, FunctionRow, SyntaxForm, ValueForm as V, Volatility, functions,
+};
 use super::signature::{
     ANY, ARRAY, BIGINT, BOOLEAN, DOUBLE, INTEGER, INTEGERS, OID, RELATION, TEXT, UUID, VOID, many,
     opt,
-};
-use super::{
-    Constant as C, FunctionGroup, FunctionRow, SyntaxForm, ValueForm as V, Volatility, functions,
 };
 
 pub(super) const CHOICES: FunctionGroup = functions! { "Choices":

@@ -3,9 +3,9 @@
 use hotrow_query::HostFunction as H;
 use hotrow_transaction::program::Function as F;
 
-use super::Evaluation::{Host, Program, Values};
+use super::row::Evaluation::{Host, Program, Values};
+use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
 use super::signature::{ANY, BIGINT, BOOLEAN, BYTEA, INTEGER, TEXT, many, opt};
-use super::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
 
 pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
     length | char_length | character_length(TEXT) -> INTEGER, Immutable, Program(F::Length),

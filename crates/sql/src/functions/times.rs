@@ -3,11 +3,13 @@
 use hotrow_base::types::DataType as T;
 use hotrow_transaction::program::{Function as F, IntervalFunction as I};
 
-use super::Evaluation::{Program, Syntax, Time, Values};
+use super::row::Evaluation::{Program, Syntax, Time, Values};
+use super::row::{
+    FunctionGroup, FunctionRow, SyntaxForm as S, ValueForm as V, Volatility, functions,
+};
 use super::signature::{
     DATE, DOUBLE, INTEGER, INTERVAL, NUMERIC, TEXT, TIMESTAMP, TIMESTAMPTZ, opt,
 };
-use super::{FunctionGroup, FunctionRow, SyntaxForm as S, ValueForm as V, Volatility, functions};
 
 /// Time is decided once per call, and logged with it: a clock that goes on while a call runs would
 /// show another time when it is replayed.

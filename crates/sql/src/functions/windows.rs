@@ -1,8 +1,8 @@
 //! Window functions, beside which all aggregates are window functions, too.
 
-use super::Evaluation::Window;
+use super::row::Evaluation::Window;
+use super::row::{FunctionGroup, FunctionRow, Volatility, WindowForm as W, functions};
 use super::signature::{ANY, BIGINT, DOUBLE, INTEGER, opt};
-use super::{FunctionGroup, FunctionRow, Volatility, WindowForm as W, functions};
 
 pub(super) const WINDOWS: FunctionGroup = functions! { "Window functions":
     row_number() -> BIGINT, Immutable, Window(W::RowNumber),
