@@ -1,8 +1,13 @@
 # Sourced by the checks of clients: `serve path/to/hotrow` starts a server in memory on a free port, which ends
 # with the script; behind the path may be a directory and options. A number instead is the port of a server that
 # is there already, by which the same check can be held against PostgreSQL: `tests/clients/psycopg.sh 5432`.
+# The server takes its settings from the environment: HOTROW_ENGINE=silo has a check run on that engine.
 #
 # CHECK_ALL=1 makes the checks go on behind a difference, and tell all of them.
+
+# What the names of lists and of expected texts end with, where an engine does not lock as it goes: there a transaction
+# is run again when it commits, and may be told 40001, and statements without BEGIN are transactions of their own.
+case ${HOTROW_ENGINE:-two_phase_locking} in two_phase_locking*) run_again= ;; *) run_again=_where_run_again ;; esac
 
 work=$(mktemp -d)
 server=
