@@ -26,7 +26,12 @@ for spec in "$@"; do
     timeout 120 "$tester" "host=127.0.0.1 port=$PGPORT user=tester dbname=app" \
         < "$here/isolation/specs/$spec.spec" > "$work/$spec.out" 2>&1 || echo "isolationtester: $?" >> "$work/$spec.out"
     if [ -n "${ACCEPT:-}" ]; then cp "$work/$spec.out" "$expected/"; fi
-    if diff -u "$expected/$spec.out" "$work/$spec.out"; then
+    # Of two that wait for each other the one that notices first fails: that has several texts, as PostgreSQL's tests have.
+    known=$expected/$spec.out
+    for other in "$expected/$spec"_[1-9].out; do
+        if cmp --silent "$other" "$work/$spec.out"; then known=$other; fi
+    done
+    if diff -u "$known" "$work/$spec.out"; then
         echo "isolation: $spec: $(grep -c '^starting permutation' "$work/$spec.out") permutations"
     else
         bad=1
