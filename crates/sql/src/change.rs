@@ -112,6 +112,9 @@ impl<'c> Compiler<'c> {
         let ast::TableObject::TableName(name) = &insert.table else {
             return Err(syntax(place, "INSERT INTO needs a table"));
         };
+        if !insert.into {
+            return Err(syntax(place, "INSERT needs INTO"));
+        }
         let name = object_name(name, place)?;
         let table = self.table(&name, place_in(&insert.table, place))?;
         let alias = match &insert.table_alias {
@@ -123,6 +126,22 @@ impl<'c> Compiler<'c> {
                 .hint("write INSERT INTO ... ON CONFLICT DO NOTHING"));
         }
         Ok((table, alias))
+    }
+
+    /// A column that INSERT or SET names: without its table, which could be the column's own name.
+    fn changed_column(
+        &self,
+        table: &Table,
+        name: &ast::ObjectName,
+        place: Place,
+    ) -> Result<ColumnId> {
+        if let [ast::ObjectNamePart::Identifier(first), _, ..] = name.0.as_slice() {
+            let (first, of) = (folded(&first.value, first.quote_style.is_some()), &table.name);
+            let message = format!("column \"{first}\" of relation \"{of}\" does not exist");
+            let hint = "SET and lists of columns name a column without its table";
+            return Err(error(b"42703", place, message).hint(hint));
+        }
+        self.table_column(table, &object_name(name, place)?, place)
     }
 
     fn insert_columns(
@@ -137,7 +156,7 @@ impl<'c> Compiler<'c> {
         let mut columns = Vec::new();
         for name in &insert.columns {
             let at = place_in(name, place);
-            let column = self.table_column(table, &object_name(name, at)?, at)?;
+            let column = self.changed_column(table, name, at)?;
             if columns.contains(&column) {
                 return Err(error(
                     b"42701",
@@ -308,7 +327,7 @@ impl<'c> Compiler<'c> {
                 return Err(syntax(place_in(&assignment, place), "SET needs a column"));
             };
             let at = place_in(name, place);
-            let column = self.table_column(table, &object_name(name, at)?, at)?;
+            let column = self.changed_column(table, name, at)?;
             if set.iter().any(|(other, _)| *other == column) {
                 let name = &table.columns[column.index()].name;
                 return Err(error(

@@ -114,7 +114,11 @@ impl Compiler<'_> {
         op: CompareOp,
         rights: &[ast::Expr],
     ) -> Result<Expr> {
-        if lefts.len() != rights.len() || op != CompareOp::Equal {
+        if lefts.len() != rights.len() {
+            let message = "unequal number of entries in row expressions";
+            return Err(error(b"42601", self.place, message));
+        }
+        if op != CompareOp::Equal {
             return Err(unsupported(
                 self.place,
                 "this comparison of rows",

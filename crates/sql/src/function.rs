@@ -8,6 +8,7 @@ use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, P
 use sqlparser::ast;
 
 use crate::error::{Result, error, place_in, unsupported};
+use crate::expression::NULLIF;
 use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
 use crate::operand::{Arguments, Operand, types_of};
 use crate::operator::{as_numeric, numbers};
@@ -116,6 +117,10 @@ impl Compiler<'_> {
         }
         if let Some(expr) = self.relational_function(function, place)? {
             return Ok(expr);
+        }
+        if function.filter.is_some() && !functions::named(&name).is_empty() {
+            let message = format!("FILTER specified, but {name} is not an aggregate function");
+            return Err(error(b"42809", place, message));
         }
         if function.filter.is_some() || !function.within_group.is_empty() {
             return Err(unsupported(place, "FILTER or WITHIN GROUP", "use WHERE"));
@@ -327,7 +332,7 @@ impl Compiler<'_> {
                 Ok(call(function, values, data_type))
             }
             ValueForm::NullIf => {
-                let (values, data_type) = self.unified(arguments, "NULLIF", place)?;
+                let (values, data_type) = self.unified(arguments, NULLIF, place)?;
                 comparable(data_type, "=", place)?;
                 Ok(call(Function::NullIf, values, data_type))
             }

@@ -196,6 +196,11 @@ impl Compiler<'_> {
                     let message = format!("column {relation}.{name} does not exist");
                     return Err(error(b"42703", place, message));
                 };
+                let columns = &self.levels[depth].relations[at].columns;
+                if columns.iter().skip(column + 1).any(|other| other.name == *name) {
+                    let message = format!("column reference \"{name}\" is ambiguous");
+                    return Err(error(b"42702", place, message));
+                }
                 return self.slot_of_column(depth, at, column).map(Some);
             }
         }

@@ -387,11 +387,12 @@ impl<'c> Compiler<'c> {
             return Ok(column);
         }
         let [qualifier, name] = parts else {
-            return Err(error(
-                b"42601",
-                place,
-                format!("improper qualified name: {}", parts.join(".")),
-            ));
+            if let [_, table, _] = parts {
+                let message = format!("missing FROM-clause entry for table \"{table}\"");
+                return Err(error(b"42P01", place, message));
+            }
+            let message = format!("improper qualified name: {}", parts.join("."));
+            return Err(error(b"42601", place, message));
         };
         if let Some(Variable::Record { fields, open }) = self.variable(qualifier) {
             if let Some((_, slot)) = fields.iter().find(|(field, _)| field == name) {

@@ -6,7 +6,7 @@ use crate::every_engine::{every_engine, open};
 use hotrow::{Config, Error, Session, Value};
 
 pub const SETUP: &str = include_str!("queries/setup.sql");
-pub const EXPECTED: [&str; 7] = [
+pub const EXPECTED: [&str; 8] = [
     include_str!("queries/expected.txt"),
     include_str!("queries/json.txt"),
     include_str!("queries/interval.txt"),
@@ -14,6 +14,7 @@ pub const EXPECTED: [&str; 7] = [
     include_str!("queries/lists.txt"),
     include_str!("queries/subqueries.txt"),
     include_str!("queries/catalog.txt"),
+    include_str!("queries/errors.txt"),
 ];
 
 fn text(value: &Value) -> String {

@@ -7,12 +7,17 @@ use crate::every_engine::open;
 use crate::queries::{EXPECTED, SETUP, is_error, rows};
 use hotrow::{Config, Error, Session};
 
-/// What is otherwise in a procedure, by a part of the statement, and why.
+/// What is otherwise in a procedure, by what the statement begins with, and why.
 const OTHERWISE: &[(&str, &str)] = &[
-    ("array_agg(", "results of procedures have no array columns"),
-    ("json_object_agg(n, n) OVER w, array_agg", "the same"),
-    ("pg_catalog.", "the system catalog is no part of a call's rows"),
+    ("SELECT string_agg(name, ',' ORDER BY name DESC), array_agg(", ARRAYS),
+    ("SELECT n, json_agg(n) OVER w, json_object_agg(n, n) OVER w, array_agg(", ARRAYS),
+    ("SELECT array_agg(i ORDER BY i)", ARRAYS),
+    ("SELECT a.attname FROM pg_catalog.", "the system catalog is no part of a call's rows"),
+    ("SELECT currval(", "what a session has drawn is no part of a call"),
+    ("SELECT DISTINCT u1.k FROM t2 u1 FOR UPDATE", "a call holds what it reads in any case"),
+    ("SELECT u1.c FROM t1 u1 FOR UPDATE OF zz", "the same"),
 ];
+const ARRAYS: &str = "results of procedures have no array columns";
 
 /// A statement's text, and what its rows or its error are.
 fn expected() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
@@ -23,9 +28,15 @@ fn expected() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     })
 }
 
+/// Whether a statement changes rows and gives none.
+fn is_change(statement: &str) -> bool {
+    let changes = ["INSERT", "UPDATE", "DELETE"].iter().any(|verb| statement.starts_with(verb));
+    changes && !statement.contains(" RETURNING ")
+}
+
 /// A procedure with a statement in it, or a function that returns what a query gives.
 fn routine(session: &Session, name: &str, statement: &str) -> String {
-    if statement.starts_with("INSERT") {
+    if is_change(statement) {
         return format!(
             "CREATE PROCEDURE {name}() AS $f$ BEGIN {statement}; END $f$ LANGUAGE plpgsql"
         );
@@ -45,19 +56,20 @@ fn routine(session: &Session, name: &str, statement: &str) -> String {
     )
 }
 
-/// What is otherwise, and how many statements were compared.
-fn compare(session: &Session) -> Result<(Vec<String>, usize), Error> {
+/// What is otherwise: statements, and what they give; and how many statements were compared, of
+/// which how many fail.
+fn compare(session: &Session) -> Result<(Vec<(&'static str, String)>, usize, usize), Error> {
     session.execute(SETUP)?;
-    let (mut differ, mut compared) = (Vec::new(), 0);
+    let (mut differ, mut compared, mut failed) = (Vec::new(), 0, 0);
     for (at, (statement, expected)) in expected().enumerate() {
-        let is_otherwise = OTHERWISE.iter().any(|(part, _)| statement.contains(part));
-        if is_otherwise || statement.starts_with("CREATE") {
+        if statement.starts_with("CREATE") {
             continue;
         }
         compared += 1;
+        failed += usize::from(matches!(expected.as_slice(), [error] if is_error(error)));
         let name = format!("f{at}");
         let mut found = match session.execute(&routine(session, &name, statement)) {
-            Ok(_) if statement.starts_with("INSERT") => rows(session, &format!("CALL {name}()")),
+            Ok(_) if is_change(statement) => rows(session, &format!("CALL {name}()")),
             Ok(_) => rows(session, &format!("SELECT * FROM {name}()")),
             Err(Error::Sql(error)) => vec![format!("{}: {}", error.code(), error.message)],
             Err(error) => return Err(error),
@@ -68,25 +80,30 @@ fn compare(session: &Session) -> Result<(Vec<String>, usize), Error> {
             (expected, found) => expected.iter().eq(found),
         };
         if !is_same {
-            differ.push(format!("{statement}\n  gives {found:?}\n  and not {expected:?}"));
+            differ.push((statement, format!("gives {found:?}\n  and not {expected:?}")));
         }
     }
-    Ok((differ, compared))
+    Ok((differ, compared, failed))
 }
 
 #[test]
 fn queries_are_the_same_in_procedures() {
     for entry in hotrow::engines() {
         let config = Config::default().engine(entry.name).memory_bytes(256 << 20);
-        let (differ, compared) = compare(&open(config).session()).expect("the script is right");
-        assert!(
-            differ.is_empty(),
-            "{}: {} differ\n{}",
-            entry.name,
-            differ.len(),
-            differ.join("\n")
-        );
-        assert!(compared > 300, "{compared} statements");
+        let (differ, compared, failed) =
+            compare(&open(config).session()).expect("the script is right");
+        let mut listed = OTHERWISE.iter().map(|(begins, _)| *begins).collect::<Vec<_>>();
+        let mut unlisted = String::new();
+        for (statement, what) in &differ {
+            match listed.iter().position(|begins| statement.starts_with(begins)) {
+                Some(known) => drop(listed.swap_remove(known)),
+                None => drop(writeln!(unlisted, "{statement}\n  {what}")),
+            }
+        }
+        assert!(unlisted.is_empty(), "{}: other in procedures:\n{unlisted}", entry.name);
+        assert!(listed.is_empty(), "{}: the same in procedures: {listed:?}", entry.name);
+        assert!(differ.len() < 10, "{differ:?}");
+        assert!(compared >= 400 && failed >= 200, "{compared} statements, {failed} of them fail");
     }
 }
 
@@ -253,4 +270,31 @@ fn operators_are_bounded_as_loops_are() {
     let told = rows(&session, "SELECT pairs(3000)").remove(0);
     assert_eq!(told, "54000: step budget exceeded");
     assert_eq!(rows(&session, "SELECT pairs(10)"), ["90"]);
+}
+
+/// A trial read forgives an error in a table's filter: it has no rows then, and not those of a
+/// read before it, whose texts are gone.
+#[test]
+fn a_read_that_fails_on_trial_has_no_rows() {
+    for entry in hotrow::engines() {
+        let config = Config::default().engine(entry.name).memory_bytes(256 << 20);
+        let db = open(config);
+        let session = db.session();
+        session.execute(SETUP).expect("the script is right");
+        let script = "CREATE FUNCTION g() RETURNS TABLE (a int, c text) AS $$ BEGIN
+            RETURN QUERY SELECT u.a, u.c || v.c FROM t1 u JOIN t1 v ON v.a = u.b + 1
+                JOIN t1 w ON w.a = v.a
+                WHERE (SELECT max(x.c) FROM t1 x WHERE x.a = u.a) IS NOT NULL;
+            END $$ LANGUAGE plpgsql;
+            CREATE FUNCTION f() RETURNS TABLE (a int, c text) AS $$ BEGIN
+            RETURN QUERY DELETE FROM t1 USING (
+                SELECT u2.x AS at, max((SELECT max(u4.x + 3) FROM t3 u4)) AS most
+                FROM t3 u1 LEFT JOIN t3 u2 ON u2.x = u2.a LEFT JOIN t2 u3 ON u3.a = u3.b GROUP BY 1
+            ) g WHERE g.at = t1.a AND t1.b < (t1.c)::numeric RETURNING t1.a, t1.c;
+            END $$ LANGUAGE plpgsql";
+        session.execute(script).expect("the script is right");
+        session.execute("BEGIN; SELECT * FROM g(); ROLLBACK; BEGIN").expect("they are right");
+        let found = rows(&session, "SELECT * FROM f()").remove(0);
+        assert!(found.starts_with("22P02"), "{}: {found}", entry.name);
+    }
 }

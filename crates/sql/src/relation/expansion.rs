@@ -6,7 +6,7 @@ use hotrow_query::{Expanding, HostFunction, Step, StepKind};
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
-use crate::error::{Result, place_in, unsupported};
+use crate::error::{Result, error, place_in, unsupported};
 use crate::functions::{self, Evaluation, Type};
 use crate::operand::Operand;
 use crate::relation::level::Expansion;
@@ -75,6 +75,10 @@ impl Compiler<'_> {
             }
             (HostFunction::Unnest, [array, ..]) => {
                 let array = self.expr(array)?;
+                if let SqlType::Scalar(of) = array.sql_type {
+                    let message = format!("function unnest({of}) does not exist");
+                    return Err(error(b"42883", place, message));
+                }
                 let element = SqlType::Scalar(array.data_type());
                 (HostFunction::Unnest, vec![array], vec![(name, element)])
             }

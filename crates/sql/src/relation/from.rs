@@ -331,8 +331,13 @@ impl Compiler<'_> {
                     let message = format!("relation \"{}\" does not exist", parts.join("."));
                     return Err(error(b"42P01", place, message));
                 }
+                None if schema.is_some_and(|schema| schema != "public") => {
+                    let message = format!("relation \"{}\" does not exist", parts.join("."));
+                    let error = error(b"42P01", place, message);
+                    return Err(error.hint("there is one schema of tables, public"));
+                }
                 None => {
-                    crate::written::object_name(written, place)?; // a schema that is not there
+                    crate::written::object_name(written, place)?; // more parts than two
                     return Err(self.table(name, place).err().unwrap_or_else(|| {
                         error(b"42P01", place, format!("relation \"{name}\" does not exist"))
                     }));

@@ -136,8 +136,18 @@ impl Compiler<'_> {
                     let place = place_in(value, place);
                     arguments.push((self.expr(value)?, place));
                 }
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => {
+                    return Err(error(
+                        b"42883",
+                        place,
+                        format!("function {name}() does not exist"),
+                    ));
+                }
                 _ => return Err(unsupported(place, "this argument", "write the value alone")),
             }
+        }
+        if counts_all && distinct {
+            return Err(error(b"42601", place, "count(DISTINCT *) counts nothing: name a column"));
         }
         if self.reads_only_around(arguments.iter().map(|(value, _)| value)) {
             // By the standard it is one of the query around, which has those rows.
@@ -182,7 +192,7 @@ impl Compiler<'_> {
             ("array_agg", SqlType::Scalar(of)) => (Aggregation::Array, SqlType::Array(of)),
             ("bool_and" | "every", SqlType::Scalar(DataType::Boolean)) => (Aggregation::All, of),
             ("bool_or", SqlType::Scalar(DataType::Boolean)) => (Aggregation::Any, of),
-            ("string_agg", SqlType::Scalar(_)) => {
+            ("string_agg", SqlType::Scalar(given)) if given.is_text() => {
                 let text = SqlType::Scalar(DataType::Text);
                 argument = argument.map(|(value, place)| (cast(value, DataType::Text), place));
                 of = text;

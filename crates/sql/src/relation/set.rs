@@ -10,13 +10,14 @@ use crate::operand::Operand;
 use crate::relation::level::{Bound, scalar_of};
 use crate::scope::Compiler;
 use crate::typing::{cast, check_equality, common_type};
+use crate::written::bare;
 
 impl Compiler<'_> {
     pub(super) fn set_plan(
         &mut self,
         operator: SetOperator,
         quantifier: SetQuantifier,
-        (left, right): (&SetExpr, &SetExpr),
+        written: (&SetExpr, &SetExpr),
         place: Place,
     ) -> Result<Bound> {
         self.part()?;
@@ -30,21 +31,21 @@ impl Compiler<'_> {
             SetQuantifier::Distinct | SetQuantifier::None => false,
             _ => return Err(unsupported(place, "BY NAME", "list the columns in one order")),
         };
-        let left = self.body_plan(left, place)?;
-        let right = self.body_plan(right, place)?;
+        let left = self.body_plan(written.0, place)?;
+        let right = self.body_plan(written.1, place)?;
         if left.outputs.len() != right.outputs.len() {
             let message = format!("each {operator} query must have the same number of columns");
             return Err(error(b"42601", place, message));
         }
         let (mut lefts, mut rights, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
-        for ((name, one), (_, two)) in left.outputs.iter().zip(&right.outputs) {
+        for (at, ((name, one), (_, two))) in left.outputs.iter().zip(&right.outputs).enumerate() {
             let (a, b) = (self.slot_expr(*one), self.slot_expr(*two));
             let (of_a, of_b) = (scalar_of(a.sql_type), scalar_of(b.sql_type));
             // NULL and literals of a select list are text where nothing else is said.
             let common = match common_type(of_a, of_b) {
                 Some(common) => common,
-                None if of_a == DataType::Text => of_b,
-                None if of_b == DataType::Text => of_a,
+                None if of_a == DataType::Text && may_be_literal(written.0, at) => of_b,
+                None if of_b == DataType::Text && may_be_literal(written.1, at) => of_a,
                 None => {
                     let message = format!("{operator} types {of_a} and {of_b} cannot be matched");
                     return Err(error(b"42804", place, message));
@@ -106,5 +107,31 @@ impl Compiler<'_> {
         let rows = rows.iter().map(|row| self.scalars(row)).collect::<Result<Vec<_>>>()?;
         let slots = outputs.iter().map(|(_, slot)| *slot).collect();
         Ok(Bound { plan: Plan::Values { rows, outputs: slots }, outputs })
+    }
+}
+
+/// Whether the column `at` of a part may be NULL, a literal or a parameter, which is of the type of
+/// the other part's column. What has a type of its own is not converted.
+fn may_be_literal(part: &SetExpr, at: usize) -> bool {
+    let SetExpr::Select(select) = part else { return true };
+    let is_wildcard = |item: &ast::SelectItem| {
+        matches!(item, ast::SelectItem::Wildcard(_) | ast::SelectItem::QualifiedWildcard(..))
+    };
+    if select.projection.iter().any(is_wildcard) {
+        return true; // which item the column is of is not known here
+    }
+    match select.projection.get(at) {
+        Some(
+            ast::SelectItem::UnnamedExpr(written)
+            | ast::SelectItem::ExprWithAlias { expr: written, .. },
+        ) => !matches!(
+            bare(written),
+            ast::Expr::Identifier(_)
+                | ast::Expr::CompoundIdentifier(_)
+                | ast::Expr::Function(_)
+                | ast::Expr::BinaryOp { .. }
+                | ast::Expr::Cast { .. }
+        ),
+        _ => true,
     }
 }
