@@ -154,6 +154,8 @@ fn compile_by(
         }
         Syntax::Sql(sql) => sql_statement(compiler, procedures, sql),
     };
+    // What no change of rows has asked for is an argument, or a value of a definition.
+    let compiled = compiled.and_then(|of| compiler.needs_query.take().map_or(Ok(of), Err));
     compiled.map_err(|e| e.or_at(statement.place))
 }
 
@@ -225,8 +227,8 @@ fn sql_statement(
             compiler.ad_hoc = true;
             let mut body = Vec::new();
             match compiler.change_by_accesses(&mut body, statement, None)? {
-                true => Ok(statement_of(compiler, body)),
-                false => {
+                None => Ok(statement_of(compiler, body)),
+                Some(_) => {
                     compiler.back_to(&mark);
                     change_of_rows(compiler, statement, None)
                 }

@@ -109,7 +109,7 @@ impl Compiler<'_> {
         });
         self.is_default = false;
         let value = value?;
-        if std::mem::take(&mut self.needs_query) || reads_any(&value, |slot| slot != NOW) {
+        if self.needs_query.take().is_some() || reads_any(&value, |slot| slot != NOW) {
             let hint = "write a constant, now(), gen_random_uuid(), or nextval('sequence')";
             return Err(unsupported(place, "this DEFAULT", hint));
         }
@@ -194,7 +194,7 @@ impl Compiler<'_> {
         let row = Row::of(&draft.table.name, &draft.table.columns);
         let (mut condition, row) = self.with_row(row, |this| this.condition(written, "CHECK"))?;
         let bound = row.bound;
-        if std::mem::take(&mut self.needs_query)
+        if self.needs_query.take().is_some()
             || reads_any(&condition, |slot| !bound.iter().any(|(_, s)| *s == slot))
         {
             return Err(unsupported(

@@ -80,11 +80,12 @@ impl Compiler<'_> {
                         values.push(value.clone());
                     }
                     _ => {
-                        return Err(unsupported(
+                        self.needs_query = Some(unsupported(
                             self.place,
                             format!("this UPDATE of foreign key \"{}\"", key.name),
                             "set all its columns to values, or give the table a primary key",
                         ));
+                        return Ok((set, late));
                     }
                 }
             }

@@ -11,7 +11,6 @@ use crate::definition::column_of;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::state::Row;
-use crate::statement::refuse_operators;
 use crate::token::folded;
 use crate::written::object_name;
 
@@ -87,10 +86,7 @@ impl Compiler<'_> {
     fn condition_over(&mut self, table: &Table, written: &ast::Expr) -> Result<()> {
         let row = Row::of(&table.name, &table.columns);
         self.with_row(row, |this| this.condition(written, "WHERE"))?;
-        match std::mem::take(&mut self.needs_query) {
-            true => Err(refuse_operators(self.place)),
-            false => Ok(()),
-        }
+        self.needs_query.take().map_or(Ok(()), Err)
     }
 
     pub(crate) fn free_index_name(&self, wanted: String) -> String {

@@ -285,7 +285,7 @@ impl Compiler<'_> {
             return Err(unsupported(self.place, "an expression that gives rows", advice));
         }
         if !self.is_procedure {
-            self.needs_query = true;
+            self.needs_query = Some(refuse_operators(self.place));
             return Ok(());
         }
         let mut steps = std::mem::take(&mut level.given);
@@ -334,10 +334,7 @@ impl Compiler<'_> {
         let draws_once = std::mem::replace(&mut self.draws_once, true);
         let compiled = self.with_what_comes_before(&mut body, |this, body| {
             this.change_statement(body, &applied.statement, into)?;
-            match std::mem::take(&mut this.needs_query) {
-                true => Err(refuse_operators(this.place)),
-                false => Ok(()),
-            }
+            this.needs_query.take().map_or(Ok(()), Err)
         });
         self.draws_once = draws_once;
         self.loops -= 1;

@@ -43,6 +43,7 @@ use crate::relation::level::{Bound, Level, RelationColumn, RelationKind, scalar_
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::Row;
+use crate::statement::refuse_operators;
 
 pub use change::Change;
 pub(crate) use select::extended;
@@ -148,7 +149,9 @@ impl Compiler<'_> {
         self.levels.push(Level::over(row));
         let compiled = compile(self);
         let level = self.levels.pop().expect("it was pushed above");
-        self.needs_query |= level.needs_operators();
+        if level.needs_operators() {
+            self.needs_query = Some(refuse_operators(self.place));
+        }
         let row = level.relations.first().expect("it is over one").row(table);
         Ok((compiled?, row))
     }

@@ -161,12 +161,13 @@ impl Compiler<'_> {
             _ => false,
         };
         if matches!(effect.consume(), Consume::First { .. }) || reads_found {
-            return Err(unsupported(
+            self.needs_query = Some(unsupported(
                 self.place,
                 "RETURNING ... INTO, or FOUND, in an UPDATE that computes a unique column of many \
                  rows",
                 "loop over the rows in order and UPDATE each by its primary key",
             ));
+            return Ok(());
         }
         let table = self.catalog.table(source.row.table);
         let primary = table.primary.expect("a table with a unique column has a primary key");

@@ -125,8 +125,9 @@ pub(crate) struct Compiler<'c> {
     pub(crate) is_procedure: bool,
     /// in a procedure: what is to run right before the current statement
     pub(crate) before: Vec<hotrow_transaction::program::Statement>,
-    /// a part of a change that is compiled as accesses needs operators: a query is to give its rows
-    pub(crate) needs_query: bool,
+    /// why a query is to give the rows of the change that is compiled: a part of it needs
+    /// operators, or is not to be computed row by row. An error where there is none to give them
+    pub(crate) needs_query: Option<SqlError>,
 }
 
 impl<'c> Compiler<'c> {
@@ -183,7 +184,7 @@ impl<'c> Compiler<'c> {
             reads: None,
             is_procedure: false,
             before: Vec::new(),
-            needs_query: false,
+            needs_query: None,
         }
     }
 
@@ -222,7 +223,7 @@ impl<'c> Compiler<'c> {
         self.result.truncate(mark.result);
         (self.ad_hoc, self.is_procedure) = (mark.ad_hoc, mark.is_procedure);
         (self.row_sets, self.depth) = (mark.row_sets, mark.depth);
-        (self.reads, self.needs_query) = (None, false);
+        (self.reads, self.needs_query) = (None, None);
         self.levels.clear();
         self.fetches.clear();
         (self.parts, self.expressions) = (0, 0);

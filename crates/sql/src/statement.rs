@@ -402,26 +402,24 @@ impl Compiler<'_> {
         }
     }
 
-    /// INSERT, UPDATE or DELETE as accesses; false, and nothing of it is left, where it needs a
-    /// query that gives its rows.
+    /// INSERT, UPDATE or DELETE as accesses. Where it needs a query that gives its rows: why, and
+    /// nothing of it is left.
     pub(crate) fn change_by_accesses(
         &mut self,
         out: &mut Vec<Statement>,
         statement: &ast::Statement,
         into: Receiver<'_>,
-    ) -> Result<bool> {
+    ) -> Result<Option<SqlError>> {
         if is_of_query(statement) {
-            return Ok(false);
+            return Ok(Some(refuse_operators(self.place)));
         }
         let (mark, names, length) = (self.mark(), self.names.clone(), out.len());
         self.change_statement(out, statement, into)?;
-        if !self.needs_query {
-            return Ok(true);
-        }
+        let Some(why) = self.needs_query.take() else { return Ok(None) };
         self.back_to(&mark);
         self.names = names;
         out.truncate(length);
-        Ok(false)
+        Ok(Some(why))
     }
 
     /// INSERT, UPDATE or DELETE as accesses.
@@ -466,9 +464,11 @@ impl Compiler<'_> {
             }
             ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
                 match self.change_by_accesses(out, statement, into)? {
-                    true => Ok(()),
-                    false if self.is_procedure => self.change_of_rows(out, (statement, None), into),
-                    false => Err(refuse_operators(self.place)),
+                    None => Ok(()),
+                    Some(_) if self.is_procedure => {
+                        self.change_of_rows(out, (statement, None), into)
+                    }
+                    Some(why) => Err(why),
                 }
             }
             _ => Err(unsupported(
