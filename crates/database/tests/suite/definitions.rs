@@ -287,3 +287,23 @@ fn what_was_dropped_takes_nothing_of_the_budget() {
         Ok(())
     });
 }
+
+/// Locks of tables share counters where there are many tables: a call that holds two of them as
+/// wholes does not wait for itself.
+#[test]
+fn calls_go_on_however_many_tables_there_have_been() {
+    for entry in hotrow::engines() {
+        let db = open(hotrow::Config::default().engine(entry.name).memory_bytes(256 << 20));
+        let session = db.session();
+        session.execute("CREATE TABLE one (id bigint PRIMARY KEY, n bigint)").expect("it is new");
+        session.execute("SET statement_timeout = '10s'").expect("it is a setting");
+        for turn in 0..260 {
+            let script = "CREATE TABLE more (id bigint PRIMARY KEY, n bigint);
+                CREATE PROCEDURE both(x bigint) AS $$ BEGIN UPDATE more SET n = x;
+                    UPDATE one SET n = x; END $$ LANGUAGE plpgsql;
+                CALL both(8); DROP PROCEDURE both; DROP TABLE more";
+            let done = session.execute(script).map(drop);
+            done.unwrap_or_else(|error| panic!("{}, table {turn}: {error}", entry.name));
+        }
+    }
+}

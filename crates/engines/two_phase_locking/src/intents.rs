@@ -206,6 +206,25 @@ impl TableLocks {
         &self.table
     }
 
+    /// The lock by which an owner has the counter of `on` already, or `on` itself. Tables share a
+    /// counter where there are many: who has it for one of them must not wait for itself.
+    fn as_held(&self, private: &Private, on: Coarse) -> Coarse {
+        if self.form != Form::Lightweight {
+            return on;
+        }
+        let counter = self.lightweight.counter(on);
+        let mut held = private.held.iter().map(|held| held.on);
+        held.find(|held| self.lightweight.counter(*held) == counter).unwrap_or(on)
+    }
+
+    /// By what planned owners order their locks: that of the counters, where tables share them.
+    pub fn order(&self, on: Coarse) -> usize {
+        match self.form {
+            Form::Lightweight => self.lightweight.counter(on),
+            Form::Plain | Form::Inherited => on.number(),
+        }
+    }
+
     /// Takes a lock if that needs no waiting; false, and nothing has changed, if it does.
     #[inline]
     pub fn try_acquire(
@@ -215,6 +234,7 @@ impl TableLocks {
         on: Coarse,
         mode: Mode,
     ) -> bool {
+        let on = self.as_held(private, on);
         let held = private.mode(on);
         if held.is_some_and(|held| held.covers(mode)) {
             return true;
@@ -251,6 +271,7 @@ impl TableLocks {
         (on, mode): (Coarse, Mode),
         prevails: impl Fn(&Owner) -> bool,
     ) -> Result<(), Conflict> {
+        let on = self.as_held(private, on);
         match self.form {
             Form::Lightweight => {
                 if self.must_park(owner, private, on, mode) {
@@ -325,6 +346,7 @@ impl TableLocks {
     /// Whether a lock that was not to be had must be waited for outside, since a session has it or
     /// waits for it. If so, the owner's call is there from now on.
     pub fn must_park(&self, owner: &mut Owner, private: &Private, on: Coarse, mode: Mode) -> bool {
+        let on = self.as_held(private, on);
         let must = self.form == Form::Lightweight
             && owner.may_park()
             && self.lightweight.is_closed_outside(on, private.mode(on), mode);

@@ -415,7 +415,8 @@ impl Locking {
     fn acquire_tables(&mut self, footprint: &Footprint, watch: &mut Stopwatch) -> Result<(), Stop> {
         self.coarse_wanted.clear();
         self.coarse_wanted.extend(footprint.tables());
-        self.coarse_wanted.sort_unstable_by_key(|(table, _)| *table);
+        let tables = &self.tables;
+        self.coarse_wanted.sort_unstable_by_key(|(table, _)| tables.order(Coarse::Table(*table)));
         for at in 0..self.coarse_wanted.len() {
             let (table, mode) = self.coarse_wanted[at];
             let (on, mode) = (Coarse::Table(table), mode.into());
