@@ -141,3 +141,10 @@ pub(crate) fn no_operator(
 ) -> hotrow_transaction::outcome::SqlError {
     error(b"42883", place, format!("operator does not exist: {left} {} {right}", op.symbol()))
 }
+
+/// That a part of a change needs operators, where none can compute it.
+pub(crate) fn refuse_operators(place: Place) -> SqlError {
+    let advice = "SELECT it first, and send its value; RETURNING gives columns and what programs \
+                  compute of them";
+    unsupported(place, "a subquery or a function of queries here", advice)
+}

@@ -22,7 +22,7 @@ use sqlparser::ast;
 
 use crate::change::Receiver;
 use crate::consume::Sink;
-use crate::error::{Result, unsupported};
+use crate::error::{Result, refuse_operators, unsupported};
 use crate::operand::Operand;
 use crate::relation::extended;
 use crate::relation::level::{Level, scalar_of};
@@ -30,7 +30,6 @@ use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::source::Source;
 use crate::state::{Names, ProcedureReads, Row, Variable};
-use crate::statement::refuse_operators;
 use crate::syntax::Target;
 use crate::typing::{bigint, scalar};
 
@@ -235,8 +234,8 @@ impl Compiler<'_> {
         self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
     }
 
-    /// Compiles an expression that stands in no query. What programs cannot compute of it, operators
-    /// compute right before its statement, in a procedure: each such value has a slot then.
+    /// Compiles an expression that stands in no query. In a procedure, operators compute right
+    /// before its statement what programs cannot: each such value has a slot then.
     pub(crate) fn alone(
         &mut self,
         compile: impl FnOnce(&mut Self) -> Result<Operand>,

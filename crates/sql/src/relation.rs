@@ -38,12 +38,11 @@ use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error};
+use crate::error::{Advice, Result, error, refuse_operators};
 use crate::relation::level::{Bound, Level, RelationColumn, RelationKind, scalar_of};
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::Row;
-use crate::statement::refuse_operators;
 
 pub use change::Change;
 pub(crate) use select::extended;

@@ -12,7 +12,9 @@ use sqlparser::ast;
 use crate::change::{Receiver, is_of_query};
 use crate::comparison::negated;
 use crate::consume::Sink;
-use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
+use crate::error::{
+    Advice, Result, error, exhausted, place_in, refuse_operators, syntax, unsupported,
+};
 use crate::expression::scalar_slot;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
@@ -478,13 +480,6 @@ impl Compiler<'_> {
             )),
         }
     }
-}
-
-/// That a part of a change needs operators, where none can compute it.
-pub(crate) fn refuse_operators(place: Place) -> SqlError {
-    let advice = "SELECT it first, and send its value; RETURNING gives columns and what programs \
-                  compute of them";
-    unsupported(place, "a subquery or a function of queries here", advice)
 }
 
 fn has_returning(change: &ast::Statement) -> bool {

@@ -72,7 +72,7 @@ fn rows<A: RecordAccess, H: Hook>(
         let before = (machine.heap.len(), machine.elements.len());
         let given = give(read, values, machine);
         given.map_err(|fault| stop_machine(program, at, machine, fault))?;
-        // A read whose error is forgiven has no rows: what stands there is of another read, or call.
+        // A read whose error is forgiven has no rows: what stands there is of an earlier one.
         frame.row_sets[read.rows.0 as usize].datums.clear();
         run_inside(program, usize::from(read.entry), frame, access, hook)?;
         let rows = frame.row_sets[read.rows.0 as usize].datums.iter();
