@@ -269,11 +269,14 @@ impl<'c> Compiler<'c> {
         let mut values: Vec<Option<Expr>> = vec![None; given.len()];
         // Each is computed by itself, before the call.
         let (depth, levels) = (std::mem::take(&mut self.depth), std::mem::take(&mut self.levels));
-        for (number, argument) in written.iter().enumerate() {
-            let Some(at) = given.iter().position(|of| *of == Some(number)) else { continue };
-            values[at] = Some(self.argument_of(callee, at, argument)?);
-        }
+        let computed = written.iter().enumerate().try_for_each(|(number, argument)| {
+            if let Some(at) = given.iter().position(|of| *of == Some(number)) {
+                values[at] = Some(self.argument_of(callee, at, argument)?);
+            }
+            Ok(())
+        });
         (self.depth, self.levels) = (depth, levels);
+        computed?;
         let given = values.into_iter().enumerate().map(|(at, value)| match value {
             Some(value) if self.calls.conditional > 0 && walk::can_fail(&value) => {
                 Err(may_not_be_evaluated(&callee.name, place))
