@@ -70,14 +70,14 @@ struct SystemRelation {
 /// Names, and columns with a letter for their types: `o` bigint (an object's number), `i` integer,
 /// `s` smallint, `b` boolean, `f` real, `t` text, `z` timestamptz; capital letters: arrays.
 const RELATIONS: &[(&str, &str)] = &[
-    ("pg_catalog.pg_namespace", "oid:o nspname:t nspowner:o nspacl:t"),
+    ("pg_catalog.pg_namespace", "oid:o nspname:t nspowner:o nspacl:T"),
     (
         "pg_catalog.pg_class",
         "oid:o relname:t relnamespace:o reltype:o reloftype:o relowner:o relam:o relfilenode:o \
          reltablespace:o relpages:i reltuples:f relallvisible:i reltoastrelid:o relhasindex:b \
          relisshared:b relpersistence:t relkind:t relnatts:s relchecks:s relhasrules:b \
          relhastriggers:b relhassubclass:b relrowsecurity:b relforcerowsecurity:b \
-         relispopulated:b relreplident:t relispartition:b relrewrite:o relacl:t reloptions:T \
+         relispopulated:b relreplident:t relispartition:b relrewrite:o relacl:T reloptions:T \
          relpartbound:t",
     ),
     (
@@ -85,7 +85,7 @@ const RELATIONS: &[(&str, &str)] = &[
         "attrelid:o attname:t atttypid:o attstattarget:i attlen:s attnum:s attndims:i \
          attcacheoff:i atttypmod:i attbyval:b attstorage:t attcompression:t attalign:t \
          attnotnull:b atthasdef:b atthasmissing:b attidentity:t attgenerated:t attisdropped:b \
-         attislocal:b attinhcount:i attcollation:o attacl:t attoptions:T attfdwoptions:T",
+         attislocal:b attinhcount:i attcollation:o attacl:T attoptions:T attfdwoptions:T",
     ),
     ("pg_catalog.pg_attrdef", "oid:o adrelid:o adnum:s adbin:t"),
     (
@@ -113,14 +113,14 @@ const RELATIONS: &[(&str, &str)] = &[
         "oid:o proname:t pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
          prokind:t prosecdef:b proleakproof:b proisstrict:b proretset:b provolatile:t \
          proparallel:t pronargs:s pronargdefaults:s prorettype:o proargtypes:O \
-         proallargtypes:O proargmodes:T proargnames:T prosrc:t proacl:t",
+         proallargtypes:O proargmodes:T proargnames:T prosrc:t proacl:T",
     ),
     ("pg_catalog.pg_am", "oid:o amname:t amhandler:t amtype:t"),
     (
         "pg_catalog.pg_database",
         "oid:o datname:t datdba:o encoding:i datlocprovider:t datistemplate:b datallowconn:b \
          datconnlimit:i dattablespace:o datcollate:t datctype:t daticulocale:t datcollversion:t \
-         datacl:t",
+         datacl:T",
     ),
     (
         "pg_catalog.pg_roles",
@@ -155,7 +155,7 @@ const RELATIONS: &[(&str, &str)] = &[
         "name:t statement:t prepare_time:z parameter_types:T from_sql:b generic_plans:o \
          custom_plans:o",
     ),
-    ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:t spcoptions:T"),
+    ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:T spcoptions:T"),
     ("pg_catalog.pg_language", "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b"),
     ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:t"),
     (
