@@ -269,7 +269,7 @@ impl<'c> Compiler<'c> {
         let mut values: Vec<Option<Expr>> = vec![None; given.len()];
         // Each is computed by itself, before the call.
         let (depth, levels) = (std::mem::take(&mut self.depth), std::mem::take(&mut self.levels));
-        let computed = written.iter().enumerate().try_for_each(|(number, argument)| {
+        let computed: Result<()> = written.iter().enumerate().try_for_each(|(number, argument)| {
             if let Some(at) = given.iter().position(|of| *of == Some(number)) {
                 values[at] = Some(self.argument_of(callee, at, argument)?);
             }
