@@ -36,10 +36,7 @@ TEXTS = ["''", "'bb'", "'x'", "'yy'", "'Zz'", "'aa'::varchar"]
 SHOWN = 8
 # What Hotrow says otherwise and is known to, by a part of the statement.
 KNOWN = [
-    (r"LIMIT u\d+\.", "LIMIT may read a column: it is that of the first row"),
     (r"ON CONFLICT \(a\) DO UPDATE SET b = a\b", "a column of the table alone, without its name, is the table's and not excluded's, too"),
-    (r"(count|sum|min|max)\((DISTINCT )?[^ ]*(count\(\*\)|rank\(\)) OVER ", "an aggregate of a window function"),
-    (r"FOR UPDATE OF zz", "a call holds what it reads in any case, and looks at no name there"),
     (r"SELECT ARRAY\[\]", "an array of nothing is one of texts"),
     (r"currval\('nowhere'\)", "procedures have no currval, whatever its sequence"),
 ]

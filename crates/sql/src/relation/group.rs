@@ -62,8 +62,12 @@ impl Compiler<'_> {
             return Err(error(b"42803", place, message)
                 .hint("they stand in the select list, in HAVING and in ORDER BY"));
         };
-        let before = self.level().steps.len();
+        let (before, windows) = (self.level().steps.len(), self.windows_asked());
         let aggregate = self.compiled_aggregate(name, written, &mut asked.computed, place);
+        if aggregate.is_ok() && self.windows_asked() > windows {
+            let message = "aggregate function calls cannot contain window function calls";
+            return Err(error(b"42803", place, message));
+        }
         let steps = self.level().steps.split_off(before);
         asked.steps.extend(steps);
         let compiled = aggregate.map(|aggregate| {
@@ -73,6 +77,11 @@ impl Compiler<'_> {
         });
         self.level().aggregates = Some(asked);
         compiled.map(|output| Some(self.slot_expr(output)))
+    }
+
+    /// How many window functions the innermost level has asked for.
+    fn windows_asked(&mut self) -> usize {
+        self.level().windows.as_ref().map_or(0, Vec::len)
     }
 
     /// Whether expressions read rows of queries around this one, and none of its own.
@@ -121,7 +130,9 @@ impl Compiler<'_> {
         let filter = match &written.filter {
             None => None,
             Some(filter) => {
+                let windows = self.level().windows.take(); // none may stand here
                 let condition = self.condition(filter, "FILTER")?;
+                self.level().windows = windows;
                 Some(self.slot_of(condition, computed)?)
             }
         };

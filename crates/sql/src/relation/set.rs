@@ -131,6 +131,9 @@ fn may_be_literal(part: &SetExpr, at: usize) -> bool {
                 | ast::Expr::Function(_)
                 | ast::Expr::BinaryOp { .. }
                 | ast::Expr::Cast { .. }
+                | ast::Expr::Substring { .. }
+                | ast::Expr::Trim { .. }
+                | ast::Expr::Position { .. }
         ),
         _ => true,
     }
