@@ -273,10 +273,7 @@ fn sql_statement(
 fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
     if compiler.programs == Programs::One {
         return one_program(compiler, |compiler, body| {
-            match compiler.rows_in_procedure(query, Wanted::All)? {
-                Rows::Access(selected) => compiler.emit_selected(body, *selected, Sink::Result),
-                Rows::Operators(of) => compiler.emit_operators_to(body, of, Sink::Result),
-            }
+            compiler.emit_query(body, query, Wanted::All, |_, _| Ok(Sink::Result))
         });
     }
     compiler.ad_hoc = true;

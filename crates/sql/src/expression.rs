@@ -339,8 +339,10 @@ impl Compiler<'_> {
                 let found = self.scalar_type(expr, *place)?;
                 common = Some(match common {
                     None => found,
-                    Some(known) => common_type(known, found)
-                        .ok_or_else(|| no_common_type(what, (known, found), *place))?,
+                    Some(known) => common_type(known, found).ok_or_else(|| {
+                        let message = format!("{what} types {known} and {found} cannot be matched");
+                        error(b"42804", *place, message)
+                    })?,
                 });
             }
         }
@@ -503,18 +505,4 @@ pub(crate) fn scalar_slot(variable: &Variable) -> Option<SlotId> {
         Variable::Scalar { slot, .. } => Some(*slot),
         Variable::Record { .. } => None,
     }
-}
-
-/// What [`Compiler::unified`] is asked for by NULLIF, which PostgreSQL has compare its values.
-pub(crate) const NULLIF: &str = "NULLIF";
-
-fn no_common_type(
-    what: &str,
-    (one, other): (DataType, DataType),
-    place: Place,
-) -> hotrow_transaction::outcome::SqlError {
-    if what == NULLIF {
-        return error(b"42883", place, format!("operator does not exist: {one} = {other}"));
-    }
-    error(b"42804", place, format!("{what} types {one} and {other} cannot be matched"))
 }

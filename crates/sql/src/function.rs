@@ -8,7 +8,6 @@ use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, P
 use sqlparser::ast;
 
 use crate::error::{Result, error, place_in, unsupported};
-use crate::expression::NULLIF;
 use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
 use crate::operand::{Arguments, Operand, types_of};
 use crate::operator::{as_numeric, numbers};
@@ -112,10 +111,13 @@ impl Compiler<'_> {
 
     fn function(&mut self, function: &ast::Function, place: Place) -> Result<Expr> {
         let name = function_name(function);
-        if let Some(drawn) = self.drawn_by(&name, function, place)? {
+        let row = functions::with_count(&name, argument_count(function));
+        if let Some(row) = row
+            && let Some(drawn) = self.drawn_by(row, function, place)?
+        {
             return Ok(drawn);
         }
-        if let Some(expr) = self.relational_function(function, place)? {
+        if let Some(expr) = self.relational_function(&name, row, function, place)? {
             return Ok(expr);
         }
         if function.filter.is_some() && !functions::named(&name).is_empty() {
@@ -125,7 +127,6 @@ impl Compiler<'_> {
         if function.filter.is_some() || !function.within_group.is_empty() {
             return Err(unsupported(place, "FILTER or WITHIN GROUP", "use WHERE"));
         }
-        let row = functions::with_count(&name, argument_count(function));
         if let Some(Evaluation::Syntax(SyntaxForm::MakeInterval)) = row.map(|row| row.evaluation) {
             return self.make_interval(function, place);
         }
@@ -170,14 +171,13 @@ impl Compiler<'_> {
     /// What is drawn once, before the statement; none: it is another function, or one of many rows.
     fn drawn_by(
         &mut self,
-        name: &str,
+        row: &FunctionRow,
         function: &ast::Function,
         place: Place,
     ) -> Result<Option<Expr>> {
-        let row = functions::with_count(name, argument_count(function));
         let draws_once = self.draws_once && self.levels.len() == 1; // no row of a subquery
-        match row.map(|row| row.evaluation) {
-            Some(Evaluation::Syntax(SyntaxForm::NextNumber))
+        match row.evaluation {
+            Evaluation::Syntax(SyntaxForm::NextNumber)
                 if self.may_draw() || draws_once && !self.ad_hoc =>
             {
                 let sequence = self.sequence_in(function, place)?;
@@ -185,7 +185,7 @@ impl Compiler<'_> {
                     |this: &mut Self| this.next_number(sequence, place, || "a number".to_owned());
                 self.computed_so_far(number).map(Some)
             }
-            Some(Evaluation::Random(what)) if self.may_draw() || draws_once || self.is_default => {
+            Evaluation::Random(what) if self.may_draw() || draws_once || self.is_default => {
                 self.computed_so_far(|this| this.random(what)).map(Some)
             }
             _ => Ok(None),
@@ -332,7 +332,15 @@ impl Compiler<'_> {
                 Ok(call(function, values, data_type))
             }
             ValueForm::NullIf => {
-                let (values, data_type) = self.unified(arguments, NULLIF, place)?;
+                // It compares: what cannot be compared is told as of an operator.
+                if let [Some(one), Some(other)] = types_of(&arguments)[..]
+                    && let (SqlType::Scalar(a), SqlType::Scalar(b)) = (one, other)
+                    && common_type(a, b).is_none()
+                {
+                    let message = format!("operator does not exist: {a} = {b}");
+                    return Err(error(b"42883", arguments[1].1, message));
+                }
+                let (values, data_type) = self.unified(arguments, "NULLIF", place)?;
                 comparable(data_type, "=", place)?;
                 Ok(call(Function::NullIf, values, data_type))
             }

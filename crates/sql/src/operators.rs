@@ -244,13 +244,9 @@ impl Compiler<'_> {
         let around = std::mem::replace(&mut self.reads, reads);
         self.levels.push(Level::default());
         let compiled = compile(self);
-        let computed = match &compiled {
-            Ok(_) => self.compute_before(),
-            Err(_) => Ok(()),
-        };
+        let compiled = compiled.and_then(|operand| self.compute_before().map(|()| operand));
         self.levels.pop();
         self.reads = around;
-        computed?;
         compiled
     }
 

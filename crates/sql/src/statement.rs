@@ -385,7 +385,7 @@ impl Compiler<'_> {
     }
 
     /// A query, whose columns tell where its rows go.
-    fn emit_query(
+    pub(crate) fn emit_query(
         &mut self,
         out: &mut Vec<Statement>,
         query: &ast::Query,

@@ -10,8 +10,7 @@ use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::function::argument_count;
-use crate::functions::{self, Evaluation, SyntaxForm};
+use crate::functions::{Evaluation, FunctionRow, SyntaxForm};
 use crate::operand::Operand;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
@@ -270,26 +269,26 @@ impl Compiler<'_> {
     /// function that gives rows. None: it is not one of those.
     pub(crate) fn relational_function(
         &mut self,
+        name: &str,
+        row: Option<&FunctionRow>,
         function: &ast::Function,
         place: Place,
     ) -> Result<Option<Expr>> {
-        let name = crate::written::function_name(function);
         if let Some(over) = &function.over {
-            return self.window_function(&name, function, over, place).map(Some);
+            return self.window_function(name, function, over, place).map(Some);
         }
-        if let Some(aggregate) = self.group_aggregate(&name, function, place)? {
+        if let Some(aggregate) = self.group_aggregate(name, function, place)? {
             return Ok(Some(aggregate));
         }
-        if name == "array" && matches!(function.args, ast::FunctionArguments::Subquery(_)) {
-            let ast::FunctionArguments::Subquery(query) = &function.args else { return Ok(None) };
+        if let ("array", ast::FunctionArguments::Subquery(query)) = (name, &function.args) {
             return self.subquery(query, SubqueryKind::Array, None, place).map(Some);
         }
-        let Some(row) = functions::with_count(&name, argument_count(function)) else {
+        let Some(row) = row else {
             if self.is_procedure {
                 return Ok(None); // a call becomes statements of its own
             }
             let (_, written) = arguments(function, place)?;
-            return self.called(&name, &written, place);
+            return self.called(name, &written, place);
         };
         if let Evaluation::Syntax(SyntaxForm::MakeInterval) = row.evaluation {
             return Ok(None); // Its arguments may have names.
@@ -297,7 +296,7 @@ impl Compiler<'_> {
         let (_, written) = arguments(function, place)?;
         match (row.evaluation, written.as_slice()) {
             (Evaluation::Random(what), _) => self.random_for_rows(what).map(Some),
-            (Evaluation::Rows(_), _) => self.expanded(function, &name, &written, place).map(Some),
+            (Evaluation::Rows(_), _) => self.expanded(function, name, &written, place).map(Some),
             (Evaluation::Syntax(SyntaxForm::NextNumber), _) if self.reads.is_some() => {
                 self.sequence_in(function, place)?;
                 let hint = "loop over the rows, and write v := nextval('sequence')";
