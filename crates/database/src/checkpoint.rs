@@ -16,13 +16,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::Latch;
 use hotrow_base::thread::{BackgroundThread, News};
 use hotrow_engine::checkpoint::{self, Destination, Progress, Turn};
 use hotrow_engine::journal::Journal;
 use hotrow_engine::schema::{Purpose, SharedSchema};
 use hotrow_log::checkpoint::{Identity, remove_older};
 use hotrow_log::log::Log;
+use parking_lot::{Mutex, RwLock};
 
 use crate::contents::Contents;
 use crate::data_directory::DataDirectory;
@@ -55,7 +55,7 @@ pub struct CheckpointReport {
 pub(crate) struct Checkpoints {
     pub(crate) schema: Arc<SharedSchema>,
     pub(crate) journal: Arc<Journal>,
-    pub(crate) sources: Arc<Latch<Sources>>,
+    pub(crate) sources: Arc<RwLock<Sources>>,
     pub(crate) outcomes: Arc<Outcomes>,
     pub(crate) directory: Arc<DataDirectory>,
     pub(crate) threads: usize,
@@ -63,7 +63,7 @@ pub(crate) struct Checkpoints {
     pub(crate) bytes_repeated: u64,
     /// what [`Checkpoints::log_bytes`] was at the last checkpoint, or when one failed
     pub(crate) bytes_before: AtomicU64,
-    pub(crate) turn: parking_lot::Mutex<()>,
+    pub(crate) turn: Mutex<()>,
 }
 
 impl Checkpoints {
@@ -82,7 +82,7 @@ impl Checkpoints {
         let quiet = beside.unwrap_or_else(|| self.schema.quiet_for(Purpose::CHECKPOINT));
         let closed = Ticks::now();
         let position = self.journal.cut();
-        let history = self.sources.lock().history().to_vec();
+        let history = self.sources.read().history().to_vec();
         let capture = checkpoint::begin(&quiet, turn);
         drop(quiet);
         let quiet = closed.elapsed();

@@ -6,8 +6,8 @@
 //! Invariants   I1 worker 0 is the quiet points'; engines and bulk parts have the ids from 1, first
 //!              threads, then interactive transactions
 //!              I2 bulk parts and an engine never run at the same time: they would share ids
-//! Concurrency  `schema` -> see `SharedSchema`; `alone`, `sources` -> only at quiet points (the
-//!              latches say so to the compiler); `engine` -> taken out once, by who shuts down; the
+//! Concurrency  `schema` -> see `SharedSchema`; `alone` -> only at quiet points (the latch says so to
+//!              the compiler); `definer`, `sources` -> see [`crate::defining`]; `engine` -> taken out once, by who shuts down; the
 //!              way to the engine is changed only while nobody else has the database
 
 mod calls;
@@ -35,6 +35,7 @@ use hotrow_log::checkpoint;
 use hotrow_log::log::Log;
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::SqlError;
+use parking_lot::{Mutex, RwLock};
 
 use crate::admission::Admission;
 use crate::advisory::AdvisoryLocks;
@@ -64,7 +65,9 @@ pub(crate) struct Core {
     pub(crate) schema: Arc<SharedSchema>,
     pub(crate) config: Config,
     /// texts of the procedures, to compile them again
-    pub(crate) sources: Arc<Latch<Sources>>,
+    pub(crate) sources: Arc<RwLock<Sources>>,
+    /// held by whoever makes a definition
+    pub(crate) definer: Mutex<()>,
     pub(crate) alone: Latch<Alone>,
     pub(crate) journal: Arc<Journal>,
     pub(crate) outcomes: Arc<Outcomes>,
@@ -151,7 +154,8 @@ impl Core {
         let admission = config.calls_per_key_max.map(Admission::new);
         Self {
             schema,
-            sources: Arc::new(Latch::new(sources)),
+            sources: Arc::new(RwLock::new(sources)),
+            definer: Mutex::default(),
             outcomes,
             alone: Latch::new(Alone::new(&config, &journal)),
             journal,
@@ -208,7 +212,7 @@ impl Core {
             threads: self.config.checkpoint_threads,
             bytes_repeated,
             bytes_before: AtomicU64::new(0),
-            turn: parking_lot::Mutex::new(()),
+            turn: Mutex::default(),
         }
     }
 

@@ -1,6 +1,8 @@
-//! Definitions: changes of the catalog and of the registered procedures, at quiet points.
+//! Definitions: changes of the catalog and of the registered procedures.
 //!
-//! Role         makes the next schema and puts it in force, or leaves everything as it was
+//! Role         makes the next schema ([`make`]) and puts it in force ([`Next::put_in_force`]), or
+//!              leaves everything as it was. Only the second half needs a quiet point: it fills new
+//!              indexes, copies rows, and looks after rows that new constraints forbid
 //! Invariants   I1 every registered procedure and every view compiles for the catalog in force: a
 //!              change of the catalog compiles those again that it may concern, and one that fails
 //!              refuses the change. It may concern whoever touches a table that is another one
@@ -10,6 +12,7 @@
 //!              before a replacement still fits; a replacement with others gets a new id
 
 mod broken_views;
+mod sources;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +21,7 @@ use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees};
+use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees, Unfilled};
 use hotrow_sql::{
     CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
     Truncation, WrittenType, apply, changed_names, compile, compile_with_parameters, look_up_types,
@@ -34,84 +37,19 @@ use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
+pub(crate) use self::sources::{Definition, Sources};
 use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
 use crate::lookup::procedure_named;
-use crate::mentions::{Mentioner, Mentions};
+use crate::mentions::Mentioner;
 
-/// The texts of the registered procedures, by id, and of all definitions.
-#[derive(Default)]
-pub(crate) struct Sources {
-    by_id: Vec<Option<String>>,
-    history: Vec<Definition>,
-    mentions: Mentions,
-    /// how many statements were kept, those that are gone included
-    statements: usize,
-}
-
-/// A definition that took effect.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Definition {
-    /// where it stood in its script
-    pub(crate) place: Place,
-    /// the statement
-    pub(crate) text: String,
-}
-
-/// Whether a definition changed anything.
+/// What a definition has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Defined {
-    /// it asked for what there was already (IF NOT EXISTS), or is no longer there (IF EXISTS)
-    Nothing,
+enum Defined {
     /// something is another than before
     Something,
     /// rows went; tables are as before
     Rows,
-}
-
-impl Sources {
-    /// All definitions that took effect, in order: executed again from nothing, they give the same
-    /// tables, indexes and procedures with the same ids, those dropped since included.
-    pub(crate) fn history(&self) -> &[Definition] {
-        &self.history
-    }
-
-    fn set(&mut self, id: ProcedureId, source: Option<String>) {
-        if self.by_id.len() <= id.index() {
-            self.by_id.resize(id.index() + 1, None);
-        }
-        let who = Mentioner::Procedure(id);
-        if let Some(old) = self.by_id[id.index()].take() {
-            self.mentions.forget(&who, &old);
-        }
-        source.iter().for_each(|source| self.mentions.note(&who, source));
-        self.by_id[id.index()] = source;
-    }
-
-    /// Takes over the texts of views that were made, replaced or dropped.
-    fn set_views(&mut self, before: &Catalog, changes: &[CatalogChange]) {
-        for change in changes {
-            let (name, text) = match change {
-                CatalogChange::SetView(view) => (&view.name, Some(&view.text)),
-                CatalogChange::DropView(name) => (name, None),
-                _ => continue,
-            };
-            let who = Mentioner::View(name.as_str().into());
-            if let Some(old) = before.view(name) {
-                self.mentions.forget(&who, &old.text);
-            }
-            text.iter().for_each(|text| self.mentions.note(&who, text));
-        }
-    }
-
-    pub(crate) fn get(&self, id: ProcedureId) -> Option<&str> {
-        self.by_id.get(id.index())?.as_deref()
-    }
-
-    /// The text of a procedure as it was written, without the blanks of [`at_place`].
-    pub(crate) fn text(&self, id: ProcedureId) -> &str {
-        self.get(id).unwrap_or_default().trim_start()
-    }
 }
 
 /// What EXPLAIN PROCEDURE says, or 42883; and the procedure's actions.
@@ -147,84 +85,129 @@ pub(crate) fn at_place(text: &str, place: Place) -> String {
     format!("{}{}{text}", "\n".repeat(lines), " ".repeat(columns))
 }
 
-/// Puts a definition in force.
-pub(crate) fn define(
-    quiet: &Quiet<'_>,
-    sources: &mut Sources,
+/// What a definition makes of the schema in force, as far as that needs no rows: made while calls
+/// run, and good for as long as no other schema is in force.
+pub(crate) struct Next {
+    schema: Schema,
+    unfilled: Option<Unfilled>,
+    /// CREATE, ALTER and DROP of tables and indexes
+    changes: Vec<CatalogChange>,
+    /// texts of procedures, none for those that go
+    texts: Vec<(ProcedureId, Option<String>)>,
+    keeps_statement: bool,
+    defined: Defined,
+}
+
+impl Next {
+    fn new(schema: Schema, unfilled: Unfilled) -> Self {
+        Self {
+            schema,
+            unfilled: Some(unfilled),
+            changes: Vec::new(),
+            texts: Vec::new(),
+            keeps_statement: false,
+            defined: Defined::Something,
+        }
+    }
+
+    /// What it changes of the catalog.
+    pub(crate) fn changes(&self) -> &[CatalogChange] {
+        &self.changes
+    }
+
+    /// Puts it in force in place of the schema that it was made of.
+    ///
+    /// # Errors
+    ///
+    /// Rows that there are violate what is asked of them, or there is no memory for them.
+    pub(crate) fn put_in_force(
+        self,
+        quiet: &Quiet<'_>,
+        sources: &mut Sources,
+        entry: &TextEntry<'_>,
+    ) -> Result<(), SqlError> {
+        let Self { schema, unfilled, changes, texts, keeps_statement, defined } = self;
+        if let Some(unfilled) = &unfilled {
+            schema.fill(unfilled)?;
+            check_foreign_keys(&schema, &changes)?;
+        }
+        let before = quiet.schema();
+        quiet.replace(schema);
+        texts.into_iter().for_each(|(id, text)| sources.set(id, text));
+        sources.set_views(&before.catalog, &changes);
+        sources.count_statement(keeps_statement);
+        if defined == Defined::Something {
+            sources.note(Definition { place: entry.place, text: entry.text.to_owned() });
+        }
+        Ok(())
+    }
+}
+
+/// Makes what a definition makes of a schema; none: it asks for what there is already (IF NOT
+/// EXISTS), or is there no longer (IF EXISTS).
+pub(crate) fn make(
+    schema: &Schema,
+    sources: &Sources,
     definition: Compiled,
     entry: &TextEntry<'_>,
-) -> Result<Defined, SqlError> {
-    let defined = match definition {
-        Compiled::Catalog(changes) => change_catalog(quiet, sources, &changes, entry.now_us)?,
+) -> Result<Option<Next>, SqlError> {
+    match definition {
+        Compiled::Catalog(changes) => change_catalog(schema, sources, changes, entry.now_us),
         Compiled::CreateProcedure { procedure, source, .. } => {
             let source = at_place(&source, entry.place);
-            create_procedure(quiet, sources, *procedure, source)?;
-            Defined::Something
+            create_procedure(schema, sources, *procedure, source).map(Some)
         }
         Compiled::DropProcedures { names, if_exists } => {
-            drop_procedures(quiet, sources, &names, if_exists)?
+            drop_procedures(schema, sources, &names, if_exists)
         }
         Compiled::Naming(Naming::Prepare { types, text, .. }) => {
-            let procedure = compile_prepared(&quiet.schema().catalog, &types, &text)?;
-            keep_statement(quiet, sources, procedure, at_place(entry.text, entry.place))?
+            let procedure = compile_prepared(&schema.catalog, &types, &text)?;
+            keep_statement(schema, sources, procedure, at_place(entry.text, entry.place))
         }
-        Compiled::Truncate(truncation) => {
-            empty(quiet, &truncation)?;
-            Defined::Rows
-        }
-        _ => return Err(SqlError::new(b"40001", "the schema changed meanwhile; try again")),
-    };
-    if defined == Defined::Something {
-        let definition = Definition { place: entry.place, text: entry.text.to_owned() };
-        sources.history.push(definition);
+        Compiled::Truncate(truncation) => empty(schema, &truncation).map(Some),
+        _ => Err(SqlError::new(b"40001", "the schema changed meanwhile; try again")),
     }
-    Ok(defined)
 }
 
 /// TRUNCATE
-fn empty(quiet: &Quiet<'_>, truncation: &Truncation) -> Result<(), SqlError> {
-    let mut next = (*quiet.schema()).clone();
+fn empty(schema: &Schema, truncation: &Truncation) -> Result<Next, SqlError> {
+    let mut next = schema.clone();
     let tables = truncation.tables.iter();
     let emptied: Vec<_> = tables.map(|&table| Rebuilt { table, columns: None }).collect();
-    let catalog = next.catalog.clone();
     let memory = Arc::clone(&next.memory);
     // The empty indexes are there before the full ones go: a full database is to be emptied, too.
     let _makes_room = memory.budget().suspend_limit();
-    next.adopt(catalog, Trees::new(), &emptied)?;
-    quiet.replace(next);
-    Ok(())
+    let unfilled = next.adopt(schema.catalog.clone(), Trees::new(), &emptied)?;
+    Ok(Next { defined: Defined::Rows, ..Next::new(next, unfilled) })
 }
 
 /// CREATE, ALTER and DROP of tables and indexes.
 fn change_catalog(
-    quiet: &Quiet<'_>,
-    sources: &mut Sources,
-    changes: &[CatalogChange],
+    schema: &Schema,
+    sources: &Sources,
+    changes: Vec<CatalogChange>,
     now_us: i64,
-) -> Result<Defined, SqlError> {
+) -> Result<Option<Next>, SqlError> {
     if changes.iter().all(|change| matches!(change, CatalogChange::Nothing(_))) {
-        return Ok(Defined::Nothing);
+        return Ok(None);
     }
     let rebuilt = changes.iter().filter_map(|change| rebuilt(change, now_us).transpose());
     let rebuilt = rebuilt.collect::<Result<Vec<_>, _>>()?;
-    let schema = quiet.schema();
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
-    refuse_broken_views(&schema, &catalog, sources, changes)?;
-    let mut next = (*schema).clone();
-    let mut gone = Vec::new();
+    refuse_broken_views(schema, &catalog, sources, &changes)?;
+    let mut next = schema.clone();
     if changes.iter().all(CatalogChange::leaves_procedures) {
         next.catalog = catalog;
-    } else {
-        let trees = compile_again(&schema, sources, &catalog, changes)?;
-        gone = dropped_in(&trees);
-        next.adopt(catalog, trees, &rebuilt)?;
-        check_foreign_keys(&next, changes)?;
+        let defined = Defined::Something;
+        let (unfilled, texts) = (None, Vec::new());
+        let next = Next { schema: next, unfilled, changes, texts, keeps_statement: false, defined };
+        return Ok(Some(next));
     }
-    quiet.replace(next);
-    gone.into_iter().for_each(|id| sources.set(id, None));
-    sources.set_views(&schema.catalog, changes);
-    Ok(Defined::Something)
+    let trees = compile_again(schema, sources, &catalog, &changes)?;
+    let texts = dropped_in(&trees);
+    let unfilled = next.adopt(catalog, trees, &rebuilt)?;
+    Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
 }
 
 /// Fails with 23503 where rows that there are do not refer to what new foreign keys ask for.
@@ -317,9 +300,9 @@ fn procedures_concerned(
         tables.iter().flat_map(|&table| schema.users_of(table)).collect();
     // A procedure that reads a view has the view's query in it, and those of views named there.
     let names: Vec<String> = names_changed((&schema.catalog, catalog), changes).collect();
-    let views = sources.mentions.views(names.iter().cloned());
+    let views = sources.mentions().views(names.iter().cloned());
     for name in names.iter().chain(&views) {
-        for mentioner in sources.mentions.of(name) {
+        for mentioner in sources.mentions().of(name) {
             if let Mentioner::Procedure(id) = mentioner {
                 concerned.insert(*id);
             }
@@ -439,12 +422,11 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
 
 /// CREATE [OR REPLACE]; that it may replace was checked when it was compiled.
 fn create_procedure(
-    quiet: &Quiet<'_>,
-    sources: &mut Sources,
+    schema: &Schema,
+    sources: &Sources,
     procedure: Procedure,
     source: String,
-) -> Result<(), SqlError> {
-    let schema = quiet.schema();
+) -> Result<Next, SqlError> {
     let mut trees = Trees::new();
     let name = procedure.name.clone();
     let old = schema.procedure_named(&name);
@@ -456,26 +438,24 @@ fn create_procedure(
         trees.insert(old, None);
     }
     trees.insert(id, Some(procedure));
-    compile_callers(&schema, sources, &mut trees, &name)?;
+    compile_callers(schema, sources, &mut trees, &name)?;
     // What is sent to the same tables is kept again if it does not stand in the way.
     let notes = trees.values().flatten();
     let notes: Vec<_> = notes.map(|tree| GranuleNotes::of_changes(&schema.catalog, tree)).collect();
     let tables = notes.iter().flat_map(GranuleNotes::tables);
     let users = tables.flat_map(|table| schema.users_of(table));
-    trees.extend(users.filter(|&id| is_statement(&schema, id)).map(|id| (id, None)));
-    let gone = dropped_in(&trees);
-    let mut next = (*schema).clone();
-    next.adopt(schema.catalog.clone(), trees, &[])?;
+    trees.extend(users.filter(|&id| is_statement(schema, id)).map(|id| (id, None)));
+    let mut texts = dropped_in(&trees);
+    texts.push((id, Some(source)));
+    let mut next = schema.clone();
+    let unfilled = next.adopt(schema.catalog.clone(), trees, &[])?;
     refuse_broken_view(&next, sources, [name])?;
-    quiet.replace(next);
-    gone.into_iter().for_each(|id| sources.set(id, None));
-    sources.set(id, Some(source));
-    Ok(())
+    Ok(Next { texts, ..Next::new(next, unfilled) })
 }
 
-/// Which procedures go.
-fn dropped_in(trees: &Trees) -> Vec<ProcedureId> {
-    trees.iter().filter(|(_, tree)| tree.is_none()).map(|(&id, _)| id).collect()
+/// The procedures that go, as [`Next`] has them.
+fn dropped_in(trees: &Trees) -> Vec<(ProcedureId, Option<String>)> {
+    trees.iter().filter(|(_, tree)| tree.is_none()).map(|(&id, _)| (id, None)).collect()
 }
 
 /// How many statements are kept in a database's life: each is a definition in its log.
@@ -484,16 +464,15 @@ const STATEMENTS_MAX: usize = 256;
 /// Keeps a single statement as a procedure, unless it would make calls of procedures hold more than
 /// they do: then 0A000. 54000 where [`STATEMENTS_MAX`] others were kept.
 fn keep_statement(
-    quiet: &Quiet<'_>,
-    sources: &mut Sources,
+    schema: &Schema,
+    sources: &Sources,
     procedure: Procedure,
     source: String,
-) -> Result<Defined, SqlError> {
-    let schema = quiet.schema();
+) -> Result<Option<Next>, SqlError> {
     if schema.procedure_named(&procedure.name).is_some() {
-        return Ok(Defined::Nothing);
+        return Ok(None);
     }
-    if sources.statements == STATEMENTS_MAX {
+    if sources.statements() == STATEMENTS_MAX {
         let message = format!(
             "{STATEMENTS_MAX} kinds of statements are kept already, this engine's bound for a \
              database"
@@ -506,20 +485,19 @@ fn keep_statement(
     }
     let id = ProcedureId(schema.procedures.len() as u32);
     let notes = GranuleNotes::of_changes(&schema.catalog, &procedure);
-    let mut next = (*schema).clone();
-    next.adopt(schema.catalog.clone(), Trees::from([(id, Some(procedure))]), &[])?;
+    let mut next = schema.clone();
+    let trees = Trees::from([(id, Some(procedure))]);
+    let unfilled = next.adopt(schema.catalog.clone(), trees, &[])?;
     let changes = |table| {
         !next.granules.are_same(&schema.granules, &schema.catalog, table)
-            && schema.users_of(table).any(|user| !is_statement(&schema, user))
+            && schema.users_of(table).any(|user| !is_statement(schema, user))
     };
     if notes.tables().any(changes) {
         let message = "calls of procedures would hold more if this statement ran beside them";
         return Err(advised(b"0A000", message.to_owned(), "Write a procedure for it."));
     }
-    quiet.replace(next);
-    sources.set(id, Some(source));
-    sources.statements += 1;
-    Ok(Defined::Something)
+    let texts = vec![(id, Some(source))];
+    Ok(Some(Next { texts, keeps_statement: true, ..Next::new(next, unfilled) }))
 }
 
 fn is_statement(schema: &Schema, id: ProcedureId) -> bool {
@@ -536,15 +514,14 @@ pub(crate) fn same_parameters(old: &Procedure, new: &Procedure) -> bool {
 
 /// DROP FUNCTION, DROP PROCEDURE
 fn drop_procedures(
-    quiet: &Quiet<'_>,
-    sources: &mut Sources,
+    schema: &Schema,
+    sources: &Sources,
     names: &[Dropped],
     if_exists: bool,
-) -> Result<Defined, SqlError> {
-    let schema = quiet.schema();
+) -> Result<Option<Next>, SqlError> {
     let mut dropped = BTreeSet::new();
     for wanted in names {
-        match procedure_named(&schema, &wanted.name) {
+        match procedure_named(schema, &wanted.name) {
             Ok((id, _)) => {
                 dropped.insert(id);
             }
@@ -556,16 +533,15 @@ fn drop_procedures(
         }
     }
     if dropped.is_empty() {
-        return Ok(Defined::Nothing);
+        return Ok(None);
     }
-    refuse_needed(&schema, &dropped)?;
-    let mut next = (*schema).clone();
-    let trees = dropped.iter().map(|&id| (id, None)).collect();
-    next.adopt(schema.catalog.clone(), trees, &[])?;
+    refuse_needed(schema, &dropped)?;
+    let mut next = schema.clone();
+    let trees: Trees = dropped.iter().map(|&id| (id, None)).collect();
+    let texts = dropped_in(&trees);
+    let unfilled = next.adopt(schema.catalog.clone(), trees, &[])?;
     refuse_broken_view(&next, sources, names.iter().map(|dropped| dropped.name.clone()))?;
-    quiet.replace(next);
-    dropped.into_iter().for_each(|id| sources.set(id, None));
-    Ok(Defined::Something)
+    Ok(Some(Next { texts, ..Next::new(next, unfilled) }))
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl Database {
 
     /// All procedures, in the order of their creation.
     pub fn procedures(&self) -> Vec<ProcedureDescription> {
-        let sources = self.core().sources.lock();
+        let sources = self.core().sources.read();
         let schema = self.core().schema.current();
         let procedures = schema.named_procedures();
         procedures

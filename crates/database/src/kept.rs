@@ -10,19 +10,17 @@
 //! Invariants   I1 no call of a procedure holds more because a statement is kept
 //!              I2 whatever goes wrong on the way to the call, the statement runs at a quiet point
 
-use hotrow_base::clock;
 use hotrow_base::value::Value;
-use hotrow_engine::schema::Purpose;
 use hotrow_transaction::outcome::apart;
 use hotrow_transaction::program::Place;
 
 use crate::calls::Calls;
 use crate::context::Context;
+use crate::defining::define;
 use crate::definition::parse_one;
 use crate::error::Error;
 use crate::keeping::{Keeping, KeptStatement};
 use crate::prepared::Prepared;
-use crate::quietly::execute_quietly;
 use crate::rows::Rows;
 use crate::shapes;
 use crate::work::Work;
@@ -100,15 +98,8 @@ fn keep(context: &Context, prepared: &Prepared, statement: &KeptStatement) -> Re
     if !is_worth_it || keeping.refused.get() == Some(generation) {
         return Ok(false);
     }
-    core.refuse_unlogged()?;
-    let kept = {
-        let definition = apart(|| parse_one(&statement.source));
-        let quiet = core.quiet_unless(Purpose::DEFINITION, Some(&context.interrupt))?;
-        let (mut sources, mut alone) = (core.sources.lock(), core.alone.lock());
-        let now_us = clock::now_us();
-        definition.map(|one| execute_quietly(&quiet, &mut sources, &mut alone, &one, now_us))
-    };
-    match kept.map_err(Error::from).and_then(|reply| context.settle(reply)) {
+    let definition = apart(|| parse_one(&statement.source)).map_err(Error::from);
+    match definition.and_then(|definition| define(context, &definition)) {
         Ok(_) => Ok(true),
         Err(Error::Sql(error)) if !error.is_refusal() => {
             tracing::debug!(%error, statement = &statement.name[1..], "a statement is not kept");

@@ -56,6 +56,7 @@ mod copy;
 mod core;
 mod data_directory;
 mod database;
+mod defining;
 mod definition;
 mod describe;
 mod drawing;

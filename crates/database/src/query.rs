@@ -139,7 +139,7 @@ impl Reads<'_, '_> {
     fn with_context<T>(&self, ask: impl FnOnce(&SystemContext<'_>) -> T) -> T {
         let Around { core, schema, context, .. } = self.around;
         let identity = context.identity();
-        let sources = LazyCell::new(|| core.sources.lock());
+        let sources = LazyCell::new(|| core.sources.read());
         let procedures = schema
             .named_procedures()
             .map(|(id, compiled)| (id.0, &compiled.procedure, sources.text(id)));

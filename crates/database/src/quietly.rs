@@ -8,9 +8,10 @@ use hotrow_engine::schema::{Quiet, Schema};
 use hotrow_sql::{CatalogChange, Compiled, ScriptStatement, compile};
 use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{SqlError, apart};
+use hotrow_transaction::program::Procedure;
 
 use crate::alone::Alone;
-use crate::definition::{self, Defined, Sources};
+use crate::definition::{self, Next, Sources};
 use crate::lookup::Registered;
 use crate::reply::Reply;
 use crate::rows::Rows;
@@ -26,43 +27,50 @@ pub(crate) fn execute_quietly(
 ) -> Reply {
     let entry = TextEntry { now_us, place: statement.place, text: &statement.text };
     let schema = quiet.schema();
-    match apart(|| compile(&schema.catalog, &Registered(&schema), statement)) {
-        Ok(compiled) => execute_compiled(quiet, sources, alone, compiled, &entry),
+    let compiled = apart(|| compile(&schema.catalog, &Registered(&schema), statement));
+    let next = compiled.and_then(|compiled| match compiled {
+        Compiled::Query(_) | Compiled::Change(_) => {
+            Err(SqlError::new(b"XX000", "no log has a query's text"))
+        }
+        Compiled::Statement(procedure) => {
+            return execute_statement(&schema, alone, &procedure, &entry).map(Err);
+        }
+        definition => definition::make(&schema, sources, definition, &entry).map(Ok),
+    });
+    match next {
+        Ok(Ok(Some(next))) => put_in_force(quiet, sources, alone, next, &entry),
+        Ok(Ok(None)) => Reply::new(Ok(Rows::default()), 0),
+        Ok(Err(reply)) => reply,
         Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
     }
 }
 
-/// Executes what was compiled at this quiet point, which keeps everybody out.
-pub(crate) fn execute_compiled(
+/// Executes a statement that was compiled at this quiet point.
+fn execute_statement(
+    schema: &Schema,
+    alone: &mut Alone,
+    procedure: &Procedure,
+    entry: &TextEntry<'_>,
+) -> Result<Reply, SqlError> {
+    if !procedure.draws.is_empty() {
+        return Err(SqlError::new(b"XX000", "a text does not tell its numbers"));
+    }
+    let program = apart(|| lower::lower(&schema.catalog, procedure))?;
+    Ok(alone.statement(schema, &program, entry))
+}
+
+/// Puts what a definition has made of the schema in force.
+pub(crate) fn put_in_force(
     quiet: &Quiet<'_>,
     sources: &mut Sources,
     alone: &mut Alone,
-    compiled: Compiled,
+    next: Next,
     entry: &TextEntry<'_>,
 ) -> Reply {
-    let schema = quiet.schema();
-    let defined = match compiled {
-        Compiled::Query(_) | Compiled::Change(_) => {
-            return Reply::refused(SqlError::new(b"XX000", "no log has a query's text"));
-        }
-        Compiled::Statement(procedure) if !procedure.draws.is_empty() => {
-            return Reply::refused(SqlError::new(b"XX000", "a text does not tell its numbers"));
-        }
-        Compiled::Statement(procedure) => {
-            return match apart(|| lower::lower(&schema.catalog, &procedure)) {
-                Ok(program) => alone.statement(&schema, &program, entry),
-                Err(error) => Reply::refused(error),
-            };
-        }
-        definition => refuse_violated(&schema, alone, &definition, entry)
-            .and_then(|()| definition::define(quiet, sources, definition, entry)),
-    };
-    // What changed nothing needs no entry.
-    let durable_in = defined.and_then(|effect| match effect {
-        Defined::Nothing => Ok(0),
-        Defined::Something | Defined::Rows => alone.definition(entry),
-    });
-    match durable_in {
+    let done = refuse_violated(&quiet.schema(), alone, next.changes(), entry)
+        .and_then(|()| next.put_in_force(quiet, sources, entry))
+        .and_then(|()| alone.definition(entry));
+    match done {
         Ok(durable_in) => Reply::new(Ok(Rows::default()), durable_in),
         // It may tell of rows that were looked through.
         Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
@@ -73,10 +81,9 @@ pub(crate) fn execute_compiled(
 fn refuse_violated(
     schema: &Schema,
     alone: &mut Alone,
-    definition: &Compiled,
+    changes: &[CatalogChange],
     entry: &TextEntry<'_>,
 ) -> Result<(), SqlError> {
-    let Compiled::Catalog(changes) = definition else { return Ok(()) };
     for change in changes {
         let CatalogChange::AddCheck { table, check, violated_by } = change else { continue };
         let program = apart(|| lower::lower(&schema.catalog, violated_by))?;

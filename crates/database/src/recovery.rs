@@ -42,7 +42,7 @@ use crate::alone::Alone;
 use crate::config::Config;
 use crate::contents::Contents;
 use crate::data_directory::DataDirectory;
-use crate::definition::{Definition, Sources, at_place, define};
+use crate::definition::{Definition, Sources, at_place, make};
 use crate::error::Error;
 use crate::lookup::Registered;
 use crate::once::{Outcome, Outcomes, call_checksum, decode_refusal};
@@ -165,8 +165,12 @@ pub(crate) fn repeat_definition(
     let statement = parse(entry)?;
     let schema = quiet.schema();
     let compiled = hotrow_sql::compile(&schema.catalog, &Registered(&schema), &statement);
-    let defined = compiled.and_then(|compiled| define(quiet, sources, compiled, entry));
-    defined.map(drop).map_err(|error| error.to_string())
+    let next = compiled.and_then(|compiled| make(&schema, sources, compiled, entry));
+    let done = next.and_then(|next| match next {
+        Some(next) => next.put_in_force(quiet, sources, entry),
+        None => Ok(()),
+    });
+    done.map_err(|error| error.to_string())
 }
 
 /// The statement of an entry, with the places it had in its script.

@@ -6,24 +6,19 @@
 //!              parts of the statement are run by [`crate::parts`]
 //! Concurrency  one session's, and so one thread's
 
-use std::sync::Arc;
-
 use hotrow_base::clock;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{Purpose, Quiet, Schema};
-use hotrow_query::Query;
-use hotrow_sql::{Argument, Compiled, compile};
-use hotrow_transaction::outcome::{SqlError, apart};
+use hotrow_engine::schema::{Purpose, Schema};
+use hotrow_sql::Argument;
+use hotrow_transaction::outcome::SqlError;
 
 use crate::calls::Calls;
 use crate::context::Context;
-use crate::error::{Error, advised};
+use crate::error::{Error, advised, changing};
 use crate::kept;
-use crate::lookup::Registered;
 use crate::prepared::Prepared;
 use crate::query::{self, Around};
-use crate::quietly::execute_compiled;
 use crate::reply::Reply;
 use crate::reports;
 use crate::rows::Rows;
@@ -163,14 +158,7 @@ impl Runner<'_> {
             }
             Place::Snapshot => reports::run(context, prepared, values),
             Place::Kept => kept::run(context, self.calls, prepared, values),
-            Place::Quiet => {
-                let core = &context.core;
-                let quiet = core.quiet_unless(Purpose::ALONE, Some(&context.interrupt))?;
-                if core.locks_as_it_goes && quiet.schema().interactive {
-                    return Ok(None); // somebody has begun one meanwhile
-                }
-                execute_alone(context, quiet, prepared, values).map(Some)
-            }
+            Place::Quiet => execute_alone(context, prepared, values),
             Place::Own => self.transaction.own(context, statement).map(Some),
         }
     }
@@ -204,50 +192,56 @@ fn refuse_read_only(context: &Context, prepared: &Prepared) -> Result<(), SqlErr
     Err(advised(b"25006", message, "SET default_transaction_read_only = off."))
 }
 
-/// Executes a definition or a single statement at a quiet point. The log has its text, with its
-/// values in it.
-pub(crate) fn execute_alone(
+/// Executes a single statement at a quiet point; none: it is no place for one any more. The log has
+/// its text, with its values in it.
+fn execute_alone(
     context: &Context,
-    quiet: Quiet<'_>,
     prepared: &Prepared,
     values: &[Value],
-) -> Result<Rows, Error> {
+) -> Result<Option<Rows>, Error> {
     let core = &context.core;
     core.refuse_unlogged()?;
     let whole = prepared.with_literals(values)?;
-    let statement = whole.as_ref().unwrap_or(prepared).statement();
+    let statement = whole.as_ref().unwrap_or(prepared);
+    // Here, where nobody waits for it; at the quiet point only if another schema came meanwhile.
+    let generation = core.schema.generation();
+    statement.compile(&core.schema.current(), generation)?;
+    let quiet = core.quiet_unless(Purpose::ALONE, Some(&context.interrupt))?;
     let schema = quiet.schema();
-    // Values in the text are written as casts, which give columns names.
-    let named = |rows: Rows| match &whole {
-        Some(_) => rows.named(prepared.columns().map(|(name, _)| name.to_owned())),
-        None => rows,
-    };
-    let compiled = apart(|| compile(&schema.catalog, &Registered(&schema), statement))?;
-    if let Compiled::Query(query) = compiled {
-        let reply = query_alone(context, &schema, query)?;
-        drop(quiet);
-        return context.settle(reply).map(named);
+    if core.locks_as_it_goes && schema.interactive {
+        return Ok(None); // somebody has begun a transaction meanwhile
     }
-    let reply = {
-        let (mut sources, mut alone) = (core.sources.lock(), core.alone.lock());
-        alone.heed(Some(&context.interrupt));
-        let (place, text) = (statement.place, &*statement.text);
-        let entry = TextEntry { now_us: clock::now_us(), place, text };
-        let reply = execute_compiled(&quiet, &mut sources, &mut alone, compiled, &entry);
-        alone.heed(None);
-        reply
+    if statement.compile(&schema, core.schema.generation())?.is_some() {
+        return Err(changing().into());
+    }
+    let reply = match &*statement.work() {
+        Work::Query(work) => query_alone(context, &schema, work)?,
+        Work::Program(work) if work.procedure.draws.is_empty() => {
+            let mut alone = core.alone.lock();
+            alone.heed(Some(&context.interrupt));
+            let (place, text) = (statement.statement().place, &*statement.statement().text);
+            let entry = TextEntry { now_us: clock::now_us(), place, text };
+            let reply = alone.statement(&schema, &work.program, &entry);
+            alone.heed(None);
+            reply
+        }
+        _ => return Err(SqlError::new(b"XX000", "a text does not tell all of a statement").into()),
     };
     drop(quiet);
-    context.settle(reply).map(named)
+    let rows = context.settle(reply)?;
+    // Values in the text are written as casts, which give columns names.
+    Ok(Some(match whole {
+        Some(_) => rows.named(prepared.columns().map(|(name, _)| name.to_owned())),
+        None => rows,
+    }))
 }
 
 /// Runs a query at a quiet point: it changes nothing, and so the log need not know.
-fn query_alone(context: &Context, schema: &Schema, query: Arc<Query>) -> Result<Reply, Error> {
+fn query_alone(context: &Context, schema: &Schema, work: &QueryWork) -> Result<Reply, Error> {
     let core = &context.core;
-    let work = apart(|| QueryWork::of(schema, query))?;
     let now_us = clock::now_us();
     let around = Around { core, schema, context, now_us, is_alone: true };
-    let rows = query::run(&work, &[], &around, &mut |read, invocation| {
+    let rows = query::run(work, &[], &around, &mut |read, invocation| {
         let mut alone = core.alone.lock();
         alone.heed(Some(&context.interrupt));
         let reply = alone.read(schema, &read.program, invocation);

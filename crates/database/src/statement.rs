@@ -5,7 +5,7 @@ use hotrow_base::ids::TableId;
 use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_engine::schema::{Purpose, Schema};
+use hotrow_engine::schema::Schema;
 use hotrow_query::Profile;
 use hotrow_sql::{
     Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, ScriptStatement, Truncation,
@@ -14,6 +14,7 @@ use hotrow_sql::{
 use hotrow_transaction::outcome::{Notice, NoticeLevel};
 
 use crate::context::Context;
+use crate::defining::define;
 use crate::definition;
 use crate::error::{Error, advised};
 use crate::explain::explain;
@@ -22,7 +23,7 @@ use crate::prepare::prepare;
 use crate::prepared::Prepared;
 use crate::result::{StatementResult, shown, tag};
 use crate::rows::Rows;
-use crate::run::{Runner, execute_alone, given};
+use crate::run::{Runner, given};
 use crate::session_settings::{control_transaction, execute_setting, settle_limits};
 use crate::work::EXPLAINED;
 
@@ -137,8 +138,7 @@ impl Runner<'_> {
                 notices.extend(definition.notices().into_iter().cloned());
                 self.transaction.make_way(context, &tag(&statement.text, &Rows::default()))?;
                 // Compiled again: the catalog may be another one by then.
-                let quiet = core.quiet_unless(Purpose::DEFINITION, Some(&context.interrupt))?;
-                let rows = execute_alone(context, quiet, prepared, values)?;
+                let rows = define(context, statement)?;
                 let schema = core.schema.current();
                 self.transaction.has_defined(created(&schema, &definition));
                 notices.extend(definition::warnings(&schema, &definition));
@@ -185,8 +185,7 @@ impl Runner<'_> {
         let core = &context.core;
         self.transaction.join_batch(context)?;
         if !self.transaction.is_open() {
-            let quiet = core.quiet_unless(Purpose::DEFINITION, Some(&context.interrupt))?;
-            return execute_alone(context, quiet, prepared, &[]);
+            return define(context, prepared.statement());
         }
         let schema = core.schema.current();
         for table in &truncation.tables {

@@ -35,7 +35,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::routing::Routing;
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
-pub use self::adopt::Trees;
+pub use self::adopt::{Trees, Unfilled};
 pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};
 pub(crate) use self::path::{AccessPath, indexed_columns};

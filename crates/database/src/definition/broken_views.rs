@@ -25,7 +25,7 @@ pub(super) fn refuse_broken_views(
         }
     }
     let names = names_changed((&schema.catalog, catalog), changes);
-    let concerned = &sources.mentions.views(names) | &own;
+    let concerned = &sources.mentions().views(names) | &own;
     match apart(|| broken_view(catalog, &Registered(schema), &concerned))? {
         None => Ok(()),
         Some((view, error)) if own.contains(&view) => Err(error),
@@ -39,7 +39,7 @@ pub(super) fn refuse_broken_view(
     sources: &Sources,
     names: impl IntoIterator<Item = String>,
 ) -> Result<(), SqlError> {
-    let concerned = sources.mentions.views(names);
+    let concerned = sources.mentions().views(names);
     let broken = apart(|| broken_view(&next.catalog, &Registered(next), &concerned))?;
     broken.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
 }

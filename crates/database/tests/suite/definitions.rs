@@ -307,3 +307,73 @@ fn calls_go_on_however_many_tables_there_have_been() {
         }
     }
 }
+
+/// Each is made while others are put in force, and while transactions use tables for the first
+/// time: none may be lost, or be made of what was there before another one.
+#[test]
+fn definitions_of_many_sessions_are_all_there() {
+    const SESSIONS: i64 = 3;
+    every_engine(|config| {
+        let directory = crate::scratch::Directory::new("definitions");
+        let db = Database::open(&directory.0, config.clone())?;
+        db.session().execute(
+            "CREATE TABLE shared (id bigint PRIMARY KEY, n bigint NOT NULL);
+             INSERT INTO shared VALUES (1, 0);",
+        )?;
+        std::thread::scope(|scope| {
+            for of in 0..SESSIONS {
+                let session = db.session();
+                scope.spawn(move || {
+                    for turn in 0..2 {
+                        let name = format!("own_{of}_{turn}");
+                        let run = |text: &str| {
+                            session.execute(&text.replace("@", &name)).expect(text);
+                        };
+                        run("CREATE TABLE @ (id bigint PRIMARY KEY, n bigint)");
+                        run("CREATE INDEX @_n ON @ (n)");
+                        run("CREATE PROCEDURE note_@(k bigint) AS $$ BEGIN
+                               UPDATE shared SET n = n + k WHERE id = 1;
+                               UPDATE @ SET n = n + k;
+                             END $$ LANGUAGE plpgsql");
+                        run("BEGIN; INSERT INTO @ VALUES (7, 0), (8, 0)");
+                        run("COMMIT");
+                        run("CALL note_@(1)");
+                        run("ALTER TABLE @ ADD COLUMN what text DEFAULT 'new'");
+                        run("CALL note_@(10)");
+                        run("ALTER TABLE shared ADD COLUMN @_c bigint DEFAULT 5");
+                        if turn % 2 == 1 {
+                            run("DROP PROCEDURE note_@; DROP INDEX @_n");
+                        }
+                    }
+                });
+            }
+        });
+        let described = |db: &Database| {
+            let tables: Vec<_> = db.tables().iter().map(|table| format!("{table:?}")).collect();
+            let procedures = db.procedures();
+            (tables, procedures.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>())
+        };
+        let check = |db: &Database| {
+            let session = db.session();
+            let one = |text: &str| session.execute(text)?.remove(0).rows.one::<i64>();
+            assert_eq!(db.procedures().len() as i64, SESSIONS);
+            assert_eq!(one("SELECT n FROM shared")?, SESSIONS * 2 * 11);
+            for (of, turn) in (0..SESSIONS).flat_map(|of| (0..2).map(move |turn| (of, turn))) {
+                let name = format!("own_{of}_{turn}");
+                assert_eq!(
+                    one(&format!("SELECT sum(n)::bigint FROM {name} WHERE what = 'new'"))?,
+                    22
+                );
+                assert_eq!(one(&format!("SELECT count(*) FROM {name} WHERE n = 11"))?, 2);
+                assert_eq!(one(&format!("SELECT {name}_c FROM shared"))?, 5);
+            }
+            Ok::<_, Error>(())
+        };
+        check(&db)?;
+        let before = described(&db);
+        drop(db);
+        let db = Database::open(&directory.0, config)?;
+        assert_eq!(described(&db), before);
+        check(&db)
+    });
+}

@@ -212,11 +212,20 @@ impl<L: Locks> Slots<L> {
             }
             ControlFlow::Continue(())
         };
+        let opened = |schema: Arc<Schema>| {
+            let mut next = (*schema).clone();
+            next.open_for(uses).map(|()| next)
+        };
+        // Made beside calls, since procedures are compiled again; at the quiet point only if another
+        // schema came meanwhile. In this order: one that is newer than its number is made again.
+        let generation = self.schema.generation();
+        let mut next = opened(self.schema.current())?;
         let Some(quiet) = self.schema.quiet_beside(give_way) else {
             return Err(go_on().map_or_else(SqlError::from, |()| in_the_way()));
         };
-        let mut next = (*quiet.schema()).clone();
-        next.open_for(uses)?;
+        if self.schema.generation() != generation {
+            next = opened(quiet.schema())?;
+        }
         quiet.replace(next);
         Ok(())
     }

@@ -2,7 +2,8 @@
 //!
 //! Role         makes anew what a definition has to do with, and shares the rest: stored tables and
 //!              indexes, access paths and compiled procedures. So it costs what it changes, and a
-//!              pointer for each table, index and procedure that there is
+//!              pointer for each table, index and procedure that there is. All but what rows are
+//!              needed for is done while calls run ([`Schema::adopt`], then [`Schema::fill`])
 //! Invariants   I1 a procedure is compiled again when its tree is another one, when a table that it
 //!                 touches has changed in the catalog, or when a granule of such a table has
 //!              I2 a table is laid out again when it or one of its indexes has changed in the
@@ -22,41 +23,51 @@ use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure;
 use hotrow_transaction::routing::Routing;
 
+use super::rebuild::OldRows;
 use super::{AccessPath, Parts, Rebuilt, Schema, SplitBy, indexed_columns};
 
 /// Procedures by id, each with its tree; none: it is dropped.
 pub type Trees = BTreeMap<ProcedureId, Option<Procedure>>;
 
+/// What a schema that was made beside calls lacks of the rows that there are.
+#[must_use = "indexes without their rows answer wrongly"]
+pub struct Unfilled {
+    rows: Vec<OldRows>,
+    indexes: Vec<IndexId>,
+}
+
 impl Schema {
-    /// As [`Schema::adopt`], with the trees of all procedures, by id.
+    /// As [`Schema::adopt`] and [`Schema::fill`], with the trees of all procedures, by id.
     ///
     /// # Errors
     ///
-    /// As [`Schema::adopt`].
+    /// As both.
     pub fn adopt_all(
         &mut self,
         catalog: Catalog,
         trees: Vec<Option<Procedure>>,
     ) -> Result<(), SqlError> {
         let numbered = (0..).map(ProcedureId).zip(trees);
-        self.adopt(catalog, numbered.collect(), &[])
+        let unfilled = self.adopt(catalog, numbered.collect(), &[])?;
+        self.fill(&unfilled)
     }
 
     /// Takes over a catalog that the one before was changed into, procedures that are new, replaced
     /// or dropped, and tables whose rows are made anew: infers granules, compiles what is to be
-    /// compiled (I1), makes storage, and fills new indexes, and those that are split in another way
-    /// now, with the rows that there are.
+    /// compiled (I1), and makes storage. No row is touched, so that it may be done beside calls, for
+    /// a schema that is still in force when this one is put in its place. What is missing then is
+    /// what [`Schema::fill`] does.
     ///
     /// # Errors
     ///
-    /// 53200, 23505 when rows violate a unique index, 23502 for a NULL in a column that is NOT NULL
-    /// now, and what compiling says. The schema is of no use then.
+    /// 53200, and what compiling says. The schema is of no use then.
     pub fn adopt(
         &mut self,
         catalog: Catalog,
         mut trees: Trees,
         rebuilt: &[Rebuilt],
-    ) -> Result<(), SqlError> {
+    ) -> Result<Unfilled, SqlError> {
+        let knows_routing = self.routing.get().is_some();
         let changed: BTreeSet<TableId> = self.catalog.tables_changed(&catalog).collect();
         let before = self.take_rows(&catalog, &changed, rebuilt);
         let is_emptied: BTreeSet<TableId> = before.iter().map(|(table, _)| *table).collect();
@@ -90,8 +101,23 @@ impl Schema {
         };
         let fresh = self.lay_out(&laid_out, &is_emptied)?;
         other.difference(&laid_out).for_each(|&table| self.make_paths(table));
-        before.iter().try_for_each(|(_, rows)| self.copy_rows(rows.as_ref()))?;
-        fresh.into_iter().try_for_each(|index| self.fill_index(index))
+        if knows_routing {
+            self.routing(); // here, where nobody waits for it
+        }
+        let rows = before.into_iter().filter_map(|(_, rows)| rows).collect();
+        Ok(Unfilled { rows, indexes: fresh })
+    }
+
+    /// Copies the rows of tables that are made anew, and enters the rows that there are into new
+    /// indexes, and into those that are split in another way than before. Called at a quiet point.
+    ///
+    /// # Errors
+    ///
+    /// 53200, 23505 when rows violate a unique index, 23502 for a NULL in a column that is NOT NULL
+    /// now. The schema is of no use then.
+    pub fn fill(&self, unfilled: &Unfilled) -> Result<(), SqlError> {
+        unfilled.rows.iter().try_for_each(|rows| self.copy_rows(rows))?;
+        unfilled.indexes.iter().try_for_each(|&index| self.fill_index(index))
     }
 
     /// Compiles the procedures that touch these tables again, as they are.

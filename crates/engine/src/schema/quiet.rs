@@ -17,6 +17,8 @@
 //!              10 ms; so the gate is closed for longer than that after a few tries. Should
 //!              somebody wait inside all the same, those who are waited for are ended
 
+use std::cell::Cell;
+use std::mem;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -185,7 +187,7 @@ impl SharedSchema {
                 if let Some(bystanders) = bystanders {
                     bystanders.end_rest(&self.current(), why);
                 }
-                return Some(Quiet { closed: Some(closed), shared: self });
+                return Some(self.quiet_behind(closed));
             }
             if let Some(bystanders) = bystanders
                 && pace.tries > TRIES_BEFORE_ENDING
@@ -219,7 +221,7 @@ impl SharedSchema {
         let mut try_for = |tries: u32| {
             let span = pace.next();
             if let Some(closed) = self.gate.close_within(span) {
-                return ControlFlow::Break(Some(Quiet { closed: Some(closed), shared: self }));
+                return ControlFlow::Break(Some(self.quiet_behind(closed)));
             }
             if missed(tries + 1).is_break() {
                 return ControlFlow::Break(None);
@@ -258,6 +260,10 @@ impl SharedSchema {
         self.quiet_beside(missed).filter(|quiet| quiet.open_changes() <= OPEN_CHANGES_MAX)
     }
 
+    fn quiet_behind<'a>(&'a self, closed: Closed<'a>) -> Quiet<'a> {
+        Quiet { closed: Some(closed), shared: self, retired: Cell::default() }
+    }
+
     fn bystanders(&self) -> Option<Arc<dyn Bystanders>> {
         self.bystanders.lock().as_ref()?.upgrade()
     }
@@ -268,6 +274,8 @@ pub struct Quiet<'a> {
     /// none: it is kept by another guard
     closed: Option<Closed<'a>>,
     shared: &'a SharedSchema,
+    /// what was in force before; freed behind `closed`, since tables that go with it take long
+    retired: Cell<Option<Arc<Schema>>>,
 }
 
 /// A quiet point that goes on when the call that made it has returned, and puts no other schema in
@@ -306,7 +314,8 @@ impl Quiet<'_> {
         if let Some(journal) = self.shared.journal.get() {
             journal.cut();
         }
-        *self.shared.current.lock() = Arc::new(schema);
+        let before = mem::replace(&mut *self.shared.current.lock(), Arc::new(schema));
+        self.retired.set(Some(before));
         // Release; partner: the Acquire in `generation`.
         self.shared.generation.fetch_add(1, Ordering::Release);
     }

@@ -40,21 +40,22 @@ pub enum ColumnFrom {
 }
 
 /// Rows that are to be copied.
-pub(super) struct OldRows<'a> {
+pub(super) struct OldRows {
+    table: TableId,
     stored: Arc<StoredTable>,
     layout: RowLayout,
-    rebuilt: &'a Rebuilt,
+    columns: Vec<ColumnFrom>,
 }
 
 impl Schema {
     /// Puts empty tables in the places of those that are rebuilt, emptied or dropped. Which they
     /// are, and what is to be copied into them.
-    pub(super) fn take_rows<'a>(
+    pub(super) fn take_rows(
         &mut self,
         next: &Catalog,
         changed: &BTreeSet<TableId>,
-        rebuilt: &'a [Rebuilt],
-    ) -> Vec<(TableId, Option<OldRows<'a>>)> {
+        rebuilt: &[Rebuilt],
+    ) -> Vec<(TableId, Option<OldRows>)> {
         let mut taken = Vec::new();
         let of_rows = changed.iter().copied().chain(rebuilt.iter().map(|rebuilt| rebuilt.table));
         for id in of_rows.collect::<BTreeSet<_>>() {
@@ -68,22 +69,18 @@ impl Schema {
             let empty = (!is_dropped).then(empty);
             let stored = std::mem::replace(&mut self.tables[old.id.index()], empty);
             let Some(stored) = stored else { continue };
-            let layout = old.layout.clone();
-            let rows = asked.filter(|rebuilt| rebuilt.columns.is_some()).map(|rebuilt| OldRows {
-                stored,
-                layout,
-                rebuilt,
-            });
-            taken.push((old.id, rows));
+            let columns = asked.and_then(|rebuilt| rebuilt.columns.clone());
+            let (table, layout) = (old.id, old.layout.clone());
+            let rows = columns.map(|columns| OldRows { table, stored, layout, columns });
+            taken.push((table, rows));
         }
         taken
     }
 
     /// Makes the new rows of old ones. They are in no index yet.
-    pub(super) fn copy_rows(&self, old: Option<&OldRows<'_>>) -> Result<(), SqlError> {
-        let Some(OldRows { stored, layout, rebuilt }) = old else { return Ok(()) };
-        let table = self.catalog.table(rebuilt.table);
-        let columns = rebuilt.columns.as_deref().unwrap_or_default();
+    pub(super) fn copy_rows(&self, old: &OldRows) -> Result<(), SqlError> {
+        let OldRows { table, stored, layout, columns } = old;
+        let table = self.catalog.table(*table);
         let (mut constants, mut values) = (Vec::new(), Vec::new());
         for (from, column) in columns.iter().zip(&table.columns) {
             values.push(match from {
