@@ -18,8 +18,22 @@ pub enum HostFunction {
     ArrayPosition,
     /// ARRAY[...], of texts
     ArrayOf,
-    /// array || array, array || element
+    /// array || array
     ArrayConcat,
+    /// array_append(array, element), array || element
+    ArrayAppend,
+    /// array_prepend(element, array), element || array
+    ArrayPrepend,
+    /// array_remove(array, element)
+    ArrayRemove,
+    /// array_replace(array, old, new)
+    ArrayReplace,
+    /// trim_array(array, n)
+    TrimArray,
+    /// array_positions(array, element)
+    ArrayPositions,
+    /// array[from:to], of which either may be NULL, for an end that is not written
+    ArraySlice,
     /// CASE of arrays: the array that the first argument counts, from 1 on; NULL counts none
     ArrayChoice,
     /// COALESCE of arrays
@@ -28,6 +42,8 @@ pub enum HostFunction {
     ArrayEqual,
     /// array[index]
     ArrayElement,
+    /// the array as it is behind `array[index] := value`
+    ArraySet,
     /// array_length(array, 1), array_upper(array, 1)
     ArrayLength,
     /// text ~ pattern

@@ -100,6 +100,55 @@ fn copied(array: Option<&Value>) -> Result<Option<Value>, SqlError> {
     Ok(Some(array.clone()))
 }
 
+/// An array of these values.
+fn put_together<'v>(
+    values: &[Value],
+    more: impl IntoIterator<Item = &'v Value>,
+) -> Result<Value, SqlError> {
+    let more: Vec<&Value> = more.into_iter().collect();
+    let bytes = |value: &Value| value.bytes() + size_of::<Value>();
+    let all =
+        values.iter().map(bytes).sum::<usize>() + more.iter().map(|v| bytes(v)).sum::<usize>();
+    current::charge().add(all)?;
+    let mut array = values.to_vec();
+    array.extend(more.into_iter().cloned());
+    Ok(Value::Array(array))
+}
+
+/// Whether two elements are not distinct.
+fn is_same(left: &Value, right: &Value) -> bool {
+    left.is_null() == right.is_null() && (left.is_null() || compare(left, right).is_eq())
+}
+
+/// Elements of an array, as PostgreSQL has it.
+const ELEMENTS_MAX: i64 = (1 << 27) - 1;
+
+/// The elements of an array, of which one is another now; NULLs stand before one behind the end.
+fn with_element(
+    array: Option<&[Value]>,
+    at: i64,
+    value: Option<&Value>,
+) -> Result<Vec<Value>, SqlError> {
+    let old = array.unwrap_or_default();
+    if at < 1 || old.is_empty() && at > 1 {
+        let message = format!("an array that begins at {at} is not supported: arrays begin at 1");
+        return Err(SqlError::new(b"0A000", message));
+    }
+    if at > ELEMENTS_MAX {
+        let message = format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})");
+        return Err(SqlError::new(b"54000", message));
+    }
+    let (at, value) = (at as usize - 1, value.cloned().unwrap_or(Value::Null));
+    let count = old.len().max(at + 1);
+    let bytes: usize = old.iter().map(Value::bytes).sum();
+    current::charge().add(count * size_of::<Value>() + bytes + value.bytes())?;
+    let mut elements = Vec::with_capacity(count);
+    elements.extend_from_slice(old);
+    elements.resize(count, Value::Null);
+    elements[at] = value;
+    Ok(elements)
+}
+
 fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>, SqlError> {
     use HostFunction as H;
     let [first, rest @ ..] = arguments else { return Ok(None) };
@@ -138,15 +187,57 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
                 }
                 (Value::Array(left), Value::Null) => Some(Value::Array(left.clone())),
                 (Value::Null, Value::Array(right)) => Some(Value::Array(right.clone())),
-                (Value::Array(left), value) => {
-                    Some(Value::Array([left.as_slice(), std::slice::from_ref(value)].concat()))
-                }
-                (value, Value::Array(right)) => {
-                    Some(Value::Array([std::slice::from_ref(value), right].concat()))
-                }
                 _ => None,
             }
         }
+        H::ArrayAppend => Some(put_together(array(first).unwrap_or_default(), [second])?),
+        H::ArrayPrepend => {
+            let mut all = vec![first.clone()];
+            all.extend_from_slice(array(second).unwrap_or_default());
+            Some(put_together(&all, [])?)
+        }
+        H::ArrayRemove | H::ArrayReplace => array(first)
+            .map(|values| {
+                let put = (function == H::ArrayReplace).then(|| rest.get(1)).flatten();
+                let other = values.iter().filter_map(|value| match is_same(value, second) {
+                    true => put,
+                    false => Some(value),
+                });
+                put_together(&[], other)
+            })
+            .transpose()?,
+        H::TrimArray => match (array(first), integer(second)) {
+            (Some(values), Some(count)) => {
+                let left = usize::try_from(count).ok().and_then(|n| values.len().checked_sub(n));
+                let Some(left) = left else {
+                    let most = values.len();
+                    let message =
+                        format!("number of elements to trim must be between 0 and {most}");
+                    return Err(SqlError::new(b"2202E", message));
+                };
+                Some(put_together(&values[..left], [])?)
+            }
+            _ => None,
+        },
+        H::ArraySlice => array(first)
+            .map(|values| {
+                let end = |given: Option<&Value>, other: i64| {
+                    given.map_or(Some(other), |value| integer(value))
+                };
+                let from = end(rest.first().filter(|v| !v.is_null()), 1).unwrap_or(1).max(1);
+                let last = values.len() as i64;
+                let to = end(rest.get(1).filter(|v| !v.is_null()), last).unwrap_or(last).min(last);
+                let taken = if from > to { &[] } else { &values[from as usize - 1..to as usize] };
+                put_together(taken, [])
+            })
+            .transpose()?,
+        H::ArrayPositions => array(first)
+            .map(|values| {
+                let found = (1..).zip(values).filter(|(_, value)| is_same(value, second));
+                let found: Vec<_> = found.map(|(at, _)| Value::Int(at)).collect();
+                put_together(&found, [])
+            })
+            .transpose()?,
         H::ArrayChoice => {
             let chosen = integer(first).and_then(|at| usize::try_from(at - 1).ok());
             copied(chosen.and_then(|at| rest.get(at)))?
@@ -160,6 +251,13 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             let at = integer(second)?.checked_sub(1)?;
             array(first)?.get(usize::try_from(at).ok()?).cloned()
         })(),
+        H::ArraySet => {
+            let Some(at) = integer(second) else {
+                let message = "array subscript in assignment must not be null";
+                return Err(SqlError::new(b"22004", message));
+            };
+            Some(Value::Array(with_element(array(first), at, rest.get(1))?))
+        }
         H::ArrayLength => array(first)
             .filter(|values| !values.is_empty())
             .map(|values| Value::Int(values.len() as i32)),

@@ -228,6 +228,10 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         "perform" => perform(cursor),
         "call" => call(cursor),
         "select" | "insert" | "update" | "delete" | "with" => sql_statement(cursor),
+        "create" if cursor.is_at(1, "temp") || cursor.is_at(1, "temporary") => {
+            table_statement(cursor)
+        }
+        "drop" if cursor.is_at(1, "table") => table_statement(cursor),
         _ => Err(refused(cursor)),
     }
 }
@@ -285,19 +289,28 @@ pub(crate) fn targets(cursor: &mut Cursor<'_>) -> Result<Vec<Target>> {
 
 fn assignment(cursor: &mut Cursor<'_>) -> Result<Kind> {
     let target = target(cursor)?;
-    if cursor.peek() == Some(&Token::LBracket) {
-        return Err(unsupported(
-            cursor.place(),
-            "assignment to an array element",
-            "arrays are read-only parameters: keep values in a table or in scalar variables",
-        ));
-    }
+    let index = match cursor.accept_token(&Token::LBracket) {
+        true => {
+            let place = cursor.place();
+            let tokens = cursor.take_until(|_, t| matches!(t, Token::RBracket | Token::Colon));
+            if cursor.peek() == Some(&Token::Colon) {
+                let advice = "assign the elements one by one";
+                return Err(unsupported(place, "assignment to an array slice", advice));
+            }
+            cursor.expect_token(&Token::RBracket)?;
+            Some(Box::new(parse_expression(tokens, cursor.place())?))
+        }
+        false => None,
+    };
     if !cursor.accept_token(&Token::Assignment) {
         cursor.expect_token(&Token::Eq)?;
     }
     let value = expression_to_semicolon(cursor)?;
     cursor.expect_token(&Token::SemiColon)?;
-    Ok(Kind::Assign { target, value })
+    Ok(match index {
+        Some(index) => Kind::AssignElement { target, index, value },
+        None => Kind::Assign { target, value },
+    })
 }
 
 fn if_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
@@ -436,22 +449,29 @@ fn perform(cursor: &mut Cursor<'_>) -> Result<Kind> {
     Ok(Kind::Perform(Box::new(query)))
 }
 
+/// CREATE TEMP TABLE, and DROP TABLE of one.
+fn table_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
+    let statement = Box::new(parse_statement(tokens, cursor.place())?);
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::Sql { statement, into: None })
+}
+
 /// SELECT, INSERT, UPDATE or DELETE, whose INTO clause may stand in several places.
 fn sql_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
-    let is_insert = cursor.is("insert");
     let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
     let end = cursor.place();
     let mut scan = Cursor::new(tokens, end);
     let mut kept = Vec::new();
-    if is_insert {
-        kept.extend_from_slice(&tokens[..1]);
-        scan.bump();
-        if scan.is("into") {
-            kept.extend_from_slice(&tokens[1..2]);
-            scan.bump();
+    loop {
+        kept.extend_from_slice(scan.take_until(|_, t| is_word(t, "into")));
+        let is_of_insert = kept.last().is_some_and(|before| is_word(&before.token, "insert"));
+        if !is_of_insert || !scan.is("into") {
+            break;
         }
+        kept.extend_from_slice(&tokens[kept.len()..=kept.len()]);
+        scan.bump();
     }
-    kept.extend_from_slice(scan.take_until(|_, t| is_word(t, "into")));
     let into = if scan.accept("into") {
         let strict = scan.accept("strict");
         let targets = targets(&mut scan)?;

@@ -322,6 +322,7 @@ impl<'c> Compiler<'c> {
         match &to.sink {
             Sink::Discard => {}
             Sink::Result => self.emit_result_row(out, &to.columns)?,
+            Sink::Kept => self.emit_kept_row(out, &to.columns)?,
             Sink::Slots { slots, .. } => {
                 let mut then = Vec::new();
                 let message = "query returned more than one row".to_owned();

@@ -252,6 +252,7 @@ impl<'c> Compiler<'c> {
             match self.receiver(into, &columns)? {
                 Sink::Discard => {}
                 Sink::Result => self.emit_result_row(&mut then, &columns)?,
+                Sink::Kept => self.emit_kept_row(&mut then, &columns)?,
                 Sink::Slots { slots, strict } => {
                     let pairs = self.fitted(&slots, &columns)?;
                     self.emit_assigns(&mut then, pairs)?;
@@ -285,6 +286,7 @@ impl<'c> Compiler<'c> {
     ) -> Result<Sink> {
         match into {
             Some(_) => self.sink_of(into, columns),
+            None if self.keeping.is_open() => Ok(Sink::Kept),
             None if self.ad_hoc || self.returns_rows => Ok(Sink::Result),
             None => Err(syntax(self.place, "query has no destination for result data")
                 .hint("write RETURNING ... INTO variable")),
@@ -471,6 +473,14 @@ impl<'c> Compiler<'c> {
                     offset: None,
                 },
                 Sink::Result => Consume::all_rows(RowsTo::Result, self.result_values(&columns)?),
+                Sink::Kept => {
+                    let rows = self.row_set();
+                    let values = columns.iter().map(|(_, value)| value.clone()).collect();
+                    let consume = Consume::all_rows(RowsTo::Loop(rows), values);
+                    let begin = out.len();
+                    self.emit_change(out, source, make(consume))?;
+                    return self.keep_changed_rows(&mut out[begin..], rows, &columns);
+                }
             }
         };
         self.emit_change(out, source, make(consume))

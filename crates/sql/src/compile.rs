@@ -16,6 +16,7 @@ use crate::drawn::in_rounds;
 use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
+use crate::kept_rows::has_changes;
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
@@ -208,6 +209,9 @@ fn sql_statement(
             drop_relations(compiler, *object_type, (*if_exists, *cascade), names)
         }
         ast::Statement::Query(query) => {
+            if has_changes(query) {
+                return one_program(compiler, |compiler, body| compiler.sql(statement, None, body));
+            }
             if let Some((_, change)) = changed_by(query) {
                 return change_of_rows(compiler, change, query.with.as_ref());
             }

@@ -1,12 +1,12 @@
 //! Where the rows of a query go: INTO targets, a FOR loop, the procedure's result.
 
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, Raise, ResultColumn, RowsTo,
-    SlotId, Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, Raise, ResultColumn,
+    RowSetId, RowsTo, SlotId, Statement, StatementKind,
 };
-use hotrow_transaction::walk::reads_any;
+use hotrow_transaction::walk::{self, reads_any};
 
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
@@ -26,6 +26,8 @@ pub(crate) enum Sink {
     },
     /// the procedure's result
     Result,
+    /// rows that other statements read
+    Kept,
 }
 
 impl Compiler<'_> {
@@ -79,7 +81,7 @@ impl Compiler<'_> {
     pub(crate) fn slots_of_targets(
         &mut self,
         targets: &[Target],
-        columns: &[(String, DataType)],
+        columns: &[(String, SqlType)],
     ) -> Result<Vec<SlotId>> {
         if let [target] = targets
             && let Some(Variable::Record { fields, open }) =
@@ -107,7 +109,7 @@ impl Compiler<'_> {
         name: &str,
         fields: Vec<(String, SlotId)>,
         open: bool,
-        columns: &[(String, DataType)],
+        columns: &[(String, SqlType)],
         place: Place,
     ) -> Result<Vec<SlotId>> {
         if open {
@@ -130,13 +132,12 @@ impl Compiler<'_> {
     pub(crate) fn record_fields(
         &mut self,
         name: &str,
-        columns: &[(String, DataType)],
+        columns: &[(String, SqlType)],
     ) -> Result<Vec<(String, SlotId)>> {
         columns
             .iter()
-            .map(|(column, data_type)| {
-                let sql_type = hotrow_base::types::SqlType::Scalar(*data_type);
-                Ok((column.clone(), self.slot(&format!("{name}.{column}"), sql_type)?))
+            .map(|(column, sql_type)| {
+                Ok((column.clone(), self.slot(&format!("{name}.{column}"), *sql_type)?))
             })
             .collect()
     }
@@ -206,7 +207,7 @@ impl Compiler<'_> {
         let Some(into) = into else {
             return Ok(Sink::Discard);
         };
-        let columns: Vec<_> = columns.iter().map(|(n, e)| (n.clone(), e.data_type())).collect();
+        let columns: Vec<_> = columns.iter().map(|(n, e)| (n.clone(), e.sql_type)).collect();
         let slots = self.slots_of_targets(&into.targets, &columns)?;
         Ok(Sink::Slots { slots, strict: into.strict })
     }
@@ -219,11 +220,24 @@ impl Compiler<'_> {
     ) -> Result<Vec<(SlotId, Expr)>> {
         let mut fitted = Vec::with_capacity(slots.len());
         for (slot, (_, value)) in slots.iter().zip(columns) {
-            let to = self.slot_expr(*slot).data_type();
+            let to = self.slot_expr(*slot);
             let name = &self.slots[slot.index()].name;
-            let value = assign(value.clone(), to, Coercion::Explicit, self.place, || {
-                format!("variable \"{name}\"")
-            })?;
+            let value = match to.sql_type {
+                SqlType::Array(_) if value.sql_type == to.sql_type => value.clone(),
+                SqlType::Array(_) => {
+                    let (to, from) = (to.sql_type, value.sql_type);
+                    let message = format!(
+                        "variable \"{name}\" is of type {to} but expression is of type {from}"
+                    );
+                    let hint = "You will need to rewrite or cast the expression.";
+                    return Err(error(b"42804", self.place, message).hint(hint));
+                }
+                SqlType::Scalar(to) => {
+                    assign(value.clone(), to, Coercion::Explicit, self.place, || {
+                        format!("variable \"{name}\"")
+                    })?
+                }
+            };
             fitted.push((*slot, value));
         }
         Ok(fitted)
@@ -246,7 +260,7 @@ impl Compiler<'_> {
         }
         let mut held = Vec::new();
         for (slot, value) in pairs {
-            let temporary = self.temporary("value", value.data_type())?;
+            let temporary = self.slot("$value", value.sql_type)?;
             self.emit_assign(out, temporary, value);
             held.push((slot, temporary));
         }
@@ -267,6 +281,21 @@ impl Compiler<'_> {
         match kind {
             SelectedKind::Rows { source, distinct, order_by, limit, offset } => {
                 let consume = match sink {
+                    Sink::Kept => {
+                        let rows = self.row_set();
+                        let values = columns.iter().map(|(_, value)| value.clone()).collect();
+                        let to = RowsTo::Loop(rows);
+                        let consume = Consume::Rows {
+                            to,
+                            columns: values,
+                            distinct,
+                            order_by,
+                            limit,
+                            offset,
+                        };
+                        let access = self.access(source, Effect::Read(consume))?;
+                        return self.emit_kept_rows(out, (rows, access), &columns);
+                    }
                     Sink::Discard => Consume::Discard,
                     Sink::Result => Consume::Rows {
                         to: RowsTo::Result,
@@ -299,7 +328,7 @@ impl Compiler<'_> {
                     Sink::Discard => {}
                     Sink::Slots { slots, .. } => into = self.fitted(slots, &columns)?,
                     // The aggregates' own slots are of no use once the access has ended.
-                    Sink::Result => {
+                    Sink::Result | Sink::Kept => {
                         for (name, value) in columns {
                             let slot = self.temporary("value", value.data_type())?;
                             results.push((name, self.slot_expr(slot)));
@@ -310,10 +339,11 @@ impl Compiler<'_> {
                 let consume = Consume::Aggregate { aggregates, into };
                 let access = source.access(Effect::Read(consume));
                 self.emit(out, StatementKind::Access(Box::new(access)));
-                if let Sink::Result = sink {
-                    self.emit_result_row(out, &results)?;
+                match sink {
+                    Sink::Result => self.emit_result_row(out, &results),
+                    Sink::Kept => self.emit_kept_row(out, &results),
+                    Sink::Discard | Sink::Slots { .. } => Ok(()),
                 }
-                Ok(())
             }
             SelectedKind::Extreme { source, result, argument } => {
                 let into = vec![(result, argument)];
@@ -338,12 +368,54 @@ impl Compiler<'_> {
         match sink {
             Sink::Discard => {}
             Sink::Result => self.emit_result_row(out, columns)?,
+            Sink::Kept => self.emit_kept_row(out, columns)?,
             Sink::Slots { slots, .. } => {
                 let pairs = self.fitted(&slots, columns)?;
                 self.emit_assigns(out, pairs)?;
             }
         }
         self.emit_touched(out, 1);
+        Ok(())
+    }
+
+    /// Keeps the rows of the access among these statements that gives them to this set.
+    pub(crate) fn keep_changed_rows(
+        &mut self,
+        statements: &mut [Statement],
+        rows: RowSetId,
+        columns: &[(String, Expr)],
+    ) -> Result<()> {
+        let gives = |access: &Access| matches!(access.effect.consume(), Consume::Rows { to: RowsTo::Loop(of), .. } if *of == rows);
+        for statement in statements {
+            if let StatementKind::Access(access) = &statement.kind
+                && gives(access)
+            {
+                let access = (**access).clone();
+                let mut kept = Vec::new();
+                self.emit_kept_rows(&mut kept, (rows, access), columns)?;
+                statement.kind = kept.remove(0).kind;
+                continue;
+            }
+            for block in walk::blocks_mut(statement) {
+                self.keep_changed_rows(block, rows, columns)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the rows of an access, which go to this set.
+    pub(crate) fn emit_kept_rows(
+        &mut self,
+        out: &mut Vec<Statement>,
+        (rows, access): (RowSetId, Access),
+        columns: &[(String, Expr)],
+    ) -> Result<()> {
+        let into = self.slots_of_row(columns)?;
+        let names = columns.iter().map(|(name, _)| name.clone());
+        let row: Vec<_> = names.zip(into.iter().map(|slot| self.slot_expr(*slot))).collect();
+        let mut body = Vec::new();
+        self.emit_kept_row(&mut body, &row)?;
+        self.emit(out, StatementKind::ForQuery { rows, query: Box::new(access), into, body });
         Ok(())
     }
 
@@ -422,7 +494,9 @@ impl Compiler<'_> {
     /// NULL for every slot.
     pub(crate) fn emit_nulls(&self, out: &mut Vec<Statement>, slots: &[SlotId]) {
         for slot in slots {
-            self.emit_assign(out, *slot, null(self.slot_expr(*slot).data_type()));
+            let sql_type = self.slot_expr(*slot).sql_type;
+            let null = Expr { sql_type, ..null(DataType::Text) };
+            self.emit_assign(out, *slot, null);
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Elements of arrays, and what arrays they are of.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::HostFunction;
 use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use crate::error::{Result, error, place_in, syntax, unsupported};
 use crate::scope::Compiler;
-use crate::typing::{Coercion, scalar};
+use crate::typing::{Coercion, null, scalar};
 
 impl Compiler<'_> {
     pub(crate) fn element(
@@ -36,14 +37,37 @@ impl Compiler<'_> {
                 ));
             }
         };
-        let Subscript::Index { index } = subscript else {
-            return Err(unsupported(place, "an array slice", "loop over its elements"));
+        let index = match subscript {
+            Subscript::Index { index } => index,
+            Subscript::Slice { lower_bound, upper_bound, stride: None } => {
+                let (slot, _) = array;
+                return self.slice(slot, [lower_bound.as_ref(), upper_bound.as_ref()]);
+            }
+            Subscript::Slice { .. } => return Err(syntax(place, "a slice has two bounds")),
         };
         let index = self.value_for(index, DataType::Integer, Coercion::Assignment, || {
             "array subscript".to_owned()
         })?;
         let (slot, element) = array;
         Ok(scalar(ExprKind::Element(slot, Box::new(index)), element))
+    }
+
+    /// `array[from:to]`
+    fn slice(&mut self, array: SlotId, bounds: [Option<&ast::Expr>; 2]) -> Result<Expr> {
+        let array = self.slot_expr(array);
+        let sql_type = array.sql_type;
+        let mut arguments = vec![array];
+        for bound in bounds {
+            arguments.push(match bound {
+                None => null(DataType::Integer),
+                Some(written) => {
+                    self.value_for(written, DataType::Integer, Coercion::Assignment, || {
+                        "array subscript".to_owned()
+                    })?
+                }
+            });
+        }
+        self.host(HostFunction::ArraySlice, &arguments, sql_type)
     }
 
     /// An expression that must name an array; its slot and the type of its elements.

@@ -304,8 +304,12 @@ impl Compiler<'_> {
             }
             Evaluation::Host(function) => {
                 let values = self.arguments_for(row, arguments)?;
-                let gives = match row.result {
-                    Type::Is(of) => of,
+                let array = values
+                    .iter()
+                    .map(|value| value.sql_type)
+                    .find(|of| matches!(of, SqlType::Array(_)));
+                let gives = match (row.result, array) {
+                    (Type::Is(of), _) | (Type::AnyArray, Some(of)) => of,
                     _ => SqlType::Scalar(DataType::Text),
                 };
                 self.host(function, &values, gives)
@@ -392,22 +396,30 @@ impl Compiler<'_> {
         row: &FunctionRow,
         arguments: Arguments,
     ) -> Result<Vec<Expr>> {
+        let of_array = |(operand, _): &(Operand, Place)| match operand {
+            Operand::Typed(Expr { sql_type: SqlType::Array(element), .. }) => Some(*element),
+            _ => None,
+        };
+        let given = types_of(&arguments);
+        let element = arguments.iter().find_map(of_array).unwrap_or(DataType::Text);
         let mut values = Vec::<Expr>::new();
         for (at, (operand, place)) in arguments.into_iter().enumerate() {
             let value = match row.argument(at) {
                 Type::Is(SqlType::Scalar(to)) => cast(self.settle(operand, to, place)?, to),
                 Type::Is(SqlType::Array(of)) => self.array_value(operand, of, place)?,
-                Type::AnyArray => self.array_value(operand, DataType::Text, place)?,
+                Type::AnyArray => self.array_value(operand, element, place)?,
                 Type::Relation => {
                     cast(self.settle(operand, DataType::Text, place)?, DataType::Text)
                 }
                 Type::Number => self.settle(operand, DataType::Double, place)?,
                 Type::Numeric => as_numeric(self.settle(operand, BARE_NUMERIC, place)?),
                 Type::AnyElement => {
-                    let element = values.first().map_or(DataType::Text, Expr::data_type);
                     let value = self.settle(operand, element, place)?;
                     match common_type(value.data_type(), element) {
                         Some(common) if common == element => cast(value, element),
+                        _ if row.result == Type::AnyArray => {
+                            return Err(functions::no_function(row.name, &given, place));
+                        }
                         _ => value,
                     }
                 }

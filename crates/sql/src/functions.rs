@@ -31,6 +31,7 @@ mod windows;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use hotrow_base::types::SqlType;
 use hotrow_transaction::program::AggregateFunction;
 
 pub use document::{EXAMPLE_TABLES, function_document};
@@ -90,6 +91,13 @@ pub(crate) fn aggregate_named(name: &str) -> Option<AggregateFunction> {
         Evaluation::Aggregate(AggregateForm::Plain(function)) => Some(function),
         _ => None,
     }
+}
+
+/// Whether a function of this name gives an array.
+pub(crate) fn gives_array(name: &str) -> bool {
+    let is_array =
+        |row: &&FunctionRow| matches!(row.result, Type::AnyArray | Type::Is(SqlType::Array(_)));
+    named(name).iter().any(is_array)
 }
 
 /// Whether this is the name of what takes the next number of a sequence.

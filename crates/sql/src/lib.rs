@@ -62,6 +62,7 @@ mod index;
 mod inline;
 mod interval;
 mod json;
+mod kept_rows;
 mod key_change;
 mod key_list;
 mod leave;

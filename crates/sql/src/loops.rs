@@ -153,6 +153,19 @@ impl Compiler<'_> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let query = as_query(query, place)?;
+        self.behind_changes(out, query, |this, out, query| {
+            this.loop_over(targets, query, body, place, out)
+        })
+    }
+
+    fn loop_over(
+        &mut self,
+        targets: &[Target],
+        query: &ast::Query,
+        body: &LoopBody,
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
         self.names.push(Names { label: body.label.clone(), variables: Vec::new() });
         let of = match self.rows_in_procedure(query, Wanted::All)? {
             Rows::Access(selected) => {
@@ -195,7 +208,7 @@ impl Compiler<'_> {
         targets: &[Target],
         columns: &[(String, Expr)],
     ) -> Result<Vec<SlotId>> {
-        let columns: Vec<_> = columns.iter().map(|(n, e)| (n.clone(), e.data_type())).collect();
+        let columns: Vec<_> = columns.iter().map(|(n, e)| (n.clone(), e.sql_type)).collect();
         match targets {
             [target] if target.parts.len() == 1 => self.loop_variable(target, &columns),
             _ => self.slots_of_targets(targets, &columns),
@@ -207,14 +220,14 @@ impl Compiler<'_> {
     pub(crate) fn loop_variable(
         &mut self,
         target: &Target,
-        columns: &[(String, DataType)],
+        columns: &[(String, SqlType)],
     ) -> Result<Vec<SlotId>> {
         let name = &target.parts[0];
         match self.variable(name).cloned() {
             Some(Variable::Record { fields, open: false }) => {
                 let same = fields.len() == columns.len()
-                    && fields.iter().zip(columns).all(|((field, slot), (column, data_type))| {
-                        field == column && self.slot_expr(*slot).data_type() == *data_type
+                    && fields.iter().zip(columns).all(|((field, slot), (column, sql_type))| {
+                        field == column && self.slot_expr(*slot).sql_type == *sql_type
                     });
                 if same {
                     return Ok(fields.into_iter().map(|(_, slot)| slot).collect());

@@ -207,6 +207,10 @@ impl Compiler<'_> {
                 self.emit_result_row(&mut body, &of.columns)?;
                 self.emit_operators(out, of, body);
             }
+            Sink::Kept => {
+                self.emit_kept_row(&mut body, &of.columns)?;
+                self.emit_operators(out, of, body);
+            }
             Sink::Slots { slots, strict } => {
                 let pairs = self.fitted(&slots, &of.columns)?;
                 self.emit_assigns(&mut body, pairs)?;

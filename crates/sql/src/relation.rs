@@ -11,6 +11,7 @@
 //!              I2 what is compiled while a level is the innermost one registers its steps there
 //!              ([`Level::steps`]); who compiles an expression takes them and puts them below it
 
+mod array;
 mod assemble;
 mod change;
 mod element;

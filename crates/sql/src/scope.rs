@@ -19,6 +19,7 @@ use hotrow_transaction::program::{
 };
 
 use crate::error::{Advice, Result, error, too_complex, unsupported};
+use crate::kept_rows::Keeping;
 use crate::open_literals::Literals;
 use crate::state::{
     Calls, DrawnSlots, Names, ProcedureNames, ProcedureReads, Programs, Returning, Row, RowColumn,
@@ -125,6 +126,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) is_procedure: bool,
     /// in a procedure: what is to run right before the current statement
     pub(crate) before: Vec<hotrow_transaction::program::Statement>,
+    /// rows that other statements may read
+    pub(crate) keeping: Keeping,
     /// why a query is to give the rows of the change that is compiled: a part of it needs
     /// operators, or is not to be computed row by row. An error where there is none to give them
     pub(crate) needs_query: Option<SqlError>,
@@ -184,6 +187,7 @@ impl<'c> Compiler<'c> {
             reads: None,
             is_procedure: false,
             before: Vec::new(),
+            keeping: Keeping::default(),
             needs_query: None,
         }
     }

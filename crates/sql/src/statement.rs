@@ -24,6 +24,7 @@ use crate::syntax::{
 };
 use crate::types::sql_type;
 use crate::typing::{Coercion, assign, cast, constant, joined, scalar};
+use crate::written::changed_by;
 
 impl Compiler<'_> {
     /// Compiles a block in a scope of its own.
@@ -98,10 +99,7 @@ impl Compiler<'_> {
         };
         match (&written.default, scalar_slot(&variable)) {
             (Some(default), Some(slot)) => {
-                let to = self.slot_expr(slot).data_type();
-                let value = self.value_for(default, to, Coercion::Explicit, || {
-                    format!("variable \"{name}\"")
-                })?;
+                let value = self.value_of_slot(default, slot, || format!("variable \"{name}\""))?;
                 self.emit_assign(out, slot, value);
             }
             (Some(_), None) => {
@@ -128,20 +126,13 @@ impl Compiler<'_> {
                     .table(table, place)?
                     .columns
                     .iter()
-                    .map(|c| (c.name.clone(), c.data_type))
+                    .map(|c| (c.name.clone(), SqlType::Scalar(c.data_type)))
                     .collect();
                 let fields = self.record_fields(name, &columns)?;
                 Ok(Variable::Record { fields, open: false })
             }
             _ => {
                 let sql_type = self.type_of(type_name)?;
-                if let SqlType::Array(_) = sql_type {
-                    return Err(unsupported(
-                        place,
-                        "an array variable",
-                        "arrays are parameters: pass it, or keep the values in a table",
-                    ));
-                }
                 let slot = self.slot(name, sql_type)?;
                 Ok(Variable::Scalar { slot, constant: false, not_null: false })
             }
@@ -181,6 +172,9 @@ impl Compiler<'_> {
             Kind::Null => Ok(()),
             Kind::Block(block) => self.block(block, out),
             Kind::Assign { target, value } => self.assign_statement(target, value, out),
+            Kind::AssignElement { target, index, value } => {
+                self.assign_element(target, (index, value), out)
+            }
             Kind::If { arms, otherwise } => {
                 let mut rest = Vec::new();
                 // the last arm first, so that each ELSIF is the ELSE of the one before
@@ -309,20 +303,44 @@ impl Compiler<'_> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let slot = self.target_slot(target)?;
-        if let SqlType::Array(_) = self.slot_expr(slot).sql_type {
-            return Err(unsupported(
-                target.place,
-                "assignment to an array",
-                "arrays are read-only parameters",
-            ));
-        }
-        let to = self.slot_expr(slot).data_type();
-        let value = self.value_for(value, to, Coercion::Explicit, || {
-            format!("variable \"{}\"", target.parts.join("."))
-        })?;
+        let what = || format!("variable \"{}\"", target.parts.join("."));
+        let value = self.value_of_slot(value, slot, what)?;
         self.emit_assign(out, slot, value);
         self.emit_not_null_checks(out, std::slice::from_ref(target));
         Ok(())
+    }
+
+    /// `target[index] := value`
+    fn assign_element(
+        &mut self,
+        target: &Target,
+        (index, value): (&ast::Expr, &ast::Expr),
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let slot = self.target_slot(target)?;
+        let of = self.slot_expr(slot).sql_type;
+        if !matches!(of, SqlType::Array(_)) {
+            let message =
+                format!("cannot subscript type {of} because it does not support subscripting");
+            return Err(error(b"42804", target.place, message));
+        }
+        let what = || format!("variable \"{}\"", target.parts.join("."));
+        let value = self.array_with(slot, index, value, what)?;
+        self.emit_assign(out, slot, value);
+        Ok(())
+    }
+
+    /// An expression as a value of a slot's type.
+    fn value_of_slot(
+        &mut self,
+        written: &ast::Expr,
+        slot: SlotId,
+        what: impl Fn() -> String,
+    ) -> Result<Expr> {
+        match self.slot_expr(slot).sql_type {
+            SqlType::Scalar(to) => self.value_for(written, to, Coercion::Explicit, what),
+            SqlType::Array(element) => self.array_for(written, element, what),
+        }
     }
 
     /// IF ... ELSIF ... ELSE as nested IFs.
@@ -392,16 +410,18 @@ impl Compiler<'_> {
         wanted: Wanted,
         sink: impl Fn(&mut Self, &[(String, Expr)]) -> Result<Sink>,
     ) -> Result<()> {
-        match self.rows_in_procedure(query, wanted)? {
-            Rows::Access(selected) => {
-                let sink = sink(self, &selected.columns)?;
-                self.emit_selected(out, *selected, sink)
+        self.behind_changes(out, query, |this, out, query| {
+            match this.rows_in_procedure(query, wanted)? {
+                Rows::Access(selected) => {
+                    let sink = sink(this, &selected.columns)?;
+                    this.emit_selected(out, *selected, sink)
+                }
+                Rows::Operators(of) => {
+                    let sink = sink(this, &of.columns)?;
+                    this.emit_operators_to(out, of, sink)
+                }
             }
-            Rows::Operators(of) => {
-                let sink = sink(self, &of.columns)?;
-                self.emit_operators_to(out, of, sink)
-            }
-        }
+        })
     }
 
     /// INSERT, UPDATE or DELETE as accesses. Where it needs a query that gives its rows: why, and
@@ -447,6 +467,15 @@ impl Compiler<'_> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         match statement {
+            ast::Statement::Query(query) if changed_by(query).is_some() => {
+                self.behind_changes(out, query, |this, out, query| match changed_by(query) {
+                    Some((_, change)) if query.with.is_none() => this.sql(change, into, out),
+                    Some((_, change)) => {
+                        this.change_of_rows(out, (change, query.with.as_ref()), into)
+                    }
+                    None => Err(unsupported(this.place, "this statement", "write it alone")),
+                })
+            }
             ast::Statement::Query(query) => {
                 if into.is_none() && !self.ad_hoc {
                     return Err(syntax(self.place, "query has no destination for result data")
@@ -473,6 +502,12 @@ impl Compiler<'_> {
                     Some(why) => Err(why),
                 }
             }
+            ast::Statement::CreateTable(table) if table.temporary && self.is_procedure => {
+                self.temporary_table(out, table)
+            }
+            ast::Statement::Drop {
+                object_type: ast::ObjectType::Table, if_exists, names, ..
+            } if self.is_procedure => self.drop_temporary(names, *if_exists),
             _ => Err(unsupported(
                 self.place,
                 "this statement",

@@ -318,6 +318,12 @@ pub(crate) enum BlockStatementKind {
         target: Target,
         value: ast::Expr,
     },
+    /// `target[index] := value`
+    AssignElement {
+        target: Target,
+        index: Box<ast::Expr>,
+        value: ast::Expr,
+    },
     If {
         arms: Vec<(ast::Expr, Body)>,
         otherwise: Body,

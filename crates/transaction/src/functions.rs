@@ -46,6 +46,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Format => return format::call(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
         Function::ElementOf => return Ok(element_of(machine, code)),
+        Function::ArrayAppend => return appended(machine, code),
         Function::Position => return text::position(machine, code),
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Json(function) => return json::call(machine, code, function),
@@ -85,6 +86,22 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Like => like::like(machine, arguments[0], arguments[1]).map(Datum::bool),
         _ => text::call(machine, code, arguments),
     }
+}
+
+/// An array with one more element. The array that was made last grows where it lies, so that one
+/// that grows element by element takes no more than its elements: who has it as it was before has
+/// a range that ends before the new one.
+fn appended(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let [(array, _), (value, _)] = &*code.arguments else { return Ok(Datum::NULL) };
+    let (array, value) = (machine.slots[*array], machine.slots[*value]);
+    let end = machine.elements.len();
+    let old = if array.is_null() { end..end } else { array.as_range().range() };
+    let start = if old.end == end { old.start } else { end };
+    let copied = if start == end { old.clone() } else { 0..0 };
+    machine.pay((copied.len() + 1) * size_of::<Datum>())?;
+    machine.elements.extend_from_within(copied);
+    machine.elements.push(value);
+    Ok(Datum::range(start as u32, (old.len() + 1) as u32))
 }
 
 /// The greatest or least argument that is not NULL.

@@ -887,6 +887,8 @@ pub enum Function {
     Interval(IntervalFunction),
     /// elements in an array: 0 for an empty one
     Cardinality,
+    /// an array with a value behind its elements; NULL counts as an empty one
+    ArrayAppend,
     /// value = ANY (array), with elements that compare with the value as they are; false for an
     /// empty array
     ElementOf,

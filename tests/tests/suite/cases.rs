@@ -31,6 +31,6 @@ macro_rules! files {
 }
 
 files! {
-    statements constraints control indexes reconnaissance concurrency definitions order json
+    arrays statements constraints control indexes kept_rows reconnaissance concurrency definitions order json
     interval lists
 }

@@ -144,7 +144,7 @@ impl Compiler<'_> {
     }
 
     /// Functions that give rows, side by side.
-    pub(super) fn expansion_step(&mut self, all: &[Expansion]) -> Result<Step> {
+    pub(crate) fn expansion_step(&mut self, all: &[Expansion]) -> Result<Step> {
         let arguments: Vec<Expr> = all.iter().flat_map(|one| one.arguments.clone()).collect();
         let expanding = |one: &Expansion| Expanding {
             function: one.function,

@@ -151,15 +151,11 @@ impl Compiler<'_> {
     }
 
     fn array_literal(&mut self, text: &str, element: DataType, place: Place) -> Result<Expr> {
-        let mut parts = Vec::new();
-        let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-        let Some(inner) = inner else {
+        let array = Value::parse_array(element, text);
+        let Value::Array(values) = array.map_err(|e| crate::typing::value_error(&e, place))? else {
             return Err(error(b"22P02", place, format!("malformed array literal: \"{text}\"")));
         };
-        for part in inner.split(',').filter(|_| !inner.trim().is_empty()) {
-            let part = part.trim().trim_matches('"');
-            parts.push(crate::typing::parse_literal(part, element, place)?);
-        }
+        let parts: Vec<_> = values.into_iter().map(|value| constant(value, element)).collect();
         self.host(HostFunction::ArrayOf, &parts, SqlType::Array(element))
     }
 
@@ -183,15 +179,18 @@ impl Compiler<'_> {
         right: &ast::Expr,
     ) -> Result<Option<Operand>> {
         if let BinaryOperator::Eq | BinaryOperator::NotEq = op
-            && let Some(array) = self.array_column(left)?
+            && (self.is_array(left)? || self.is_array(right)?)
         {
-            let place = place_in(right, self.place);
-            let other = match self.operand(right)? {
-                Operand::Unknown(Some(open)) => {
-                    self.array_literal(&open.text, array.data_type(), place)?
-                }
-                other => self.settle(other, DataType::Text, place)?,
-            };
+            let places = [left, right].map(|side| place_in(side, self.place));
+            let sides = [self.operand(left)?, self.operand(right)?];
+            let element = sides.iter().find_map(|side| match side {
+                Operand::Typed(Expr { sql_type: SqlType::Array(element), .. }) => Some(*element),
+                _ => None,
+            });
+            let element = element.unwrap_or(DataType::Text);
+            let [one, other] = sides;
+            let array = self.array_value(one, element, places[0])?;
+            let other = self.array_value(other, element, places[1])?;
             let truth = SqlType::Scalar(DataType::Boolean);
             let equal = self.host(HostFunction::ArrayEqual, &[array, other], truth)?;
             let not = *op == BinaryOperator::NotEq;
@@ -249,20 +248,43 @@ impl Compiler<'_> {
         Ok(column.filter(|column| matches!(column.sql_type, SqlType::Array(_))))
     }
 
+    /// `||` of an array and another one, or an element; none: it is of texts.
     fn array_concat(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Option<Operand>> {
-        let is_array = |written: &ast::Expr| match crate::written::bare(written) {
-            ast::Expr::Array(_) => true,
-            ast::Expr::Function(function) => crate::written::function_name(function) == "array",
-            _ => false,
-        };
-        if !is_array(left) && !is_array(right) {
+        if !self.is_array(left)? && !self.is_array(right)? {
             return Ok(None);
         }
-        let (left, right) = (self.expr(left)?, self.expr(right)?);
-        let element = left.data_type();
-        let array =
-            self.host(HostFunction::ArrayConcat, &[left, right], SqlType::Array(element))?;
-        Ok(Some(Operand::Typed(array)))
+        let places = [left, right].map(|side| place_in(side, self.place));
+        let sides = [self.operand(left)?, self.operand(right)?];
+        let element_of = |side: &Operand| match side {
+            Operand::Typed(Expr { sql_type: SqlType::Array(element), .. }) => Some(*element),
+            _ => None,
+        };
+        let elements = [element_of(&sides[0]), element_of(&sides[1])];
+        let name = match elements {
+            [Some(_), Some(_)] => "array_cat",
+            [Some(_), None] if !matches!(sides[1], Operand::Typed(_)) => "array_cat",
+            [None, Some(_)] if !matches!(sides[0], Operand::Typed(_)) => "array_cat",
+            [Some(_), None] => "array_append",
+            _ => "array_prepend",
+        };
+        let arguments = sides.into_iter().zip(places).collect();
+        self.named(name, arguments, places[1]).map(|array| Some(Operand::Typed(array)))
+    }
+
+    /// Whether an expression is an array, as far as it can be told before it is compiled.
+    pub(super) fn is_array(&mut self, written: &ast::Expr) -> Result<bool> {
+        Ok(match crate::written::bare(written) {
+            ast::Expr::Array(_) => true,
+            ast::Expr::Function(function) => {
+                let name = crate::written::function_name(function);
+                name == "array" || name == "array_agg" || crate::functions::gives_array(&name)
+            }
+            ast::Expr::Cast { data_type, .. } => matches!(data_type, ast::DataType::Array(_)),
+            ast::Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right } => {
+                self.is_array(left)? || self.is_array(right)?
+            }
+            other => self.is_array_of_program(other) || self.array_column(other)?.is_some(),
+        })
     }
 
     /// A function of the session, the catalog or arrays; an aggregate; a window function; a

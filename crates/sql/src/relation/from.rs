@@ -306,6 +306,11 @@ impl Compiler<'_> {
             let columns = if columns.is_empty() { common.columns.clone() } else { columns };
             return self.planned(shown, &columns, bound?, place);
         }
+        if schema.is_none()
+            && let Some(bound) = self.kept_named(name, place)?
+        {
+            return self.planned(shown, &columns, bound, place);
+        }
         if matches!(schema, None | Some("public"))
             && let Some(view) = self.catalog.view(name)
         {
@@ -314,6 +319,7 @@ impl Compiler<'_> {
         let (kind, schema, known) = match (schema, self.catalog.table_named(name)) {
             (None | Some("public"), Some(_)) => {
                 let table = self.table(name, place)?;
+                self.refuse_changed(table.id, place)?;
                 let columns = table.columns.iter().map(|column| {
                     let sql_type = SqlType::Scalar(column.data_type);
                     (column.name.clone(), sql_type, column.nullable)

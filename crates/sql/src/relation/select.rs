@@ -106,8 +106,9 @@ impl Compiler<'_> {
                 &*cte.query.body,
                 SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
             ) {
-                let advice = "write it as a statement of its own, in one transaction";
-                return Err(unsupported(place, "a change in WITH", advice));
+                let message =
+                    "WITH clause containing a data-modifying statement must be at the top level";
+                return Err(error(b"0A000", place, message));
             }
             let depth = self.levels.len() - 1;
             let name = ident_name(&cte.alias.name);

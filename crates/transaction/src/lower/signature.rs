@@ -232,6 +232,10 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
             }
         },
         F::Cardinality => takes(&[W::Array]),
+        F::ArrayAppend => match given {
+            [SqlType::Array(element), SqlType::Scalar(value)] => value.is_kept_like(*element),
+            _ => false,
+        },
         F::ElementOf => match given {
             [SqlType::Scalar(value), SqlType::Array(element)] => value.is_kept_like(*element),
             _ => false,
