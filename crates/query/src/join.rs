@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 
 use crate::plan::{Join, JoinKind, Plan};
 use hotrow_base::value::Value;
-use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
 use crate::memory::{Held, Kept, bytes_of, bytes_of_key};
 use crate::order::join_key;
 use crate::scalars::Reader;
+use crate::subquery::Stepper;
 use crate::{Flow, Ground, MORE, Row, Runner, Table, Take};
 
 /// Rows of the left side up to which the right one is read by their keys, if an index does that.
@@ -44,17 +44,26 @@ struct Joiner<'q> {
     right_width: usize,
     equal: Option<(Reader<'q>, Reader<'q>)>,
     condition: Option<Reader<'q>>,
+    late: Option<(Vec<Stepper<'q>>, Reader<'q>)>,
 }
 
 impl<'q> Joiner<'q> {
     fn new(join: &'q Join) -> Self {
         let (left_layout, right_layout) = (join.left.layout(), join.right.layout());
-        let layout = [&*left_layout, &*right_layout].concat();
+        let mut layout = [&*left_layout, &*right_layout].concat();
         let equal = join.equal.as_ref();
         let equal =
             equal.map(|(l, r)| (Reader::new(l, &left_layout), Reader::new(r, &right_layout)));
         let condition = join.condition.as_ref().map(|scalars| Reader::new(scalars, &layout));
-        Self { join, left_layout, right_width: right_layout.len(), equal, condition }
+        let late = join.late.as_ref().map(|late| {
+            let mut steps = Vec::with_capacity(late.steps.len());
+            for step in &late.steps {
+                steps.push(Stepper::new(step, &layout));
+                layout.extend(&step.outputs);
+            }
+            (steps, Reader::new(&late.condition, &layout))
+        });
+        Self { join, left_layout, right_width: right_layout.len(), equal, condition, late }
     }
 }
 
@@ -145,10 +154,9 @@ impl<'g, G: Ground> Runner<'g, G> {
                 for number in 0..partners.map_or(rows.len(), <[usize]>::len) {
                     self.tick_row(&rows[partners.map_or(number, |partners| partners[number])])?;
                     let at = partners.map_or(number, |partners| partners[number]);
-                    let row = paired(&left, &rows[at]);
-                    if !self.is_pair(joiner, &row)? {
+                    let Some(row) = self.pair(joiner, paired(&left, &rows[at]))? else {
                         continue;
-                    }
+                    };
                     has_partner = true;
                     if let Some(found) = found.get_mut(at) {
                         *found = true;
@@ -169,10 +177,9 @@ impl<'g, G: Ground> Runner<'g, G> {
                             return Ok(MORE);
                         }
                     }
-                    let row = paired(&left, &partner);
-                    if !runner.is_pair(joiner, &row)? {
+                    let Some(row) = runner.pair(joiner, paired(&left, &partner))? else {
                         return Ok(MORE);
-                    }
+                    };
                     has_partner = true;
                     take(runner, row)
                 })?
@@ -204,9 +211,21 @@ impl<'g, G: Ground> Runner<'g, G> {
         Ok(Rights { rows, by_key, found, _held: held })
     }
 
-    fn is_pair(&mut self, joiner: &Joiner<'_>, row: &Row) -> Result<bool, SqlError> {
-        let condition = joiner.condition.as_ref();
-        condition.map_or(Ok(true), |condition| self.calculator.is_true(condition, row))
+    /// The row of a pair, if the conditions are true of it.
+    fn pair(&mut self, joiner: &Joiner<'_>, mut row: Row) -> Result<Option<Row>, G::Error> {
+        if let Some(condition) = &joiner.condition
+            && !self.calculator.is_true(condition, &row)?
+        {
+            return Ok(None);
+        }
+        let Some((steps, condition)) = &joiner.late else { return Ok(Some(row)) };
+        let width = row.len();
+        for step in steps {
+            row = self.extended_one(row, step)?;
+        }
+        let is_pair = self.calculator.is_true(condition, &row)?;
+        row.truncate(width);
+        Ok(is_pair.then_some(row))
     }
 
     /// A row of the left side that has no partner.

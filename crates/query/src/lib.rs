@@ -62,8 +62,8 @@ use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value}
 use order::{compare_nulls, key_of};
 pub use plan::{
     Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
-    LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey,
-    Step, StepKind, SubqueryKind, Window, WindowFunction,
+    LateCondition, LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars,
+    SetOperation, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
 };
 pub use profile::{Measured, PlanNumbers, Profile};
 use scalars::{Calculator, Reader};
@@ -213,12 +213,7 @@ impl<'g, G: Ground> Runner<'g, G> {
             }
             Plan::Given { steps, input } => {
                 for step in steps {
-                    let mut given = Row::new();
-                    let _ =
-                        self.extended(Row::new(), &Stepper::new(step, &[]), &mut |_, row| {
-                            given = row;
-                            Ok(MORE)
-                        })?;
+                    let given = self.extended_one(Row::new(), &Stepper::new(step, &[]))?;
                     self.around(&step.outputs, &given);
                 }
                 self.each(input, take)

@@ -62,11 +62,7 @@ impl Query {
             _ => false,
         };
         let mut found = false;
-        self.plan.walk(&mut |plan| match plan {
-            Plan::Extend { step, .. } => found |= calls(step),
-            Plan::Given { steps, .. } => found |= steps.iter().any(calls),
-            _ => {}
-        });
+        self.plan.walk(&mut |plan| found |= plan.steps().iter().any(calls));
         found
     }
 }
@@ -190,6 +186,18 @@ pub enum Plan {
     },
 }
 
+impl Plan {
+    /// What it computes of rows by itself.
+    pub fn steps(&self) -> &[Step] {
+        match self {
+            Self::Extend { step, .. } => std::slice::from_ref(step),
+            Self::Given { steps, .. } => steps,
+            Self::Join(join) => join.late.as_ref().map_or(&[], |late| &late.steps),
+            _ => &[],
+        }
+    }
+}
+
 /// A query that reads what it gave before, until there is nothing new.
 #[derive(Debug)]
 pub struct Recursion {
@@ -263,6 +271,17 @@ pub struct Join {
     pub equal: Option<(Scalars, Scalars)>,
     /// what else must be true of a pair
     pub condition: Option<Scalars>,
+    /// and what, where that is
+    pub late: Option<LateCondition>,
+}
+
+/// A condition on what steps extend a row by.
+#[derive(Debug)]
+pub struct LateCondition {
+    /// in their order; what they give is not given on
+    pub steps: Vec<Step>,
+    /// one boolean
+    pub condition: Scalars,
 }
 
 /// GROUP BY, and aggregates.

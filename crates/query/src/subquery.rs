@@ -120,6 +120,20 @@ impl<'g, G: Ground> Runner<'g, G> {
         }
     }
 
+    /// A row with what a step that gives one value adds to it.
+    pub(crate) fn extended_one(
+        &mut self,
+        row: Row,
+        stepper: &Stepper<'_>,
+    ) -> Result<Row, G::Error> {
+        let mut given = Row::new();
+        let _ = self.extended(row, stepper, &mut |_, row| {
+            given = row;
+            Ok(MORE)
+        })?;
+        Ok(given)
+    }
+
     /// The column of a subquery's first rows, for a row around it.
     fn subquery(
         &mut self,

@@ -5,14 +5,18 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_query::SubqueryKind;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
-use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::operand::Operand;
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type, comparable, constant, joined, scalar};
-use crate::written::bare;
+use crate::written::{bare, row_values};
+
+/// Values of rows that are compared by their order: each lies in what is computed of those before.
+const ORDERED_MAX: usize = 64;
 
 impl Compiler<'_> {
     pub(crate) fn is_null(&mut self, written: &ast::Expr) -> Result<Expr> {
@@ -101,8 +105,14 @@ impl Compiler<'_> {
         op: CompareOp,
         right: &ast::Expr,
     ) -> Result<Expr> {
-        if let (ast::Expr::Tuple(lefts), ast::Expr::Tuple(rights)) = (bare(left), bare(right)) {
-            return self.row_comparison(lefts, op, rights);
+        if let Some(lefts) = row_values(left) {
+            if let Some(rights) = row_values(right) {
+                return self.row_comparison(&lefts, op, &rights);
+            }
+            if let ast::Expr::Subquery(query) = bare(right) {
+                let how = (op, SubqueryKind::Scalar);
+                return self.compared_subquery(left, query, how, place_in(right, self.place));
+            }
         }
         let (left, right) = self.same_type(left, right, op.symbol())?;
         Ok(scalar(ExprKind::Compare(op, Box::new(left), Box::new(right)), DataType::Boolean))
@@ -110,24 +120,21 @@ impl Compiler<'_> {
 
     pub(crate) fn row_comparison(
         &mut self,
-        lefts: &[ast::Expr],
+        lefts: &[&ast::Expr],
         op: CompareOp,
-        rights: &[ast::Expr],
+        rights: &[&ast::Expr],
     ) -> Result<Expr> {
         if lefts.len() != rights.len() {
             let message = "unequal number of entries in row expressions";
             return Err(error(b"42601", self.place, message));
         }
-        if op != CompareOp::Equal {
-            return Err(unsupported(
-                self.place,
-                "this comparison of rows",
-                "compare column by column with AND and OR",
-            ));
-        }
         let pairs = lefts.iter().zip(rights);
-        let equal = pairs.map(|(l, r)| self.comparison(l, op, r)).collect::<Result<Vec<_>>>()?;
-        joined(equal, ExprKind::And).ok_or_else(|| syntax(self.place, "an empty row"))
+        if op == CompareOp::Equal {
+            let equal = pairs.map(|(left, right)| self.comparison(left, op, right));
+            return some_row(joined(equal.collect::<Result<_>>()?, ExprKind::And), self.place);
+        }
+        let pairs = pairs.map(|(left, right)| self.same_type(left, right, op.symbol()));
+        rows_compared(op, pairs.collect::<Result<_>>()?, self.place)
     }
 
     pub(crate) fn same_type(
@@ -203,6 +210,38 @@ impl Compiler<'_> {
         let joined = joined(compiled, join).ok_or_else(|| syntax(self.place, "no operands"))?;
         Ok(Operand::Typed(joined))
     }
+}
+
+/// A comparison of rows, of pairs of their values: the first that differ decide.
+pub(crate) fn rows_compared(op: CompareOp, pairs: Vec<(Expr, Expr)>, place: Place) -> Result<Expr> {
+    let compare = |op, (left, right)| {
+        scalar(ExprKind::Compare(op, Box::new(left), Box::new(right)), DataType::Boolean)
+    };
+    let each = |op, pairs: Vec<_>| pairs.into_iter().map(|pair| compare(op, pair)).collect();
+    let strictly = match op {
+        CompareOp::Equal => return some_row(joined(each(op, pairs), ExprKind::And), place),
+        CompareOp::NotEqual => return some_row(joined(each(op, pairs), ExprKind::Or), place),
+        CompareOp::Less | CompareOp::LessOrEqual => CompareOp::Less,
+        CompareOp::Greater | CompareOp::GreaterOrEqual => CompareOp::Greater,
+    };
+    if pairs.len() > ORDERED_MAX {
+        return Err(too_complex(place, "rows of so many values are compared by their order"));
+    }
+    let mut pairs = pairs.into_iter().rev();
+    let last = pairs.next().map(|pair| compare(op, pair));
+    let both = |left, right, join: fn(Box<Expr>, Box<Expr>) -> ExprKind| {
+        scalar(join(Box::new(left), Box::new(right)), DataType::Boolean)
+    };
+    let decided = |later, pair: (Expr, Expr)| {
+        let equal = compare(CompareOp::Equal, pair.clone());
+        both(compare(strictly, pair), both(equal, later, ExprKind::And), ExprKind::Or)
+    };
+    some_row(last.map(|last| pairs.fold(last, decided)), place)
+}
+
+fn some_row(compared: Option<Expr>, place: Place) -> Result<Expr> {
+    let refused = || unsupported(place, "a comparison of rows without values", "leave it out");
+    compared.ok_or_else(refused)
 }
 
 /// An integer constant in the narrower integer type of the other side, where it fits: that saves

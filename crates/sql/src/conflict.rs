@@ -19,7 +19,7 @@ use crate::key_change::Updated;
 use crate::path::{choose, conjuncts};
 use crate::scope::Compiler;
 use crate::source::Source;
-use crate::state::{Names, Row, Variable};
+use crate::state::Row;
 use crate::token::folded;
 use crate::typing::scalar;
 use crate::written::object_name;
@@ -168,17 +168,7 @@ impl Compiler<'_> {
             self.emit_touched(out, 0);
             return Ok(());
         };
-        let fields = table.columns.iter().zip(&duplicate.values);
-        let fields = fields.filter_map(|(column, value)| match value.kind {
-            ExprKind::Slot(slot) => Some((column.name.clone(), slot)),
-            _ => None,
-        });
-        let excluded = Variable::Record { fields: fields.collect(), open: false };
-        let variables = vec![("excluded".to_owned(), excluded)];
-        self.names.push(Names { label: None, variables });
-        let compiled = self.emit_conflict_update(out, (target, update), duplicate, into);
-        self.names.pop();
-        compiled
+        self.emit_conflict_update(out, (target, update), duplicate, into)
     }
 
     fn emit_conflict_update(
@@ -190,9 +180,16 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let table = duplicate.table;
         let row = self.row_of(table.id, duplicate.alias);
+        let fields = table.columns.iter().zip(&duplicate.values);
+        let excluded = fields.filter_map(|(column, value)| match value.kind {
+            ExprKind::Slot(slot) => Some((column.name.clone(), slot)),
+            _ => None,
+        });
         let ((set, condition, columns), mut row) = self.with_row(row, |this| {
-            let set = this.assignments(table, &update.assignments, this.place)?;
-            let condition = this.condition_of(update.selection.as_ref())?;
+            let (set, condition) = this.with_row_beside("excluded", excluded, |this| {
+                let set = this.assignments(table, &update.assignments, this.place)?;
+                Ok((set, this.condition_of(update.selection.as_ref())?))
+            })?;
             Ok((set, condition, this.returning(duplicate.returning, into)?))
         })?;
         let mut wanted = self.key_conditions(&mut row, target, &duplicate.values)?;

@@ -275,6 +275,7 @@ impl Page<'_> {
                     None => "",
                 };
                 self.line(format!("{kind}, {how}{keyed}"));
+                plan.steps().iter().for_each(|step| self.step(query, step, "for each pair"));
                 self.below(|page| {
                     page.plan(query, &join.left);
                     page.plan(query, &join.right);
@@ -358,8 +359,8 @@ impl Page<'_> {
                 let inputs: Vec<_> =
                     inputs.iter().filter(|slot| !query.parameters.contains(slot)).collect();
                 let how_often = match inputs.is_empty() {
-                    true => "once: subquery",
-                    false => "for each row, if its values are new: subquery",
+                    true => "once: subquery".to_owned(),
+                    false => format!("{how_often}, if its values are new: subquery"),
                 };
                 self.line(how_often);
                 self.below(|page| page.plan(query, plan));

@@ -127,10 +127,7 @@ impl Compiler<'_> {
             Plan::System { relation, .. } => {
                 refused = Some(format!("{relation} in a procedure"));
             }
-            Plan::Extend { step, .. } if is_asked(step) => {
-                refused = Some("a function of the session in a procedure".to_owned());
-            }
-            Plan::Given { steps, .. } if steps.iter().any(is_asked) => {
+            plan if plan.steps().iter().any(is_asked) => {
                 refused = Some("a function of the session in a procedure".to_owned());
             }
             _ => {}

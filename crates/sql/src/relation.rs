@@ -156,6 +156,21 @@ impl Compiler<'_> {
         Ok((compiled?, row))
     }
 
+    /// Compiles something with a row of such columns in scope beside that of the innermost level.
+    pub(crate) fn with_row_beside<T>(
+        &mut self,
+        name: &str,
+        columns: impl Iterator<Item = (String, SlotId)>,
+        compile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let beside = Bound { plan: Plan::One, outputs: columns.collect() };
+        let beside = self.planned(name.to_owned(), &[], beside, self.place)?;
+        self.level().relations.push(beside);
+        let compiled = compile(self);
+        self.level().relations.pop();
+        compiled
+    }
+
     /// The column with this name, of the innermost level that has one.
     pub(crate) fn relation_column(&mut self, name: &str, place: Place) -> Result<Option<Expr>> {
         for depth in (0..self.levels.len()).rev() {

@@ -33,6 +33,17 @@ pub(crate) fn bare(written: &ast::Expr) -> &ast::Expr {
     }
 }
 
+/// The values of a row that is written out, `(a, b)` or `ROW (a, b)`; none: it is one value.
+pub(crate) fn row_values(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    match bare(written) {
+        ast::Expr::Tuple(values) => Some(values.iter().collect()),
+        ast::Expr::Function(row) if function_name(row) == "row" => {
+            arguments(row, Place::default()).ok().map(|(_, values)| values)
+        }
+        _ => None,
+    }
+}
+
 /// A function's name, folded, without `pg_catalog.`.
 pub(crate) fn function_name(function: &ast::Function) -> String {
     match function.name.0.last() {

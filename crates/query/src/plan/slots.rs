@@ -8,6 +8,7 @@ impl Plan {
     /// Calls `visit` with every operator, itself first; subqueries of steps are operators, too.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Self)) {
         visit(self);
+        self.steps().iter().for_each(|step| step.walk(visit));
         match self {
             Self::One
             | Self::Fetch { .. }
@@ -23,15 +24,9 @@ impl Plan {
             | Self::Sort { input, .. }
             | Self::Lock { input, .. }
             | Self::Distinct { input, .. }
+            | Self::Extend { input, .. }
+            | Self::Given { input, .. }
             | Self::Limit { input, .. } => input.walk(visit),
-            Self::Extend { input, step } => {
-                input.walk(visit);
-                step.walk(visit);
-            }
-            Self::Given { steps, input } => {
-                input.walk(visit);
-                steps.iter().for_each(|step| step.walk(visit));
-            }
             Self::Join(join) => {
                 join.left.walk(visit);
                 join.right.walk(visit);
@@ -98,6 +93,10 @@ impl Plan {
     }
 
     fn own_slots(&self, read: &mut Vec<SlotId>, made: &mut Vec<SlotId>) {
+        for step in self.steps() {
+            read.extend(step.inputs());
+            made.extend(&step.outputs);
+        }
         match self {
             Self::Fetch { inputs, outputs, .. } => {
                 read.extend(inputs);
@@ -112,16 +111,6 @@ impl Plan {
                 scalars.note_inputs(read);
                 made.extend(outputs);
             }
-            Self::Extend { step, .. } => {
-                read.extend(step.inputs());
-                made.extend(&step.outputs);
-            }
-            Self::Given { steps, .. } => {
-                for step in steps {
-                    read.extend(step.inputs());
-                    made.extend(&step.outputs);
-                }
-            }
             Self::Filter { condition, .. } => condition.note_inputs(read),
             Self::Join(join) => {
                 if let Some((left, right)) = &join.equal {
@@ -129,6 +118,7 @@ impl Plan {
                     right.note_inputs(read);
                 }
                 join.condition.iter().for_each(|condition| condition.note_inputs(read));
+                join.late.iter().for_each(|late| late.condition.note_inputs(read));
             }
             Self::Group(group) => {
                 read.extend(&group.keys);
@@ -154,7 +144,7 @@ impl Plan {
             }
             Self::Sort { keys, .. } => read.extend(keys.iter().map(|key| key.slot)),
             Self::Distinct { on, .. } => read.extend(on),
-            Self::One | Self::Lock { .. } => {}
+            Self::One | Self::Lock { .. } | Self::Extend { .. } | Self::Given { .. } => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::SqlType;
-use hotrow_query::{Join, JoinKind, Plan, Scalar, ScalarProgram, Scalars};
+use hotrow_query::{Join, JoinKind, LateCondition, Plan, Scalar, ScalarProgram, Scalars};
 use hotrow_transaction::lower::lower;
 use hotrow_transaction::program::{
     Access, CompareOp, Consume, Effect, Expr, ExprKind, FIRST_PARAMETER, Path, Procedure, RangeEnd,
@@ -167,7 +167,7 @@ impl Compiler<'_> {
         self.of_level(read)
     }
 
-    fn of_level(&self, mut slots: Vec<SlotId>) -> Vec<SlotId> {
+    pub(super) fn of_level(&self, mut slots: Vec<SlotId>) -> Vec<SlotId> {
         let level = self.levels.last().expect("a query is being compiled");
         let own: Vec<_> =
             level.relations.iter().flat_map(crate::relation::level::Relation::slots).collect();
@@ -190,15 +190,13 @@ impl Compiler<'_> {
     pub(super) fn assemble(&mut self, tree: Tree, conditions: Vec<Expr>) -> Result<Plan> {
         match tree {
             Tree::Leaf(at) => self.leaf(at, conditions),
-            Tree::Inner { items, mut on } => {
+            Tree::Inner { items, mut on, late } => {
                 on.extend(conditions);
-                self.inner(items, on)
-            }
-            Tree::Outer { kind, left, right, on, late } if late.conditions.is_empty() => {
-                self.outer(kind, (*left, *right), on, conditions)
+                let plan = extended(self.inner(items, on)?, late.steps);
+                self.filtered(plan, late.conditions)
             }
             Tree::Outer { kind, left, right, on, late } => {
-                self.outer_by_row(kind, (*left, *right), (on, late), conditions)
+                self.outer(kind, (*left, *right), (on, late), conditions)
             }
         }
     }
@@ -330,40 +328,22 @@ impl Compiler<'_> {
         let (equal, sides) = self.equalities(conditions, placed, &item.slots);
         let mut keyed = self.keyed(&item.tree, &item.own, &equal, placed)?;
         if let Some(right) = keyed.take_if(|_| self.reads.is_some()) {
-            return Ok(by_key(JoinKind::Inner, left, right));
+            return Ok(Plan::Join(Box::new(by_key(JoinKind::Inner, left, right))));
         }
         let right = self.assemble(item.tree, item.own)?;
         let lateral = !item.needs.is_empty();
         let equal = self.both(&sides)?;
         let kind = JoinKind::Inner;
-        Ok(Plan::Join(Box::new(Join { kind, left, right, lateral, keyed, equal, condition: None })))
-    }
-
-    /// A join whose right side is looked for anew for each row of the left one, since subqueries
-    /// decide.
-    fn outer_by_row(
-        &mut self,
-        kind: JoinKind,
-        (left, right): (Tree, Tree),
-        (on, late): (Vec<Expr>, Late),
-        conditions: Vec<Expr>,
-    ) -> Result<Plan> {
-        let lefts = self.tree_slots(&left);
-        let mut above = conditions;
-        let conditions = take(&mut above, |condition| self.reads_only(condition, &lefts));
-        let left = self.assemble(left, conditions)?;
-        let right = extended(self.assemble(right, on)?, late.steps);
-        let right = self.filtered(right, late.conditions)?;
-        let (keyed, equal, condition) = (None, None, None);
-        let join = Join { kind, left, right, lateral: true, keyed, equal, condition };
-        self.filtered(Plan::Join(Box::new(join)), above)
+        let (condition, late) = (None, None);
+        let join = Join { kind, left, right, lateral, keyed, equal, condition, late };
+        Ok(Plan::Join(Box::new(join)))
     }
 
     fn outer(
         &mut self,
         kind: JoinKind,
         (left, right): (Tree, Tree),
-        mut on: Vec<Expr>,
+        (mut on, late): (Vec<Expr>, Late),
         conditions: Vec<Expr>,
     ) -> Result<Plan> {
         let (lefts, rights) = (self.tree_slots(&left), self.tree_slots(&right));
@@ -377,25 +357,29 @@ impl Compiler<'_> {
             _ => take(&mut on, |condition| self.reads_only(condition, &rights)),
         };
         let (equal, sides) = self.equalities(&mut on, &lefts, &rights);
-        let mut keyed = match kind {
+        let keyed = match kind {
             JoinKind::Full => None,
-            _ if on.is_empty() => self.keyed(&right, &own, &equal, &lefts)?,
-            _ => None,
+            _ => self.keyed(&right, &own, &equal, &lefts)?,
         };
-        if let Some(right) = keyed.take_if(|_| self.reads.is_some()) {
-            let left = self.assemble(left, conditions)?;
-            return self.filtered(by_key(kind, left, right), above);
-        }
         let lateral = !self.needs(&right).is_empty();
-        // What reads nothing of the right side only decides about rows of the left one.
         let left = self.assemble(left, conditions)?;
-        let right = self.assemble(right, own)?;
-        let equal = self.both(&sides)?;
-        let condition = match joined(on, ExprKind::And) {
-            None => None,
-            Some(condition) => Some(self.scalars(&[condition])?),
+        let mut join = match keyed {
+            Some(right) if self.reads.is_some() => by_key(kind, left, right),
+            keyed => {
+                let right = self.assemble(right, own)?;
+                let equal = self.both(&sides)?;
+                let (condition, late) = (None, None);
+                Join { kind, left, right, lateral, keyed, equal, condition, late }
+            }
         };
-        let join = Join { kind, left, right, lateral, keyed, equal, condition };
+        // What reads nothing of the right side only decides about rows of the left one.
+        if let Some(condition) = joined(on, ExprKind::And) {
+            join.condition = Some(self.scalars(&[condition])?);
+        }
+        if let Some(condition) = joined(late.conditions, ExprKind::And) {
+            let condition = self.scalars(&[condition])?;
+            join.late = Some(LateCondition { steps: late.steps, condition });
+        }
         self.filtered(Plan::Join(Box::new(join)), above)
     }
 
@@ -537,9 +521,9 @@ impl Compiler<'_> {
 
 /// A join that finds its right rows by key, whatever the number of left ones: in a procedure a read
 /// of the whole table would have each call hold it.
-fn by_key(kind: JoinKind, left: Plan, right: Plan) -> Plan {
-    let (keyed, equal, condition) = (None, None, None);
-    Plan::Join(Box::new(Join { kind, left, right, lateral: true, keyed, equal, condition }))
+fn by_key(kind: JoinKind, left: Plan, right: Plan) -> Join {
+    let (keyed, equal, condition, late) = (None, None, None, None);
+    Join { kind, left, right, lateral: true, keyed, equal, condition, late }
 }
 
 fn path_exprs(path: &Path) -> Vec<&Expr> {

@@ -15,7 +15,7 @@ use crate::operand::Operand;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
 use crate::typing::{call, cast, common_type, constant};
-use crate::written::{arguments, dotted, ident_name};
+use crate::written::{arguments, bare, dotted, ident_name};
 
 impl Compiler<'_> {
     /// Registers a step of the innermost level; the values it gives.
@@ -49,14 +49,14 @@ impl Compiler<'_> {
     ) -> Result<Option<Operand>> {
         use ast::Expr as E;
         let typed = match written {
-            E::Subquery(query) => self.subquery(query, SubqueryKind::Scalar, None, place)?,
+            E::Subquery(query) => self.subquery(query, SubqueryKind::Scalar, place)?,
             E::Exists { subquery, negated: not } => {
-                let exists = self.subquery(subquery, SubqueryKind::Exists, None, place)?;
+                let exists = self.subquery(subquery, SubqueryKind::Exists, place)?;
                 if *not { negated(exists) } else { exists }
             }
             E::InSubquery { expr, subquery, negated: not } => {
-                let kind = SubqueryKind::Any(CompareOp::Equal);
-                let any = self.subquery(subquery, kind, Some(expr), place)?;
+                let how = (CompareOp::Equal, SubqueryKind::Any(CompareOp::Equal));
+                let any = self.compared_subquery(expr, subquery, how, place)?;
                 if *not { negated(any) } else { any }
             }
             E::AnyOp { left, compare_op, right, .. } => {
@@ -89,8 +89,8 @@ impl Compiler<'_> {
             ));
         };
         let kind = if any { SubqueryKind::Any(op) } else { SubqueryKind::All(op) };
-        match crate::written::bare(right) {
-            ast::Expr::Subquery(query) => self.subquery(query, kind, Some(left), place),
+        match bare(right) {
+            ast::Expr::Subquery(query) => self.compared_subquery(left, query, (op, kind), place),
             // = ANY (ARRAY[...]) is IN (...)
             ast::Expr::Array(array) if any && op == CompareOp::Equal && !array.elem.is_empty() => {
                 self.in_list(left, &array.elem, false)
@@ -165,7 +165,8 @@ impl Compiler<'_> {
             operands.push((self.operand(element)?, place_in(element, place)));
         }
         if operands.is_empty() {
-            return self.host(HostFunction::ArrayOf, &[], SqlType::Array(DataType::Text));
+            return Err(error(b"42P18", place, "cannot determine type of empty array")
+                .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
         }
         let (values, element) = self.unified(operands, "ARRAY", place)?;
         self.host(HostFunction::ArrayOf, &values, SqlType::Array(element))
@@ -303,7 +304,7 @@ impl Compiler<'_> {
             return Ok(Some(aggregate));
         }
         if let ("array", ast::FunctionArguments::Subquery(query)) = (name, &function.args) {
-            return self.subquery(query, SubqueryKind::Array, None, place).map(Some);
+            return self.subquery(query, SubqueryKind::Array, place).map(Some);
         }
         let Some(row) = row else {
             if self.is_procedure {
@@ -324,6 +325,11 @@ impl Compiler<'_> {
                 let hint = "loop over the rows, and write v := nextval('sequence')";
                 let what = "nextval() for each row of a procedure's query";
                 Err(unsupported(place, what, hint))
+            }
+            (Evaluation::Host(HostFunction::System(SystemFunction::CurrentValue)), _)
+                if self.reads.is_some() =>
+            {
+                self.sequence_in(function, place).map(|_| None)
             }
             (Evaluation::Syntax(SyntaxForm::ArrayLength), [array, _]) if !is_name(array) => {
                 let array = self.expr(array)?;
@@ -502,6 +508,12 @@ impl Compiler<'_> {
             },
             element => crate::types::data_type(element, self.catalog, place)?,
         };
+        if let ast::Expr::Array(array) = bare(written)
+            && array.elem.is_empty()
+        {
+            let array = self.host(HostFunction::ArrayOf, &[], SqlType::Array(to))?;
+            return Ok(Some(Operand::Typed(array)));
+        }
         let operand = self.operand(written)?;
         Ok(Some(Operand::Typed(self.array_value(operand, to, place)?)))
     }

@@ -3,7 +3,6 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{JoinKind, Plan, Step, StepKind};
 use hotrow_transaction::catalog::View;
-use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
@@ -22,13 +21,35 @@ use super::{lists, system};
 pub(super) enum Tree {
     /// one of them
     Leaf(usize),
-    /// in any order; with conditions
-    Inner { items: Vec<Tree>, on: Vec<Expr> },
-    /// in this one; the right side's rows are those for which `on` and then `late` is true
+    /// in any order; the rows for which `on` and then `late` is true
+    Inner { items: Vec<Tree>, on: Vec<Expr>, late: Late },
+    /// in this one; pairs are those for which `on` and then `late` is true
     Outer { kind: JoinKind, left: Box<Tree>, right: Box<Tree>, on: Vec<Expr>, late: Late },
 }
 
 impl Tree {
+    /// One row without columns.
+    fn nothing() -> Self {
+        Self::Inner { items: Vec::new(), on: Vec::new(), late: Late::default() }
+    }
+
+    /// Joins, in any order, what this one joins in any order and what the other one does.
+    fn joined(mut self, other: Self) -> Self {
+        let Self::Inner { items, on, late } = &mut self else {
+            return Self::nothing().joined(self).joined(other);
+        };
+        match other {
+            Self::Inner { items: others, on: also, late: later } => {
+                items.extend(others);
+                on.extend(also);
+                late.conditions.extend(later.conditions);
+                late.steps.extend(later.steps);
+            }
+            other => items.push(other),
+        }
+        self
+    }
+
     /// Numbers of its relations.
     pub(super) fn leaves(&self) -> Vec<usize> {
         match self {
@@ -53,26 +74,17 @@ fn alias_of(alias: Option<&ast::TableAlias>, otherwise: &str) -> (String, Vec<St
 impl Compiler<'_> {
     /// Brings what FROM names into the innermost level.
     pub(super) fn bind_from(&mut self, from: &[ast::TableWithJoins]) -> Result<Tree> {
-        let mut items = Vec::new();
-        let mut conditions = Vec::new();
+        let mut tree = Tree::nothing();
         for written in from {
-            match self.bind_joined(written)? {
-                Tree::Inner { items: more, on } => {
-                    items.extend(more);
-                    conditions.extend(on);
-                }
-                tree => items.push(tree),
-            }
+            tree = tree.joined(self.bind_joined(written)?);
         }
-        Ok(Tree::Inner { items, on: conditions })
+        Ok(tree)
     }
 
     fn bind_joined(&mut self, written: &ast::TableWithJoins) -> Result<Tree> {
-        let before = self.late_conditions();
         let mut tree = self.bind_factor(&written.relation)?;
         for join in &written.joins {
             let place = place_in(join, self.place);
-            let before_right = self.late_conditions();
             let (kind, swapped, constraint) = match &join.join_operator {
                 JoinOperator::Join(on) | JoinOperator::Inner(on) | JoinOperator::CrossJoin(on) => {
                     (JoinKind::Inner, false, on)
@@ -88,30 +100,12 @@ impl Compiler<'_> {
                 }
             };
             let right = self.bind_factor(&join.relation)?;
-            // What is asked above all joins would be asked of rows that the outer join makes up.
-            let is_late = match (kind, swapped) {
-                (JoinKind::Inner, _) => false,
-                (JoinKind::Left, false) => self.late_conditions() > before_right,
-                (JoinKind::Left, true) => before_right > before,
-                _ => self.late_conditions() > before,
-            };
-            if is_late {
-                return Err(subquery_in_outer(place));
-            }
             let (on, late) =
                 self.join_condition((&tree, &right), constraint, (kind, swapped), place)?;
             tree = match kind {
                 JoinKind::Inner => {
-                    let (mut items, mut conditions) = match tree {
-                        Tree::Inner { items, on } => (items, on),
-                        tree => (vec![tree], Vec::new()),
-                    };
-                    items.push(right);
-                    conditions.extend(on);
-                    let above = &mut self.level().on;
-                    above.conditions.extend(late.conditions);
-                    above.steps.extend(late.steps);
-                    Tree::Inner { items, on: conditions }
+                    let condition = Tree::Inner { items: Vec::new(), on, late };
+                    Tree::nothing().joined(tree).joined(right).joined(condition)
                 }
                 kind => {
                     let (left, right) = if swapped { (right, tree) } else { (tree, right) };
@@ -122,20 +116,11 @@ impl Compiler<'_> {
                     for at in missing {
                         self.level().relations[at].make_optional();
                     }
-                    let is_one = kind == JoinKind::Left && matches!(right, Tree::Leaf(_));
-                    if !late.conditions.is_empty() && !is_one {
-                        return Err(subquery_in_outer(place));
-                    }
                     Tree::Outer { kind, left: Box::new(left), right: Box::new(right), on, late }
                 }
             };
         }
         Ok(tree)
-    }
-
-    /// How many conditions of inner joins are asked above all joins.
-    fn late_conditions(&mut self) -> usize {
-        self.level().on.conditions.len()
     }
 
     fn join_condition(
@@ -410,8 +395,8 @@ impl Compiler<'_> {
         bound
     }
 
-    fn planned(
-        &mut self,
+    pub(super) fn planned(
+        &self,
         name: String,
         aliases: &[String],
         bound: Bound,
@@ -531,9 +516,4 @@ impl Relation {
     fn make_optional(&mut self) {
         self.columns.iter_mut().for_each(|column| column.nullable = true);
     }
-}
-
-fn subquery_in_outer(place: Place) -> SqlError {
-    let what = "a subquery in ON of a FULL JOIN, or of a join in brackets beside an outer one,";
-    unsupported(place, what, "join with the subquery in FROM instead")
 }

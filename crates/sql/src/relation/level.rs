@@ -34,8 +34,6 @@ pub(crate) struct Level {
     pub(crate) expanding: Vec<Expansion>,
     /// FOR UPDATE and its kin
     pub(crate) locks: Vec<Clause>,
-    /// of inner joins: what is asked above all joins
-    pub(crate) on: Late,
 }
 
 impl Level {

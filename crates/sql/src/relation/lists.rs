@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::relation::level::RelationKind;
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type};
-use crate::written::{bare, ident_name};
+use crate::written::{bare, ident_name, row_values};
 
 /// Values in a list that are looked up one by one; each is some code of the plan.
 const LIST_MAX: usize = 2_000;
@@ -156,8 +156,7 @@ impl Compiler<'_> {
         values: &[ast::Expr],
         compared: &Compared,
     ) -> Result<Option<(Plan, SlotId)>> {
-        let is_row = matches!(bare(of), ast::Expr::Tuple(_));
-        if is_row || !(2..=LIST_MAX).contains(&values.len()) {
+        if row_values(of).is_some() || !(2..=LIST_MAX).contains(&values.len()) {
             return Ok(None);
         }
         let of = self.expr(of)?;

@@ -108,7 +108,7 @@ impl Compiler<'_> {
 
     /// The one table of FROM, or nothing; none: it is something else.
     fn one_relation(&self, tree: &Tree) -> Option<From> {
-        let Tree::Inner { items, on } = tree else { return None };
+        let Tree::Inner { items, on, .. } = tree else { return None };
         let level = self.levels.last()?;
         match (items.as_slice(), on.as_slice(), level.relations.as_slice()) {
             ([], [], []) => Some(From::Nothing),

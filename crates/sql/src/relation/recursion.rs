@@ -211,10 +211,7 @@ fn refuse_misplaced(plan: &Plan, table: usize, common: &Common, place: Place) ->
     let mut refused = Ok(());
     plan.walk(&mut |plan| {
         let why = match plan {
-            Plan::Extend { step, .. } if in_step(step) => "must not appear within a subquery",
-            Plan::Given { steps, .. } if steps.iter().any(in_step) => {
-                "must not appear within a subquery"
-            }
+            plan if plan.steps().iter().any(in_step) => "must not appear within a subquery",
             Plan::Join(join) if join.kind != JoinKind::Inner && names(&join.right) => {
                 "must not appear within an outer join"
             }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use hotrow_base::stack::deeper;
 use hotrow_query::{Plan, SortKey, Step};
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
+use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast::{self, SetExpr};
 
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
@@ -95,7 +95,7 @@ impl Compiler<'_> {
             body => {
                 locks::refuse_with(query, "UNION/INTERSECT/EXCEPT", place)?;
                 let bound = self.body_plan(body, place)?;
-                self.ordered(bound, &around, place).map(Rows::Operators)
+                self.ordered(bound, &around, (body, place)).map(Rows::Operators)
             }
         }
     }
@@ -160,15 +160,10 @@ impl Compiler<'_> {
         refuse(select, place)?;
         let mut tree = self.bind_from(&select.from)?;
         self.check_locks(place)?;
-        let mut on_steps = std::mem::take(&mut self.level().steps);
-        let on_late = std::mem::take(&mut self.level().on);
-        on_steps.extend(on_late.steps);
-        let mut wanted = match &select.selection {
+        let wanted = match &select.selection {
             Some(written) => self.where_clause(written, &mut tree)?,
             None => Where::default(),
         };
-        wanted.steps.splice(0..0, on_steps);
-        wanted.late.extend(on_late.conditions);
         self.level().aggregates = Some(AskedAggregates::default());
         self.level().windows = Some(Vec::new());
         self.named_windows(&select.named_window, place)?;
@@ -378,8 +373,13 @@ impl Compiler<'_> {
         match written {
             ast::Expr::Identifier(ident) => {
                 let name = ident_name(ident);
-                let named = columns.iter().find(|(column, _)| *column == name);
-                Ok(named.map(|(_, value)| value.clone()))
+                let mut named = columns.iter().filter(|(column, _)| *column == name);
+                let first = named.next();
+                if first.is_some_and(|first| named.any(|other| other.1 != first.1)) {
+                    let message = format!("{clause} \"{name}\" is ambiguous");
+                    return Err(error(b"42702", place, message));
+                }
+                Ok(first.map(|(_, value)| value.clone()))
             }
             ast::Expr::Value(value) => {
                 let ast::Value::Number(digits, _) = &value.value else {
@@ -418,24 +418,35 @@ impl Compiler<'_> {
         }
     }
 
-    /// ORDER BY and LIMIT behind what is no SELECT: by columns of the result.
-    fn ordered(&mut self, bound: Bound, around: &Around<'_>, place: Place) -> Result<Bound> {
-        let Bound { plan, outputs } = bound;
-        let columns: Vec<_> =
-            outputs.iter().map(|(name, slot)| (name.clone(), self.slot_expr(*slot))).collect();
-        let mut order = Vec::new();
-        for key in &around.order_by {
-            let place = place_in(&key.expr, place);
-            let Some(value) = self.listed(&key.expr, &columns, "ORDER BY", place)? else {
-                let advice = "name a column of the result, or its number";
-                return Err(unsupported(place, "an expression in ORDER BY here", advice));
-            };
-            if let ExprKind::Slot(slot) = value.kind {
-                order.push(sort_key(slot, value.sql_type, key, place)?);
-            }
-        }
+    /// ORDER BY and LIMIT behind what is no SELECT: names are those of the result's columns, and
+    /// behind set operations there are no expressions.
+    fn ordered(
+        &mut self,
+        bound: Bound,
+        around: &Around<'_>,
+        (body, place): (&SetExpr, Place),
+    ) -> Result<Bound> {
         let counts = self.row_counts(around)?;
-        let plan = self.limited(sorted(plan, order), counts)?;
+        let Bound { plan, outputs } = bound;
+        let columns = outputs.iter().map(|(name, slot)| (name.clone(), self.slot_expr(*slot)));
+        let columns: Vec<_> = columns.collect();
+        let result = Bound { plan: Plan::One, outputs: outputs.clone() };
+        let result = self.planned(String::new(), &[], result, place)?;
+        self.level().relations.push(result);
+        let keys = self.order_keys(&around.order_by, &columns)?;
+        let is_column = |value: &Expr| columns.iter().any(|(_, column)| column == value);
+        if matches!(body, SetExpr::SetOperation { .. })
+            && !keys.iter().all(|(value, _)| is_column(value))
+        {
+            return Err(error(b"0A000", place, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                .detail("Only result column names can be used, not expressions or functions.")
+                .hint("Move the UNION into a FROM clause."));
+        }
+        let steps = std::mem::take(&mut self.level().steps);
+        let values: Vec<Expr> = keys.iter().map(|(value, _)| value.clone()).collect();
+        let (plan, computed) = self.computed(extended(plan, steps), &values)?;
+        let keys = keys.iter().zip(computed).map(|((_, key), slot)| SortKey { slot, ..*key });
+        let plan = self.limited(sorted(plan, keys.collect()), counts)?;
         Ok(Bound { plan, outputs })
     }
 

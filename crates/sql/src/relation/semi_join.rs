@@ -1,19 +1,20 @@
 //! Conditions that rows are found by: subqueries, arrays and lists as joins with their values.
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::SqlType;
 use hotrow_query::Plan;
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, SlotId};
+use hotrow_transaction::program::{CompareOp, Expr};
 use sqlparser::ast::{self, BinaryOperator};
 
-use crate::error::{Advice, Result, error, place_in};
+use crate::comparison::rows_compared;
+use crate::error::{Result, place_in};
 use crate::operand::Operand;
 use crate::relation::level::{Bound, Relation, RelationColumn, RelationKind};
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type, scalar};
-use crate::written::bare;
+use crate::written::{bare, row_values};
 
 use super::from::Tree;
 use super::lists::{self, Compared, List};
+use super::subquery::columns_for;
 
 impl Compiler<'_> {
     /// `x IN (SELECT ...)`, `x = ANY (array)`, and lists that an index can use, as a join with
@@ -25,16 +26,12 @@ impl Compiler<'_> {
         compared: &Compared,
     ) -> Result<Option<Expr>> {
         let place = place_in(part, self.place);
-        let (left, plan, column) = match part {
+        let (lefts, plan, columns) = match part {
             ast::Expr::InSubquery { expr, subquery, negated: false } => {
-                if matches!(bare(expr), ast::Expr::Tuple(_)) {
-                    return Ok(None);
-                }
+                let lefts = row_values(expr).unwrap_or_else(|| vec![&**expr]);
                 let Bound { plan, outputs } = self.query_plan(subquery)?;
-                let [(_, column)] = outputs.as_slice() else {
-                    return Err(error(b"42601", place, "subquery has too many columns"));
-                };
-                (&**expr, plan, *column)
+                let columns = columns_for(lefts.len(), &outputs, place)?;
+                (lefts, plan, columns)
             }
             ast::Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. }
                 if !matches!(bare(right), ast::Expr::Array(_) | ast::Expr::Subquery(_)) =>
@@ -55,40 +52,34 @@ impl Compiler<'_> {
                     return Ok(None);
                 }
                 let (plan, column) = self.elements_of(array)?;
-                (&**left, plan, column)
+                (vec![&**left], plan, vec![column])
             }
             part => match lists::list_of(part) {
                 Some((of, List::Values(values))) => {
                     match self.listed_values(of, values, compared)? {
-                        Some((plan, column)) => (of, plan, column),
+                        Some((plan, column)) => (vec![of], plan, vec![column]),
                         None => return Ok(None),
                     }
                 }
                 _ => return Ok(None),
             },
         };
-        if !self.of_level_free(&plan, column).is_empty() {
+        if !self.of_level(plan.free_slots_with(&columns)).is_empty() {
             // Decided row by row; compiled again, as a step.
             return Ok(None);
         }
-        let operand = self.operand(left)?;
-        let of = crate::relation::level::scalar_of(self.slot_type(column));
-        let left = self.settle(operand, of, place)?;
-        let left_type = self.scalar_type(&left, place)?;
-        let Some(common) = common_type(left_type, of) else {
-            let message = format!("operator does not exist: {left_type} = {of}");
-            return Err(
-                error(b"42883", place, message).hint("You might need to add explicit type casts.")
-            );
-        };
-        let plan = Plan::Distinct { input: Box::new(plan), on: vec![column] };
-        let columns = vec![RelationColumn {
+        let pairs = lefts.iter().zip(&columns);
+        let equal = pairs.map(|(left, column)| self.compared(left, *column, CompareOp::Equal));
+        let equal = equal.collect::<Result<Vec<_>>>()?;
+        let plan = Plan::Distinct { input: Box::new(plan), on: columns.clone() };
+        let columns = columns.into_iter().map(|column| RelationColumn {
             name: String::new(),
             sql_type: self.slot_type(column),
             nullable: true,
             slot: Some(column),
             hidden: true,
-        }];
+        });
+        let columns = columns.collect();
         let kind = RelationKind::Planned(Some(plan));
         let relation = Relation { name: String::new(), schema: None, columns, kind };
         self.level().relations.push(relation);
@@ -96,14 +87,6 @@ impl Compiler<'_> {
         if let Tree::Inner { items, .. } = tree {
             items.push(Tree::Leaf(at));
         }
-        let right = cast(self.slot_expr(column), common);
-        let sides = (Box::new(cast(left, common)), Box::new(right));
-        Ok(Some(scalar(ExprKind::Compare(CompareOp::Equal, sides.0, sides.1), DataType::Boolean)))
-    }
-
-    fn of_level_free(&self, plan: &Plan, column: SlotId) -> Vec<SlotId> {
-        let level = self.levels.last().expect("a query is being compiled");
-        let own: Vec<_> = level.relations.iter().flat_map(Relation::slots).collect();
-        plan.free_slots_with(&[column]).into_iter().filter(|slot| own.contains(slot)).collect()
+        rows_compared(CompareOp::Equal, equal, place).map(Some)
     }
 }

@@ -1,61 +1,127 @@
 //! Subqueries in expressions.
 
+use std::cmp::Ordering;
+
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Plan, StepKind, SubqueryKind};
-use hotrow_transaction::program::{Expr, Place};
+use hotrow_transaction::program::{CompareOp, Expr, Place, SlotId};
 use sqlparser::ast;
 
-use crate::error::{Result, error, place_in};
+use crate::comparison::rows_compared;
+use crate::error::{Advice, Result, error, place_in};
+use crate::path::truth;
 use crate::relation::level::{Bound, scalar_of};
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type, comparable};
+use crate::written::row_values;
 
 impl Compiler<'_> {
-    /// A subquery as a value; `left`: what its rows are compared with.
+    /// A subquery as a value.
     pub(super) fn subquery(
         &mut self,
         query: &ast::Query,
         kind: SubqueryKind,
-        left: Option<&ast::Expr>,
         place: Place,
     ) -> Result<Expr> {
-        let Bound { mut plan, outputs } = self.query_plan(query)?;
+        let Bound { plan, outputs } = self.query_plan(query)?;
         let column = match outputs.as_slice() {
             [(_, column)] => *column,
             [(_, first), ..] if kind == SubqueryKind::Exists => *first,
             [] if kind == SubqueryKind::Exists => self.temporary("none", DataType::Boolean)?,
-            _ if left.is_some() => {
-                return Err(error(b"42601", place, "subquery has too many columns"));
-            }
             _ => return Err(error(b"42601", place, "subquery must return only one column")),
         };
         let of = self.slot_type(column);
-        let (mut arguments, mut column) = (Vec::new(), column);
-        if let Some(written) = left {
-            let place = place_in(written, place);
-            let operand = self.operand(written)?;
-            let left = self.settle(operand, scalar_of(of), place)?;
-            let (left_type, of) = (self.scalar_type(&left, place)?, scalar_of(of));
-            let common = common_type(left_type, of).ok_or_else(|| {
-                error(b"42883", place, format!("operator does not exist: {left_type} = {of}"))
-            })?;
-            comparable(common, "=", place)?;
-            arguments.push(cast(left, common));
-            if of != common {
-                let value = cast(self.slot_expr(column), common);
-                let scalars = self.scalars(&[value])?;
-                column = self.temporary("compared", common)?;
-                plan = Plan::Compute { input: Box::new(plan), scalars, outputs: vec![column] };
-            }
-        }
         let gives = match kind {
-            SubqueryKind::Scalar => of,
             SubqueryKind::Array => SqlType::Array(scalar_of(of)),
-            SubqueryKind::Exists | SubqueryKind::Any(_) | SubqueryKind::All(_) => {
-                SqlType::Scalar(DataType::Boolean)
+            SubqueryKind::Exists => SqlType::Scalar(DataType::Boolean),
+            _ => of,
+        };
+        self.subquery_step(plan, column, kind, &[], gives)
+    }
+
+    /// `left op ANY (...)`, `left op ALL (...)`, or `left op (...)` of a subquery with one row;
+    /// `left` may be a row of values.
+    pub(crate) fn compared_subquery(
+        &mut self,
+        left: &ast::Expr,
+        query: &ast::Query,
+        (op, kind): (CompareOp, SubqueryKind),
+        place: Place,
+    ) -> Result<Expr> {
+        let row = row_values(left);
+        let lefts = row.clone().unwrap_or_else(|| vec![left]);
+        let Bound { plan, outputs } = self.query_plan(query)?;
+        let columns = columns_for(lefts.len(), &outputs, place)?;
+        let pairs = lefts.iter().zip(columns);
+        let pairs = pairs.map(|(left, column)| self.compared(left, column, op));
+        let pairs = pairs.collect::<Result<Vec<_>>>()?;
+        let (left, right, kind) = match (row.is_some(), pairs.as_slice()) {
+            (false, [(left, right)]) => (left.clone(), right.clone(), kind),
+            // Of each row it is computed whether it is one: that is then compared with true.
+            _ => {
+                let is_one = rows_compared(op, pairs, place)?;
+                (truth(true), is_one, of_truths(kind))
             }
         };
+        let (plan, columns) = self.computed(plan, &[right])?;
+        let left = (kind != SubqueryKind::Scalar).then_some(left);
+        let gives = SqlType::Scalar(DataType::Boolean);
+        self.subquery_step(plan, columns[0], kind, left.as_slice(), gives)
+    }
+
+    /// A value of a statement and a column of a subquery, in the type in which they are compared.
+    pub(super) fn compared(
+        &mut self,
+        written: &ast::Expr,
+        column: SlotId,
+        op: CompareOp,
+    ) -> Result<(Expr, Expr)> {
+        let place = place_in(written, self.place);
+        let operand = self.operand(written)?;
+        let of = scalar_of(self.slot_type(column));
+        let left = self.settle(operand, of, place)?;
+        let left_type = self.scalar_type(&left, place)?;
+        let sign = op.symbol();
+        let common = common_type(left_type, of).ok_or_else(|| {
+            let message = format!("operator does not exist: {left_type} {sign} {of}");
+            error(b"42883", place, message).hint("You might need to add explicit type casts.")
+        })?;
+        comparable(common, sign, place)?;
+        Ok((cast(left, common), cast(self.slot_expr(column), common)))
+    }
+
+    fn subquery_step(
+        &mut self,
+        plan: Plan,
+        column: SlotId,
+        kind: SubqueryKind,
+        arguments: &[Expr],
+        gives: SqlType,
+    ) -> Result<Expr> {
         let inputs = plan.free_slots_with(&[column]);
-        self.step(StepKind::Subquery { plan, kind, column, inputs }, &arguments, gives)
+        self.step(StepKind::Subquery { plan, kind, column, inputs }, arguments, gives)
+    }
+}
+
+/// The columns of a subquery whose rows are compared with so many values.
+pub(super) fn columns_for(
+    count: usize,
+    outputs: &[(String, SlotId)],
+    place: Place,
+) -> Result<Vec<SlotId>> {
+    let has = match outputs.len().cmp(&count) {
+        Ordering::Equal => return Ok(outputs.iter().map(|(_, slot)| *slot).collect()),
+        Ordering::Less => "few",
+        Ordering::Greater => "many",
+    };
+    Err(error(b"42601", place, format!("subquery has too {has} columns")))
+}
+
+/// As a kind of subquery, of truths instead of values.
+const fn of_truths(kind: SubqueryKind) -> SubqueryKind {
+    match kind {
+        SubqueryKind::Any(_) => SubqueryKind::Any(CompareOp::Equal),
+        SubqueryKind::All(_) => SubqueryKind::All(CompareOp::Equal),
+        other => other,
     }
 }
