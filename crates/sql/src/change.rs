@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::Table;
+use hotrow_transaction::catalog::{Column, Table};
 use hotrow_transaction::program::{
     ArithmeticOp, CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, ROW_COUNT,
     RowsTo, SlotId, Statement, StatementKind,
@@ -15,12 +15,48 @@ use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::key_change::Updated;
 use crate::path::conjuncts;
+use crate::relation::{FoundRow, written_values};
 use crate::scope::Compiler;
 use crate::source::Source;
+use crate::state::Row;
 use crate::syntax::Into;
 use crate::token::folded;
-use crate::typing::{Coercion, bigint, null};
-use crate::written::object_name;
+use crate::typing::{Coercion, assign, bigint, null};
+use crate::written::{bare, object_name, row_values};
+
+/// What a column gets.
+#[derive(Clone)]
+pub(crate) enum Given<'q> {
+    /// as it is written
+    Written(&'q ast::Expr),
+    /// one of so many columns of a subquery's row
+    Column(&'q ast::Query, usize, usize),
+    /// by a query
+    Found(Expr),
+}
+
+impl Given<'_> {
+    pub(crate) fn is_default(&self) -> bool {
+        matches!(self, Self::Written(written) if is_default(written))
+    }
+
+    fn place(&self, around: Place) -> Place {
+        match self {
+            Self::Written(written) => place_in(*written, around),
+            Self::Column(..) | Self::Found(_) => around,
+        }
+    }
+}
+
+impl FoundRow {
+    /// A value of the change; none: it is as it is written.
+    fn value(&self, at: usize) -> Option<Given<'static>> {
+        self.values.get(at).cloned().flatten().map(Given::Found)
+    }
+}
+
+/// The error of `(a, b) = (1)`.
+pub(crate) const OTHER_COUNT: &str = "number of columns does not match number of values";
 
 /// Who receives RETURNING: INTO's targets, or the result of an ad-hoc statement.
 pub(crate) type Receiver<'i> = Option<&'i Into>;
@@ -31,15 +67,23 @@ impl<'c> Compiler<'c> {
         &mut self,
         out: &mut Vec<Statement>,
         insert: &ast::Insert,
+        found: Option<&FoundRow>,
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
         let (table, alias) = self.insert_target(insert, place)?;
         let on = self.on_conflict(insert.on.as_ref(), table, place)?;
         let columns = self.insert_columns(insert, table, place)?;
-        let rows: Vec<Vec<&ast::Expr>> = match insert.source.as_deref().map(|query| &*query.body) {
+        let rows: Vec<Vec<Given<'_>>> = match insert.source.as_deref().map(|query| &*query.body) {
+            Some(_) if let Some(found) = found => {
+                let written = written_values(insert);
+                let own = |at| written.get(at).copied().map(Given::Written);
+                let values = 0..found.values.len();
+                vec![values.filter_map(|at| found.value(at).or_else(|| own(at))).collect()]
+            }
             Some(SetExpr::Values(values)) => {
-                values.rows.iter().map(|row| row.content.iter().collect()).collect()
+                let rows = values.rows.iter().map(|row| row.content.iter());
+                rows.map(|row| row.map(Given::Written).collect()).collect()
             }
             _ => vec![Vec::new()],
         };
@@ -57,7 +101,7 @@ impl<'c> Compiler<'c> {
         };
         for row in rows {
             if insert.source.is_some() && row.len() > columns.len() {
-                let at = row.get(columns.len()).map_or(place, |e| place_in(*e, place));
+                let at = row.get(columns.len()).map_or(place, |value| value.place(place));
                 return Err(syntax(at, "INSERT has more expressions than target columns"));
             }
             if insert.source.is_some() && row.len() < columns.len() && !insert.columns.is_empty() {
@@ -188,14 +232,14 @@ impl<'c> Compiler<'c> {
         &mut self,
         table: &Table,
         columns: &[ColumnId],
-        row: &[&ast::Expr],
+        row: &[Given<'_>],
     ) -> Result<Vec<Expr>> {
         let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
-        for (column, written) in columns.iter().zip(row) {
-            if !is_default(written) {
+        for (column, value) in columns.iter().zip(row) {
+            if !value.is_default() {
                 let at = column.index();
-                self.refuse_given(&table.columns[at], true, place_in(*written, self.place))?;
-                values[at] = Some(self.column_value(table, *column, written)?);
+                self.refuse_given(&table.columns[at], true, value.place(self.place))?;
+                values[at] = Some(self.column_value(table, *column, value)?);
             }
         }
         let values = values.into_iter().zip(&table.columns);
@@ -207,16 +251,23 @@ impl<'c> Compiler<'c> {
         filled.collect()
     }
 
-    fn column_value(
-        &mut self,
-        table: &Table,
-        column: ColumnId,
-        written: &ast::Expr,
-    ) -> Result<Expr> {
-        let described = &table.columns[column.index()];
-        self.value_for(written, described.data_type, Coercion::Assignment, || {
-            format!("column \"{}\"", described.name)
-        })
+    fn column_value(&mut self, table: &Table, column: ColumnId, value: &Given<'_>) -> Result<Expr> {
+        let Column { name, data_type, .. } = &table.columns[column.index()];
+        let what = || format!("column \"{name}\"");
+        let (of, place) = (Coercion::Assignment, self.place);
+        match value {
+            Given::Written(written) => self.value_for(written, *data_type, of, what),
+            given => assign(self.value_given(given)?, *data_type, of, place, what),
+        }
+    }
+
+    /// A value of a change, of its own type.
+    pub(crate) fn value_given(&mut self, given: &Given<'_>) -> Result<Expr> {
+        match given {
+            Given::Written(written) => self.expr(written),
+            Given::Column(query, at, of) => self.column_of_subquery(query, (*at, *of), self.place),
+            Given::Found(value) => Ok(value.clone()),
+        }
     }
 
     fn insert_row(
@@ -247,7 +298,8 @@ impl<'c> Compiler<'c> {
             return Ok(());
         }
         let mut then = late;
-        let mut otherwise = Vec::new();
+        let (mut otherwise, mut conflicting) = (Vec::new(), Vec::new());
+        self.emit_conflict(&mut conflicting, on, &row, into)?;
         if returning.is_some() {
             match self.receiver(into, &columns)? {
                 Sink::Discard => {}
@@ -268,7 +320,7 @@ impl<'c> Compiler<'c> {
                 }
             }
         }
-        self.emit_conflict(&mut otherwise, on, &row, into)?;
+        otherwise.append(&mut conflicting);
         if ignore_conflict {
             let condition = self.slot_expr(FOUND);
             self.emit(out, StatementKind::If { condition, then, otherwise });
@@ -298,6 +350,7 @@ impl<'c> Compiler<'c> {
         &mut self,
         out: &mut Vec<Statement>,
         update: &ast::Update,
+        found: Option<&FoundRow>,
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
@@ -306,12 +359,12 @@ impl<'c> Compiler<'c> {
         }
         let (id, alias) = self.one_table(&update.table)?;
         let table = self.catalog.table(id);
-        let ((set, condition, columns), row) = self.with_row(self.row_of(id, &alias), |this| {
-            let set = this.assignments(table, &update.assignments, place)?;
-            let condition = this.condition_of(update.selection.as_ref())?;
-            Ok((set, condition, this.returning(update.returning.as_deref(), into)?))
+        let ((set, columns), mut row) = self.with_row(self.row_of(id, &alias), |this| {
+            let set = this.assignments(table, &update.assignments, (found, place))?;
+            Ok((set, this.returning(update.returning.as_deref(), into)?))
         })?;
-        let chosen = self.choose(&row, conjuncts(condition), &[], &set)?;
+        let wanted = self.wanted_rows(&mut row, update.selection.as_ref(), found)?;
+        let chosen = self.choose(&row, wanted, &[], &set)?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };
         self.update_rows(out, updated, (update.returning.is_some(), columns), into)
@@ -321,13 +374,11 @@ impl<'c> Compiler<'c> {
         &mut self,
         table: &Table,
         assignments: &[ast::Assignment],
-        place: Place,
+        (found, place): (Option<&FoundRow>, Place),
     ) -> Result<Vec<(ColumnId, Expr)>> {
         let mut set: Vec<(ColumnId, Expr)> = Vec::new();
-        for assignment in one_by_one(assignments, place)? {
-            let ast::AssignmentTarget::ColumnName(name) = &assignment.target else {
-                return Err(syntax(place_in(&assignment, place), "SET needs a column"));
-            };
+        for (at, (name, written)) in one_by_one(assignments, place)?.into_iter().enumerate() {
+            let value = found.and_then(|found| found.value(at)).unwrap_or(written);
             let at = place_in(name, place);
             let column = self.changed_column(table, name, at)?;
             if set.iter().any(|(other, _)| *other == column) {
@@ -340,7 +391,7 @@ impl<'c> Compiler<'c> {
             }
             let described = &table.columns[column.index()];
             self.refuse_given(described, false, at)?;
-            let value = if is_default(&assignment.value) {
+            let value = if value.is_default() {
                 if described.draws.is_some() {
                     let hint = "SELECT nextval('sequence'), and set the column to it";
                     return Err(unsupported(at, "DEFAULT of a numbered column in UPDATE", hint));
@@ -351,7 +402,7 @@ impl<'c> Compiler<'c> {
                 }
                 described.default.clone().unwrap_or_else(|| null(described.data_type))
             } else {
-                self.column_value(table, column, &assignment.value)?
+                self.column_value(table, column, &value)?
             };
             set.push((column, value));
         }
@@ -363,6 +414,7 @@ impl<'c> Compiler<'c> {
         &mut self,
         out: &mut Vec<Statement>,
         delete: &ast::Delete,
+        found: Option<&FoundRow>,
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
@@ -378,11 +430,11 @@ impl<'c> Compiler<'c> {
         };
         let (id, alias) = self.one_table(table)?;
         let table = self.catalog.table(id);
-        let ((condition, columns), row) = self.with_row(self.row_of(id, &alias), |this| {
-            let condition = this.condition_of(delete.selection.as_ref())?;
-            Ok((condition, this.returning(delete.returning.as_deref(), into)?))
+        let (columns, mut row) = self.with_row(self.row_of(id, &alias), |this| {
+            this.returning(delete.returning.as_deref(), into)
         })?;
-        let chosen = self.choose(&row, conjuncts(condition), &[], &[])?;
+        let wanted = self.wanted_rows(&mut row, delete.selection.as_ref(), found)?;
+        let chosen = self.choose(&row, wanted, &[], &[])?;
         let mut source = Source { row, path: chosen.path, filter: chosen.filter };
         if self.keys_to(id).iter().any(|key| key.on_delete.changes_children()) {
             let returning = (delete.returning.is_some(), columns);
@@ -391,6 +443,21 @@ impl<'c> Compiler<'c> {
         self.check_children_of_delete(out, table, &mut source)?;
         let make = |consume| Effect::Delete { consume };
         self.change(out, source, make, delete.returning.is_some(), columns, into)
+    }
+
+    /// Conditions on the rows that are changed: WHERE, or the key of the one that was found.
+    fn wanted_rows(
+        &mut self,
+        row: &mut Row,
+        selection: Option<&ast::Expr>,
+        found: Option<&FoundRow>,
+    ) -> Result<Vec<Expr>> {
+        if let (Some(found), Some(primary)) = (found, self.catalog.table(row.table).primary) {
+            return self.key_conditions(row, primary, &found.key);
+        }
+        let (condition, bound) = self.with_row(row.clone(), |this| this.condition_of(selection))?;
+        *row = bound;
+        Ok(conjuncts(condition))
     }
 
     pub(crate) fn returning(
@@ -516,37 +583,37 @@ pub(crate) fn is_default(written: &ast::Expr) -> bool {
         if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
 
-/// Assignments of one column each: `(a, b) = (1, 2)` and `(a, b) = ROW (1, 2)` are two of them.
+/// Assignments of one column each: `(a, b) = (1, 2)`, `(a, b) = ROW (1, 2)` and
+/// `(a, b) = (SELECT 1, 2)` are two of them.
 pub(crate) fn one_by_one(
     assignments: &[ast::Assignment],
     place: Place,
-) -> Result<Vec<ast::Assignment>> {
+) -> Result<Vec<(&ast::ObjectName, Given<'_>)>> {
     let mut all = Vec::with_capacity(assignments.len());
     for assignment in assignments {
-        let ast::AssignmentTarget::Tuple(names) = &assignment.target else {
-            all.push(assignment.clone());
-            continue;
+        let names = match &assignment.target {
+            ast::AssignmentTarget::ColumnName(name) => {
+                all.push((name, Given::Written(&assignment.value)));
+                continue;
+            }
+            ast::AssignmentTarget::Tuple(names) => names,
         };
         let place = place_in(assignment, place);
-        let values = match &assignment.value {
-            ast::Expr::Tuple(values) => values.clone(),
-            ast::Expr::Nested(value) => vec![(**value).clone()],
-            ast::Expr::Function(row) if crate::written::function_name(row) == "row" => {
-                crate::written::arguments(row, place)?.1.into_iter().cloned().collect()
+        let values: Vec<_> = match (bare(&assignment.value), row_values(&assignment.value)) {
+            (_, Some(values)) => values.into_iter().map(Given::Written).collect(),
+            (ast::Expr::Subquery(query), _) => {
+                (0..names.len()).map(|at| Given::Column(query, at, names.len())).collect()
             }
             _ => {
-                let hint = "write a = (SELECT ...), b = (SELECT ...)";
-                return Err(unsupported(place, "SET (a, b) = (SELECT ...)", hint));
+                let message = "source for a multiple-column UPDATE item must be a sub-SELECT or \
+                               ROW() expression";
+                return Err(error(b"0A000", place, message).hint("write a value for each column"));
             }
         };
         if names.len() != values.len() {
-            return Err(syntax(place, "number of columns does not match number of values"));
+            return Err(syntax(place, OTHER_COUNT));
         }
-        let one = |(name, value): (&ast::ObjectName, ast::Expr)| ast::Assignment {
-            target: ast::AssignmentTarget::ColumnName(name.clone()),
-            value,
-        };
-        all.extend(names.iter().zip(values).map(one));
+        all.extend(names.iter().zip(values));
     }
     Ok(all)
 }

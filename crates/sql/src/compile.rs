@@ -343,13 +343,6 @@ fn statement_of(compiler: &mut Compiler<'_>, body: Vec<Statement>) -> Compiled {
     Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set)))
 }
 
-pub(crate) fn ad_hoc(compiler: &mut Compiler<'_>, statement: &ast::Statement) -> Result<Compiled> {
-    compiler.ad_hoc = true;
-    let mut body = Vec::new();
-    compiler.sql(statement, None, &mut body)?;
-    Ok(statement_of(compiler, body))
-}
-
 fn anonymous(compiler: &mut Compiler<'_>, block: &Block) -> Result<Compiled> {
     let mut body = Vec::new();
     compiler.block(block, &mut body)?;

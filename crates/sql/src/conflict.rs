@@ -187,12 +187,12 @@ impl Compiler<'_> {
         });
         let ((set, condition, columns), mut row) = self.with_row(row, |this| {
             let (set, condition) = this.with_row_beside("excluded", excluded, |this| {
-                let set = this.assignments(table, &update.assignments, this.place)?;
+                let set = this.assignments(table, &update.assignments, (None, this.place))?;
                 Ok((set, this.condition_of(update.selection.as_ref())?))
             })?;
             Ok((set, condition, this.returning(duplicate.returning, into)?))
         })?;
-        let mut wanted = self.key_conditions(&mut row, target, &duplicate.values)?;
+        let mut wanted = self.same_key(&mut row, target, &duplicate.values)?;
         wanted.extend(conjuncts(condition));
         let chosen = choose(self.catalog, &row, wanted, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
@@ -200,19 +200,25 @@ impl Compiler<'_> {
         self.update_rows(out, updated, (duplicate.returning.is_some(), columns), into)
     }
 
+    /// `column = value` for each column of an index, which a row with such values has.
+    fn same_key(&mut self, row: &mut Row, index: IndexId, values: &[Expr]) -> Result<Vec<Expr>> {
+        let columns = self.catalog.index(index).columns.iter();
+        let key: Vec<_> = columns.map(|column| values[column.index()].clone()).collect();
+        self.key_conditions(row, index, &key)
+    }
+
     /// `column = value` for each column of an index.
-    fn key_conditions(
+    pub(crate) fn key_conditions(
         &mut self,
         row: &mut Row,
         index: IndexId,
-        values: &[Expr],
+        key: &[Expr],
     ) -> Result<Vec<Expr>> {
-        let columns = self.catalog.index(index).columns.clone();
+        let columns = self.catalog.index(index).columns.iter();
         let mut wanted = Vec::new();
-        for column in columns {
-            let stored = Box::new(self.bind_in(row, column)?);
-            let value = Box::new(values[column.index()].clone());
-            let equal = ExprKind::Compare(CompareOp::Equal, stored, value);
+        for (column, value) in columns.zip(key) {
+            let stored = Box::new(self.bind_in(row, *column)?);
+            let equal = ExprKind::Compare(CompareOp::Equal, stored, Box::new(value.clone()));
             wanted.push(scalar(equal, DataType::Boolean));
         }
         Ok(wanted)
@@ -228,7 +234,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let table = duplicate.table;
         let mut row = self.row_of(table.id, duplicate.alias);
-        let wanted = self.key_conditions(&mut row, target, &duplicate.values)?;
+        let wanted = self.same_key(&mut row, target, &duplicate.values)?;
         let chosen = choose(self.catalog, &row, wanted, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let access = source.access(Effect::Read(Consume::Discard));

@@ -29,12 +29,9 @@ use crate::relation::level::{Level, scalar_of};
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::source::Source;
-use crate::state::{Names, ProcedureReads, Row, Variable};
+use crate::state::{ProcedureReads, Row, Variable};
 use crate::syntax::Target;
 use crate::typing::{bigint, scalar};
-
-/// What the row of a change is called where its values are put in. No user's name is like that.
-pub(crate) const ROW_NAME: &str = "\u{1}row";
 
 /// A query of a procedure, compiled to operators.
 pub(crate) struct OperatorQuery {
@@ -60,12 +57,6 @@ impl Compiler<'_> {
             Rows::Access(selected) => Rows::Access(selected),
             Rows::Operators(query) => Rows::Operators(self.operators_of(query, reads)?),
         })
-    }
-
-    /// Compiles a query to operators whose reads are the procedure's.
-    fn operators(&mut self, query: &ast::Query) -> Result<OperatorQuery> {
-        let (query, reads) = self.with_reads(|this| this.relational(query))?;
-        self.operators_of(query, reads)
     }
 
     fn with_reads<T>(
@@ -317,24 +308,21 @@ impl Compiler<'_> {
         (statement, with): (&ast::Statement, Option<&ast::With>),
         into: Receiver<'_>,
     ) -> Result<()> {
-        let (query, applied) = self.split_change(statement, with)?;
-        let mut of = self.operators(&query)?;
-        applied.take_each_once(&mut of.query);
-        self.names.push(Names::default());
-        let fields = (0..).zip(&of.into).map(|(at, slot)| (row_field(at), *slot)).collect();
-        let row = Variable::Record { fields, open: false };
-        self.declare(ROW_NAME, row, self.place)?;
+        let ((query, taken), reads) =
+            self.with_reads(|this| this.rows_of_change(statement, with))?;
+        let of = self.operators_of(query, reads)?;
+        let columns: Vec<Expr> = of.into.iter().map(|slot| self.slot_expr(*slot)).collect();
+        let row = taken.row(&columns);
         let mut body = Vec::new();
         let changed = self.begin_count(out)?;
         self.loops += 1; // it is a loop to what is drawn
         let draws_once = std::mem::replace(&mut self.draws_once, true);
         let compiled = self.with_what_comes_before(&mut body, |this, body| {
-            this.change_statement(body, &applied.statement, into)?;
+            this.change_statement(body, statement, Some(&row), into)?;
             this.needs_query.take().map_or(Ok(()), Err)
         });
         self.draws_once = draws_once;
         self.loops -= 1;
-        self.names.pop();
         compiled?;
         let sum = self.row_sum(changed);
         self.emit_assign(&mut body, changed, sum);
@@ -358,9 +346,4 @@ impl Compiler<'_> {
             _ => self.target_slot(target).into_iter().collect(),
         }
     }
-}
-
-/// What a value of the row of a change is called.
-pub(crate) fn row_field(at: usize) -> String {
-    format!("c{at}")
 }

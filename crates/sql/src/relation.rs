@@ -46,6 +46,7 @@ use crate::scope::Compiler;
 use crate::state::Row;
 
 pub use change::Change;
+pub(crate) use change::{FoundRow, written_values};
 pub(crate) use select::extended;
 pub use system::{
     Fields, SystemContext, sequence_named, system_function, system_rows, table_number,

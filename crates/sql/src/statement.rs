@@ -16,6 +16,7 @@ use crate::error::{
     Advice, Result, error, exhausted, place_in, refuse_operators, syntax, unsupported,
 };
 use crate::expression::scalar_slot;
+use crate::relation::FoundRow;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Names, Returning, Variable};
@@ -436,7 +437,7 @@ impl Compiler<'_> {
             return Ok(Some(refuse_operators(self.place)));
         }
         let (mark, names, length) = (self.mark(), self.names.clone(), out.len());
-        self.change_statement(out, statement, into)?;
+        self.change_statement(out, statement, None, into)?;
         let Some(why) = self.needs_query.take() else { return Ok(None) };
         self.back_to(&mark);
         self.names = names;
@@ -444,17 +445,18 @@ impl Compiler<'_> {
         Ok(Some(why))
     }
 
-    /// INSERT, UPDATE or DELETE as accesses.
+    /// INSERT, UPDATE or DELETE as accesses; of one row, if that was found by a query.
     pub(crate) fn change_statement(
         &mut self,
         out: &mut Vec<Statement>,
         statement: &ast::Statement,
+        found: Option<&FoundRow>,
         into: Receiver<'_>,
     ) -> Result<()> {
         match statement {
-            ast::Statement::Insert(insert) => self.insert(out, insert, into),
-            ast::Statement::Update(update) => self.update(out, update, into),
-            ast::Statement::Delete(delete) => self.delete(out, delete, into),
+            ast::Statement::Insert(insert) => self.insert(out, insert, found, into),
+            ast::Statement::Update(update) => self.update(out, update, found, into),
+            ast::Statement::Delete(delete) => self.delete(out, delete, found, into),
             _ => unreachable!("a change is one of these"),
         }
     }

@@ -13,7 +13,6 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("SELECT n, json_agg(n) OVER w, json_object_agg(n, n) OVER w, array_agg(", ARRAYS),
     ("SELECT array_agg(i ORDER BY i)", ARRAYS),
     ("SELECT a.attname FROM pg_catalog.", "the system catalog is no part of a call's rows"),
-    ("SELECT currval(", "what a session has drawn is no part of a call"),
 ];
 const ARRAYS: &str = "results of procedures have no array columns";
 

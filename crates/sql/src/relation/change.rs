@@ -1,24 +1,24 @@
 //! INSERT, UPDATE and DELETE of rows that a query gives.
 //!
-//! Role         splits such a statement in two: a query for the rows' keys and new values, and a
-//!              statement by key that is executed for each of them, both in one transaction. The
-//!              query is over before the first row is changed, so it meets no change of its own
+//! Role         binds such a statement in two parts: a query for the rows' keys and new values, and
+//!              the statement itself, by key, which is executed for each of them, both in one
+//!              transaction. The query is over before the first row is changed, so it meets no
+//!              change of its own
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use hotrow_base::interrupt::current;
 use hotrow_query::{Plan, Query};
-use hotrow_transaction::program::{Place, Procedure};
+use hotrow_transaction::program::{Expr, Place, Procedure};
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
-use crate::change::{is_default, one_by_one};
-use crate::compile::ad_hoc;
-use crate::compiled::Compiled;
+use crate::change::{Given, one_by_one};
 use crate::drawn::in_rounds;
 use crate::error::{Result, error, unsupported};
-use crate::operators::{ROW_NAME, row_field};
+use crate::relation::level::{Bound, Clause, How, Level};
 use crate::scope::Compiler;
-use crate::syntax::ScriptStatement;
+
+use super::select::BoundSelect;
 
 /// A change of many rows, found by a query.
 #[derive(Clone, Debug)]
@@ -29,21 +29,28 @@ pub struct Change {
     pub apply: Procedure,
 }
 
-/// A statement by key.
-pub(crate) struct Applied {
-    pub(crate) statement: ast::Statement,
-    /// how many values are the row's key: each key once
+/// What a change takes of each row of its query.
+pub(crate) struct Taken {
+    /// how many of its first columns are a primary key, each once
     key: usize,
+    /// by value of the change: the column that it is; none: it stays as it is written
+    values: Vec<Option<usize>>,
 }
 
-impl Applied {
-    /// Has a query give each key once, with the values that come with it first.
-    pub(crate) fn take_each_once(&self, query: &mut Query) {
-        if self.key > 0 {
-            let on = query.outputs[..self.key].to_vec();
-            let input = Box::new(std::mem::replace(&mut query.plan, Plan::One));
-            query.plan = Plan::Distinct { input, on };
-        }
+/// The row that a change is made for.
+pub(crate) struct FoundRow {
+    /// of UPDATE and DELETE: its primary key
+    pub(crate) key: Vec<Expr>,
+    /// none: as it is written
+    pub(crate) values: Vec<Option<Expr>>,
+}
+
+impl Taken {
+    /// What it takes of a row with these columns.
+    pub(crate) fn row(&self, columns: &[Expr]) -> FoundRow {
+        let value = |at: &Option<usize>| at.map(|at| columns[at].clone());
+        let values = self.values.iter().map(value).collect();
+        FoundRow { key: columns[..self.key].to_vec(), values }
     }
 }
 
@@ -55,21 +62,23 @@ impl Compiler<'_> {
         statement: &ast::Statement,
         with: Option<&ast::With>,
     ) -> Result<Change> {
-        let place = self.place;
-        let (query, applied) = self.split_change(statement, with)?;
-        let mut query = self.relational(&query)?;
-        applied.take_each_once(&mut query);
+        let (mut query, taken) = self.rows_of_change(statement, with)?;
         let mut types = self.given.clone();
         types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
         let (compiler, apply) = in_rounds(|room| {
             let mut compiler = Compiler::new(self.catalog);
-            (compiler.place, compiler.room) = (place, room);
-            compiler.overrides = self.overrides;
+            (compiler.place, compiler.room) = (self.place, room);
+            (compiler.overrides, compiler.ad_hoc) = (self.overrides, true);
             compiler.take_parameters(&types, 0)?;
             compiler.take_drawn_slots()?;
-            let Compiled::Statement(apply) = ad_hoc(&mut compiler, &applied.statement)? else {
-                return Err(unsupported(place, "this statement", "write it by key"));
-            };
+            let columns = compiler.parameters[self.given.len()..].iter();
+            let columns: Vec<_> = columns.map(|slot| compiler.slot_expr(*slot)).collect();
+            let mut body = Vec::new();
+            let row = taken.row(&columns);
+            compiler.change_statement(&mut body, statement, Some(&row), None)?;
+            compiler.needs_query.take().map_or(Ok(()), Err)?;
+            let returns_set = !compiler.result.is_empty();
+            let apply = compiler.take_procedure("", body, returns_set);
             Ok((apply.draws.clone(), (compiler, apply)))
         })?;
         // Parameters that only the second part knows the types of.
@@ -79,83 +88,174 @@ impl Compiler<'_> {
             }
         }
         query.slots.clone_from(&self.slots);
-        Ok(Change { query: Arc::new(query), apply: *apply })
+        Ok(Change { query: Arc::new(query), apply })
     }
 
-    /// A change as a query for the rows that it is made for, and a change by key that is made for
-    /// each of them.
-    pub(crate) fn split_change(
+    /// The rows that a change is made for, and what it takes of them.
+    pub(crate) fn rows_of_change(
         &mut self,
         statement: &ast::Statement,
         with: Option<&ast::With>,
-    ) -> Result<(ast::Query, Applied)> {
+    ) -> Result<(Query, Taken)> {
         let place = self.place;
-        let (query, applied) = match statement {
-            ast::Statement::Insert(insert) => self.insert_of_query((insert, with), place)?,
-            ast::Statement::Update(update) => self.update_of_query(update, place)?,
-            ast::Statement::Delete(delete) => self.delete_of_query(delete, place)?,
+        let (mut bound, taken) = match statement {
+            ast::Statement::Insert(insert) => self.rows_to_insert((insert, with), place)?,
+            ast::Statement::Update(update) => self.rows_to_update((update, with), place)?,
+            ast::Statement::Delete(delete) => self.rows_to_delete((delete, with), place)?,
             _ => return Err(unsupported(place, "this statement", "write SELECT, INSERT, UPDATE")),
         };
-        Ok((under(with, query), applied))
-    }
-
-    /// What stands for one of the row's values: a placeholder, or in procedures a field.
-    fn value_of_row(&self, at: usize) -> ast::Expr {
-        if self.is_procedure {
-            return column(ROW_NAME, &row_field(at));
+        if taken.key > 0 {
+            let on = bound.outputs[..taken.key].iter().map(|(_, slot)| *slot).collect();
+            bound.plan = Plan::Distinct { input: Box::new(bound.plan), on };
         }
-        let name = format!("${}", self.given.len() + at + 1);
-        ast::Expr::Value(ast::Value::Placeholder(name).into())
+        Ok((self.query_of(bound)?, taken))
     }
 
-    fn insert_of_query(
+    /// Binds something at a level of its own, where WITH gives names to queries.
+    fn at_level<T>(
+        &mut self,
+        with: Option<&ast::With>,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.levels.push(Level::default());
+        let named = with.map_or(Ok(()), |with| self.with(with, self.place));
+        let bound = named.and_then(|()| bind(self));
+        self.levels.pop();
+        bound
+    }
+
+    fn rows_to_insert(
         &mut self,
         (insert, with): (&ast::Insert, Option<&ast::With>),
         place: Place,
-    ) -> Result<(ast::Query, Applied)> {
+    ) -> Result<(Bound, Taken)> {
         let Some(source) = insert.source.as_deref() else {
             return Err(unsupported(place, "this INSERT", "write VALUES or SELECT"));
         };
-        let mut query = match &*source.body {
+        let mut values = Vec::new();
+        let bound = match &*source.body {
             // Subqueries among the values of a row.
-            SetExpr::Values(values) if values.rows.len() == 1 => {
-                let items = values.rows[0].content.iter().cloned().map(SelectItem::UnnamedExpr);
-                select_query(items.collect(), Vec::new(), None)
+            SetExpr::Values(rows) if rows.rows.len() == 1 => {
+                self.rows_from(with, (&[], None), |this| {
+                    let mut columns = Vec::new();
+                    for written in &rows.rows[0].content {
+                        let stays = this.stays_in_change(written);
+                        values.push((!stays).then_some(columns.len()));
+                        if !stays {
+                            columns.push(this.expr(written)?);
+                        }
+                    }
+                    Ok(columns)
+                })?
             }
-            _ => source.clone(),
+            _ => {
+                let mut query = Cow::Borrowed(source);
+                if let SetExpr::Select(select) = &*source.body {
+                    let draws = select.distinct.is_none();
+                    for (at, item) in select.projection.iter().enumerate() {
+                        let stays = written_in(item)
+                            .is_some_and(|of| is_untyped(of) || draws && self.draws_number(of));
+                        values.push((!stays).then_some(at));
+                        if stays {
+                            take_out(query.to_mut(), at);
+                        }
+                    }
+                    if select.projection.iter().any(is_star) {
+                        values.clear();
+                        query = Cow::Borrowed(source);
+                    }
+                }
+                let bound = match with {
+                    None => self.query_plan(&query)?,
+                    Some(_) => self.at_level(with, |this| this.query_plan(&query))?,
+                };
+                if values.is_empty() {
+                    values = (0..bound.outputs.len()).map(Some).collect();
+                }
+                bound
+            }
         };
-        // Literals and parameters have the types of their columns: they go there by themselves.
-        let mut own = Vec::new();
-        if let SetExpr::Select(select) = &mut *query.body
-            && !select.projection.iter().any(is_star)
-        {
-            let draws = self.is_procedure && select.distinct.is_none();
-            let stays = |written: &ast::Expr| is_untyped(written) || draws && is_nextval(written);
-            own = select.projection.iter_mut().map(|item| take_out(item, stays)).collect();
-        }
-        // How many columns there are is known when it is compiled: that is done twice.
-        let mark = self.mark();
-        let width = self.relational(&under(with, query.clone()))?.outputs.len();
-        self.back_to(&mark);
-        let value = |at: usize| match own.get(at) {
-            Some(Some(own)) => own.clone(),
-            _ => self.value_of_row(at),
-        };
-        let row = (0..width).map(value).collect();
-        let mut applied = insert.clone();
-        let rows = vec![ast::Parens::with_empty_span(row)];
-        let values = ast::Values { explicit_row: false, value_keyword: false, rows };
-        let mut source = template();
-        *source.body = SetExpr::Values(values);
-        applied.source = Some(Box::new(source));
-        let statement = ast::Statement::Insert(applied);
-        Ok((query, Applied { statement, key: 0 }))
+        Ok((bound, Taken { key: 0, values }))
     }
 
-    /// The primary key of a table that is changed by key, and names for it.
-    fn keys_of(&self, table: &ast::TableWithJoins, place: Place) -> Result<(String, Vec<String>)> {
-        let (id, alias) = self.one_table(table)?;
-        let table = self.catalog.table(id);
+    fn rows_to_update(
+        &mut self,
+        (update, with): (&ast::Update, Option<&ast::With>),
+        place: Place,
+    ) -> Result<(Bound, Taken)> {
+        let mut from = vec![&update.table];
+        if let Some(
+            ast::UpdateTableFromKind::BeforeSet(more) | ast::UpdateTableFromKind::AfterSet(more),
+        ) = &update.from
+        {
+            from.extend(more);
+        }
+        let assignments = one_by_one(&update.assignments, place)?;
+        let (mut key, mut values) = (0, Vec::new());
+        let bound = self.rows_from(with, (&from, update.selection.as_ref()), |this| {
+            let mut columns = this.key_of_target(&update.table, place)?;
+            key = columns.len();
+            for (_, given) in &assignments {
+                let stays = match given {
+                    Given::Written(of) => given.is_default() || this.stays_in_change(of),
+                    _ => false,
+                };
+                values.push((!stays).then_some(columns.len()));
+                if !stays {
+                    columns.push(this.value_given(given)?);
+                }
+            }
+            Ok(columns)
+        })?;
+        Ok((bound, Taken { key, values }))
+    }
+
+    fn rows_to_delete(
+        &mut self,
+        (delete, with): (&ast::Delete, Option<&ast::With>),
+        place: Place,
+    ) -> Result<(Bound, Taken)> {
+        let (ast::FromTable::WithFromKeyword(tables) | ast::FromTable::WithoutKeyword(tables)) =
+            &delete.from;
+        let [table] = tables.as_slice() else {
+            return Err(error(b"42601", place, "DELETE needs one table"));
+        };
+        let from: Vec<_> = std::iter::once(table).chain(delete.using.iter().flatten()).collect();
+        let bound = self.rows_from(with, (&from, delete.selection.as_ref()), |this| {
+            this.key_of_target(table, place)
+        })?;
+        let key = bound.outputs.len();
+        Ok((bound, Taken { key, values: Vec::new() }))
+    }
+
+    /// Some values of the rows of FROM for which a condition is true. Those of the first table, if
+    /// there is one, are held by writers' locks at once: two that came as readers would both wait
+    /// for the other one to let go.
+    fn rows_from(
+        &mut self,
+        with: Option<&ast::With>,
+        (from, selection): (&[&ast::TableWithJoins], Option<&ast::Expr>),
+        list: impl FnOnce(&mut Self) -> Result<Vec<Expr>>,
+    ) -> Result<Bound> {
+        self.at_level(with, |this| {
+            let place = this.place;
+            let mut tree = this.bind_from(from.iter().copied())?;
+            if let Some(target) = this.level().relations.first() {
+                let of = Some(target.name.clone());
+                this.level().locks.push(Clause { of, how: How::Wait });
+            }
+            this.check_locks(place)?;
+            let wanted = this.wanted(selection, &mut tree)?;
+            let list = list(this)?;
+            let columns = list.into_iter().map(|value| (String::new(), value)).collect();
+            let steps = std::mem::take(&mut this.level().steps);
+            this.assembled(BoundSelect::ungrouped(place, (tree, wanted), (columns, steps)))
+        })
+    }
+
+    /// The primary key of a table that is changed by key, the first one in FROM.
+    fn key_of_target(&mut self, table: &ast::TableWithJoins, place: Place) -> Result<Vec<Expr>> {
+        let table = self.catalog.table(self.one_table(table)?.0);
         let Some(primary) = table.primary else {
             let name = &table.name;
             return Err(unsupported(
@@ -164,138 +264,23 @@ impl Compiler<'_> {
                 "compare with values only, or give the table a primary key",
             ));
         };
-        let columns = &self.catalog.index(primary).columns;
-        let names = columns.iter().map(|column| table.columns[column.index()].name.clone());
-        Ok((alias, names.collect()))
+        let depth = self.levels.len() - 1;
+        let columns = self.catalog.index(primary).columns.iter();
+        columns.map(|column| self.slot_of_column(depth, 0, column.index())).collect()
     }
 
-    fn update_of_query(
-        &mut self,
-        update: &ast::Update,
-        place: Place,
-    ) -> Result<(ast::Query, Applied)> {
-        let (alias, keys) = self.keys_of(&update.table, place)?;
-        let mut from = vec![update.table.clone()];
-        match &update.from {
-            None => {}
-            Some(
-                ast::UpdateTableFromKind::BeforeSet(more)
-                | ast::UpdateTableFromKind::AfterSet(more),
-            ) => from.extend(more.iter().cloned()),
-        }
-        let mut items: Vec<_> = keys.iter().map(|key| column_item(&alias, key)).collect();
-        let mut applied = update.clone();
-        applied.assignments = one_by_one(&update.assignments, place)?;
-        for assignment in &mut applied.assignments {
-            let draws = self.is_procedure && is_nextval(&assignment.value);
-            if draws || is_default(&assignment.value) || is_untyped(&assignment.value) {
-                continue;
-            }
-            let value = self.value_of_row(items.len());
-            let written = std::mem::replace(&mut assignment.value, value);
-            items.push(SelectItem::UnnamedExpr(written));
-        }
-        let query = held_as(&alias, select_query(items, from, update.selection.clone()));
-        applied.from = None;
-        applied.selection = Some(self.by_key(&alias, &keys));
-        let statement = ast::Statement::Update(applied);
-        Ok((query, Applied { statement, key: keys.len() }))
+    /// Whether a value is the change's own: literals and parameters have the types of their
+    /// columns, and go there by themselves; numbers of sequences are drawn for each row.
+    fn stays_in_change(&self, written: &ast::Expr) -> bool {
+        is_untyped(written) || self.draws_number(written)
     }
 
-    fn delete_of_query(
-        &mut self,
-        delete: &ast::Delete,
-        place: Place,
-    ) -> Result<(ast::Query, Applied)> {
-        let (ast::FromTable::WithFromKeyword(tables) | ast::FromTable::WithoutKeyword(tables)) =
-            &delete.from;
-        let [table] = tables.as_slice() else {
-            return Err(error(b"42601", place, "DELETE needs one table"));
-        };
-        let (alias, keys) = self.keys_of(table, place)?;
-        let mut from = vec![table.clone()];
-        from.extend(delete.using.iter().flatten().cloned());
-        let items = keys.iter().map(|key| column_item(&alias, key)).collect();
-        let query = held_as(&alias, select_query(items, from, delete.selection.clone()));
-        let mut applied = delete.clone();
-        applied.using = None;
-        applied.selection = Some(self.by_key(&alias, &keys));
-        let statement = ast::Statement::Delete(applied);
-        Ok((query, Applied { statement, key: keys.len() }))
+    /// Whether a value is the next number of a sequence, which the change of a procedure takes.
+    fn draws_number(&self, written: &ast::Expr) -> bool {
+        self.is_procedure
+            && matches!(crate::written::bare(written), ast::Expr::Function(function)
+                if crate::functions::takes_number(&crate::written::function_name(function)))
     }
-
-    /// `key = value AND ...`, of the first values of a row.
-    fn by_key(&self, alias: &str, keys: &[String]) -> ast::Expr {
-        let equal = keys.iter().enumerate().map(|(at, key)| ast::Expr::BinaryOp {
-            left: Box::new(column(alias, key)),
-            op: ast::BinaryOperator::Eq,
-            right: Box::new(self.value_of_row(at)),
-        });
-        let and = |left, right| ast::Expr::BinaryOp {
-            left: Box::new(left),
-            op: ast::BinaryOperator::And,
-            right: Box::new(right),
-        };
-        equal.reduce(and).expect("a key has columns")
-    }
-}
-
-/// A query to be filled in.
-fn template() -> ast::Query {
-    let _own = current::enter(None); // it is nobody's text, and nobody interrupts
-    let script = crate::script::parse_script("SELECT 1").expect("it is a query");
-    match script.into_iter().next().map(ScriptStatement::into_syntax) {
-        Some(crate::syntax::Syntax::Sql(statement)) => match *statement {
-            ast::Statement::Query(query) => *query,
-            _ => unreachable!("SELECT is a query"),
-        },
-        _ => unreachable!("SELECT is a query"),
-    }
-}
-
-pub(crate) fn select_query(
-    items: Vec<SelectItem>,
-    from: Vec<ast::TableWithJoins>,
-    selection: Option<ast::Expr>,
-) -> ast::Query {
-    let mut query = template();
-    if let SetExpr::Select(select) = &mut *query.body {
-        select.projection = items;
-        select.from = from;
-        select.selection = selection;
-    }
-    query
-}
-
-/// A query with names for queries before it; its own come behind them.
-fn under(with: Option<&ast::With>, mut query: ast::Query) -> ast::Query {
-    if let Some(outer) = with {
-        let mut all = outer.clone();
-        for own in query.with.take().into_iter() {
-            all.recursive |= own.recursive;
-            all.cte_tables.extend(own.cte_tables);
-        }
-        query.with = Some(all);
-    }
-    query
-}
-
-/// The query, with the rows that will be changed held by writers' locks at once: two of them that
-/// came as readers would both wait for the other one to let go.
-fn held_as(alias: &str, mut query: ast::Query) -> ast::Query {
-    let of = ast::ObjectName::from(vec![ast::Ident::with_quote('"', alias)]);
-    let lock_type = ast::LockType::Update;
-    query.locks = vec![ast::LockClause { lock_type, of: Some(of), nonblock: None }];
-    query
-}
-
-fn column(alias: &str, name: &str) -> ast::Expr {
-    let quoted = |name: &str| ast::Ident::with_quote('"', name);
-    ast::Expr::CompoundIdentifier(vec![quoted(alias), quoted(name)])
-}
-
-fn column_item(alias: &str, name: &str) -> SelectItem {
-    SelectItem::UnnamedExpr(column(alias, name))
 }
 
 /// Whether it is a literal or a parameter that has the type of what it is assigned to.
@@ -309,23 +294,30 @@ fn is_untyped(written: &ast::Expr) -> bool {
     }
 }
 
-/// Whether a value is the next number of a sequence, which a change takes for each row.
-fn is_nextval(written: &ast::Expr) -> bool {
-    matches!(crate::written::bare(written), ast::Expr::Function(function)
-        if crate::functions::takes_number(&crate::written::function_name(function)))
+/// The values that an INSERT has written out: of its only row, or of its select list.
+pub(crate) fn written_values(insert: &ast::Insert) -> Vec<&ast::Expr> {
+    match insert.source.as_deref().map(|source| &*source.body) {
+        Some(SetExpr::Values(values)) => values.rows.iter().flat_map(|row| &row.content).collect(),
+        Some(SetExpr::Select(select)) => select.projection.iter().filter_map(written_in).collect(),
+        _ => Vec::new(),
+    }
 }
 
-/// Takes a value out of a select list, in which its place stays, if it belongs to the change.
-fn take_out(
-    item: &mut SelectItem,
-    is_of_change: impl FnOnce(&ast::Expr) -> bool,
-) -> Option<ast::Expr> {
-    let (SelectItem::UnnamedExpr(written) | SelectItem::ExprWithAlias { expr: written, .. }) = item
-    else {
-        return None;
-    };
+fn written_in(item: &SelectItem) -> Option<&ast::Expr> {
+    match item {
+        SelectItem::UnnamedExpr(written) | SelectItem::ExprWithAlias { expr: written, .. } => {
+            Some(written)
+        }
+        _ => None,
+    }
+}
+
+/// Takes a value out of a select list, in which its place stays.
+fn take_out(query: &mut ast::Query, at: usize) {
     let nothing = ast::Expr::Value(ast::Value::SingleQuotedString(String::new()).into());
-    is_of_change(written).then(|| std::mem::replace(written, nothing))
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.projection[at] = SelectItem::UnnamedExpr(nothing);
+    }
 }
 
 fn is_star(item: &SelectItem) -> bool {

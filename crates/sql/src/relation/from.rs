@@ -73,7 +73,10 @@ fn alias_of(alias: Option<&ast::TableAlias>, otherwise: &str) -> (String, Vec<St
 
 impl Compiler<'_> {
     /// Brings what FROM names into the innermost level.
-    pub(super) fn bind_from(&mut self, from: &[ast::TableWithJoins]) -> Result<Tree> {
+    pub(super) fn bind_from<'q>(
+        &mut self,
+        from: impl IntoIterator<Item = &'q ast::TableWithJoins>,
+    ) -> Result<Tree> {
         let mut tree = Tree::nothing();
         for written in from {
             tree = tree.joined(self.bind_joined(written)?);

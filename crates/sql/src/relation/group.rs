@@ -19,6 +19,7 @@ use crate::written::ident_name;
 use super::select::extended;
 
 /// GROUP BY as it is written.
+#[derive(Default)]
 pub(super) struct Grouping {
     exprs: Vec<Expr>,
     /// several groupings at once: the keys of each; none: one by all keys

@@ -160,10 +160,7 @@ impl Compiler<'_> {
         refuse(select, place)?;
         let mut tree = self.bind_from(&select.from)?;
         self.check_locks(place)?;
-        let wanted = match &select.selection {
-            Some(written) => self.where_clause(written, &mut tree)?,
-            None => Where::default(),
-        };
+        let wanted = self.wanted(select.selection.as_ref(), &mut tree)?;
         self.level().aggregates = Some(AskedAggregates::default());
         self.level().windows = Some(Vec::new());
         self.named_windows(&select.named_window, place)?;
@@ -304,7 +301,12 @@ impl Compiler<'_> {
     }
 
     /// WHERE; what is a subquery that rows of the level do not decide joins them.
-    fn where_clause(&mut self, written: &ast::Expr, tree: &mut Tree) -> Result<Where> {
+    pub(super) fn wanted(
+        &mut self,
+        selection: Option<&ast::Expr>,
+        tree: &mut Tree,
+    ) -> Result<Where> {
+        let Some(written) = selection else { return Ok(Where::default()) };
         let parts = lists::parts(written);
         let compared = Compared::of(parts.iter().copied());
         let mut found = Where::default();
@@ -500,6 +502,33 @@ pub(super) struct BoundSelect {
     pub(super) counts: [Option<Expr>; 2],
     /// whether its rows are groups
     pub(super) is_grouped: bool,
+}
+
+impl BoundSelect {
+    /// Values of rows as FROM and WHERE give them.
+    pub(super) fn ungrouped(
+        place: Place,
+        (tree, wanted): (Tree, Where),
+        (columns, steps): (Vec<(String, Expr)>, Vec<Step>),
+    ) -> Self {
+        Self {
+            place,
+            tree,
+            wanted,
+            columns,
+            having: None,
+            distinct: Distinct::No,
+            distinct_on: Vec::new(),
+            order: Vec::new(),
+            asked: AskedAggregates::default(),
+            windows: Vec::new(),
+            steps,
+            keys: Grouping::default(),
+            key_steps: Vec::new(),
+            counts: [None, None],
+            is_grouped: false,
+        }
+    }
 }
 
 /// DISTINCT.

@@ -7,6 +7,7 @@ use hotrow_query::{Plan, StepKind, SubqueryKind};
 use hotrow_transaction::program::{CompareOp, Expr, Place, SlotId};
 use sqlparser::ast;
 
+use crate::change::OTHER_COUNT;
 use crate::comparison::rows_compared;
 use crate::error::{Advice, Result, error, place_in};
 use crate::path::truth;
@@ -37,6 +38,22 @@ impl Compiler<'_> {
             _ => of,
         };
         self.subquery_step(plan, column, kind, &[], gives)
+    }
+
+    /// One of the columns of a subquery's only row, which has to have so many.
+    pub(crate) fn column_of_subquery(
+        &mut self,
+        query: &ast::Query,
+        (at, count): (usize, usize),
+        place: Place,
+    ) -> Result<Expr> {
+        let Bound { plan, outputs } = self.query_plan(query)?;
+        if outputs.len() != count {
+            return Err(error(b"42601", place, OTHER_COUNT));
+        }
+        let column = outputs[at].1;
+        let gives = self.slot_type(column);
+        self.subquery_step(plan, column, SubqueryKind::Scalar, &[], gives)
     }
 
     /// `left op ANY (...)`, `left op ALL (...)`, or `left op (...)` of a subquery with one row;

@@ -49,7 +49,7 @@ fn statements_of_procedures() {
         ("GET STACKED DIAGNOSTICS v = PG_EXCEPTION_CONTEXT;", "0A000", 29, "MESSAGE_TEXT"),
         ("CALL g();", "42883", 6, "create it before"),
         ("OPEN c;", "0A000", 1, "FOR r IN SELECT"),
-        ("v := currval('s');", "0A000", 6, "parameter"),
+        ("v := currval('s');", "42P01", 6, ""),
         ("v := setseed(0.5);", "0A000", 6, "leave it out"),
         ("v := nextval('s');", "42P01", 6, ""),
         ("v := nosuch;", "42703", 6, ""),
