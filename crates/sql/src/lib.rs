@@ -93,6 +93,7 @@ mod syntax;
 mod temporal;
 mod token;
 mod transaction_control;
+mod type_table;
 mod types;
 mod typing;
 mod user;
@@ -116,8 +117,7 @@ pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
-    Change, Fields, KnownType, SystemContext, enum_with_oid, known_type, sequence_named,
-    system_function, system_rows, table_number,
+    Change, Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
 };
 pub use script::{Script, parse_script};
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
@@ -125,6 +125,7 @@ pub use state::ProcedureNames;
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
+pub use type_table::{KnownType, enum_with_oid, known_type};
 pub use types::BARE_NUMERIC;
 pub use user::shown;
 pub use view::{broken_view, changed_names};

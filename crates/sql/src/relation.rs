@@ -51,7 +51,6 @@ pub(crate) use select::extended;
 pub use system::{
     Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
 };
-pub use system::{KnownType, enum_with_oid, known_type};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.

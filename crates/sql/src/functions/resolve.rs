@@ -13,6 +13,7 @@ use super::row::FunctionRow;
 use super::signature::Type;
 use super::{named, names};
 use crate::error::{Advice, error};
+use crate::type_table::known_type;
 
 /// The type of an argument; none: a literal, NULL or a parameter that has had no type yet.
 pub(crate) type Given = Option<SqlType>;
@@ -24,6 +25,9 @@ enum Unresolved {
     Several,
 }
 
+/// The category of texts.
+const TEXT: &str = "S";
+
 /// How an argument becomes what a function takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Fit {
@@ -34,16 +38,6 @@ enum Fit {
     Exact,
     /// its type is open
     Open,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Category {
-    Number,
-    Text,
-    Time,
-    Other(DataType),
-    /// whatever there is
-    Any,
 }
 
 /// The function that a call means: 42883 where there is none, 42725 where there are several.
@@ -138,8 +132,8 @@ fn by_category(mut left: Vec<&'static FunctionRow>, given: &[Given]) -> Vec<&'st
     for at in (0..given.len()).filter(|at| given[*at].is_none()) {
         let of = |row: &FunctionRow| category(row.argument(at));
         let first = of(left[0]);
-        let wanted = if left.iter().any(|row| of(row) == Category::Text) {
-            Category::Text
+        let wanted = if left.iter().any(|row| of(row) == TEXT) {
+            TEXT
         } else if left.iter().all(|row| of(row) == first) {
             first
         } else {
@@ -225,16 +219,12 @@ const fn width(of: DataType) -> Option<u8> {
     })
 }
 
-fn category(of: Type) -> Category {
+/// The category of a type, as the catalog calls it; none: whatever there is.
+fn category(of: Type) -> &'static str {
     match of {
-        Type::Numeric | Type::Number => Category::Number,
-        Type::Is(SqlType::Scalar(of)) if of.is_number() => Category::Number,
-        Type::Is(SqlType::Scalar(of)) if of.is_text() => Category::Text,
-        Type::Is(SqlType::Scalar(DataType::Date | DataType::Timestamp | DataType::TimestampTz)) => {
-            Category::Time
-        }
-        Type::Is(SqlType::Scalar(of)) => Category::Other(of),
-        _ => Category::Any,
+        Type::Numeric | Type::Number => "N",
+        Type::Is(SqlType::Scalar(of)) => known_type(of).category,
+        _ => "",
     }
 }
 

@@ -14,6 +14,7 @@ use crate::functions::{Evaluation, FunctionRow, SyntaxForm};
 use crate::operand::Operand;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
+use crate::type_table::kept_as;
 use crate::typing::{call, cast, common_type, constant};
 use crate::written::{arguments, bare, dotted, ident_name};
 
@@ -445,22 +446,11 @@ impl Compiler<'_> {
             ast::DataType::Regclass => "regclass".to_owned(),
             _ => return Ok(None),
         };
-        let to = match name.as_str() {
-            "text" | "name" | "char" | "varchar" | "bpchar" | "cstring" | "regproc"
-            | "regnamespace" | "regrole" => DataType::Text,
-            "json" => DataType::Json,
-            "jsonb" => DataType::Jsonb,
-            "oid" | "int8" | "xid" => DataType::BigInt,
-            "int4" => DataType::Integer,
-            "int2" => DataType::SmallInt,
-            "bool" => DataType::Boolean,
-            "float8" => DataType::Double,
-            "regclass" | "regtype" => {
-                let is_class = name == "regclass";
-                return self.registered(written, is_class, place).map(|e| Some(Operand::Typed(e)));
-            }
-            _ => return Ok(None),
-        };
+        if let "regclass" | "regtype" = name.as_str() {
+            let is_class = name == "regclass";
+            return self.registered(written, is_class, place).map(|e| Some(Operand::Typed(e)));
+        }
+        let Some(to) = kept_as(&name) else { return Ok(None) };
         let operand = self.operand(written)?;
         if let (Operand::Unknown(Some(open)), "regproc") = (&operand, name.as_str()) {
             let bare = open.text.strip_prefix("pg_catalog.").unwrap_or(&open.text).to_owned();
@@ -501,10 +491,10 @@ impl Compiler<'_> {
     ) -> Result<Option<Operand>> {
         let to = match element {
             ast::DataType::Custom(name, _) => match name.to_string().as_str() {
-                "pg_catalog.int2" | "int2" => DataType::SmallInt,
-                "pg_catalog.int4" | "int4" => DataType::Integer,
-                "oid" | "pg_catalog.oid" => DataType::BigInt,
-                _ => DataType::Text,
+                name => {
+                    let bare = name.strip_prefix("pg_catalog.").unwrap_or(name);
+                    kept_as(bare).unwrap_or(DataType::Text)
+                }
             },
             element => crate::types::data_type(element, self.catalog, place)?,
         };

@@ -25,7 +25,6 @@ use hotrow_transaction::program::Procedure;
 pub(super) use functions::relation_number;
 pub(crate) use functions::short_name;
 pub use functions::table_number;
-pub use functions::{KnownType, enum_with_oid, known_type};
 pub use functions::{sequence_named, system_function};
 pub use rows::system_rows;
 

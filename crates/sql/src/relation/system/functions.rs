@@ -1,6 +1,5 @@
 //! Names, numbers and definitions of what the system catalog lists.
 
-use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
@@ -8,6 +7,8 @@ use hotrow_transaction::catalog::{
     Catalog, Check, Index, IndexKind, NamedType, ReferentialAction, Table, View,
 };
 use hotrow_transaction::program::Procedure;
+
+use crate::type_table::{KnownType, TYPES, enum_type, enum_with_oid, known_type};
 
 use super::{KNOWN, SystemContext, deparse};
 
@@ -27,110 +28,6 @@ pub(super) const CHECKS: Number = Number(1_200_000_000);
 pub(super) const FOREIGN_KEYS: Number = Number(1_400_000_000);
 /// Of an enum's labels: each type's are counted from here on, for nobody names them alone.
 pub(super) const LABELS: Number = Number(1_580_000_000);
-
-/// A type, as PostgreSQL numbers it.
-#[derive(Clone, Copy)]
-pub struct KnownType {
-    /// its number
-    pub oid: i64,
-    /// as the catalog writes it
-    pub name: &'static str,
-    /// as the standard writes it
-    pub standard: &'static str,
-    /// the number of the type of arrays of it
-    pub array: i64,
-    /// bytes of a value, -1 for any number
-    pub length: i16,
-    pub(super) category: &'static str,
-}
-
-/// Numbers from here on are of enums and of arrays of them; those of relations are below.
-const FIRST_ENUM: i64 = 1_600_000_000;
-
-pub(super) const TYPES: &[KnownType] = {
-    const fn t(
-        oid: i64,
-        name: &'static str,
-        standard: &'static str,
-        array: i64,
-        length: i16,
-        category: &'static str,
-    ) -> KnownType {
-        KnownType { oid, name, standard, array, length, category }
-    }
-    &[
-        t(16, "bool", "boolean", 1000, 1, "B"),
-        t(17, "bytea", "bytea", 1001, -1, "U"),
-        t(20, "int8", "bigint", 1016, 8, "N"),
-        t(21, "int2", "smallint", 1005, 2, "N"),
-        t(23, "int4", "integer", 1007, 4, "N"),
-        t(25, "text", "text", 1009, -1, "S"),
-        t(26, "oid", "oid", 1028, 4, "N"),
-        t(700, "float4", "real", 1021, 4, "N"),
-        t(701, "float8", "double precision", 1022, 8, "N"),
-        t(1042, "bpchar", "character", 1014, -1, "S"),
-        t(1043, "varchar", "character varying", 1015, -1, "S"),
-        t(1082, "date", "date", 1182, 4, "D"),
-        t(1114, "timestamp", "timestamp without time zone", 1115, 8, "D"),
-        t(1184, "timestamptz", "timestamp with time zone", 1185, 8, "D"),
-        t(1186, "interval", "interval", 1187, 16, "T"),
-        t(1700, "numeric", "numeric", 1231, -1, "N"),
-        t(2950, "uuid", "uuid", 2951, 16, "U"),
-        t(114, "json", "json", 199, -1, "U"),
-        t(3802, "jsonb", "jsonb", 3807, -1, "U"),
-        // Of no column, but of what PostgreSQL's catalog says, which some clients look up.
-        t(18, "char", "\"char\"", 1002, 1, "Z"),
-        t(19, "name", "name", 1003, 64, "S"),
-        t(22, "int2vector", "int2vector", 1006, -1, "A"),
-        t(30, "oidvector", "oidvector", 1013, -1, "A"),
-        t(2205, "regclass", "regclass", 2210, 4, "N"),
-        t(2206, "regtype", "regtype", 2211, 4, "N"),
-        t(2249, "record", "record", 2287, -1, "P"),
-        t(2278, "void", "void", 0, 4, "P"),
-    ]
-};
-
-/// What PostgreSQL's catalog says of a type.
-pub fn known_type(data_type: DataType) -> KnownType {
-    let name = match data_type {
-        DataType::Enum(of) => return enum_type(of),
-        DataType::Boolean => "bool",
-        DataType::SmallInt => "int2",
-        DataType::Integer => "int4",
-        DataType::BigInt => "int8",
-        DataType::Real => "float4",
-        DataType::Double => "float8",
-        DataType::Numeric { .. } => "numeric",
-        DataType::Text => "text",
-        DataType::Varchar(_) => "varchar",
-        DataType::Char(_) => "bpchar",
-        DataType::Bytea => "bytea",
-        DataType::Timestamp => "timestamp",
-        DataType::TimestampTz => "timestamptz",
-        DataType::Date => "date",
-        DataType::Interval => "interval",
-        DataType::Uuid => "uuid",
-        DataType::Json => "json",
-        DataType::Jsonb => "jsonb",
-    };
-    let known = TYPES.iter().find(|known| known.name == name);
-    known.copied().expect("every type is listed")
-}
-
-/// An enum gets its numbers when this process meets it: they may be others after a restart, so
-/// clients ask for them on each connection, as they do elsewhere.
-pub(super) fn enum_type(of: EnumType) -> KnownType {
-    let oid = FIRST_ENUM + 2 * i64::from(of.number());
-    let (name, array) = (of.name(), oid + 1);
-    KnownType { oid, name, standard: name, array, length: 4, category: "E" }
-}
-
-/// The enum that has such a number.
-pub fn enum_with_oid(oid: u32) -> Option<EnumType> {
-    let number = i64::from(oid) - FIRST_ENUM;
-    let number = u32::try_from(number).ok().filter(|number| number % 2 == 0)?;
-    EnumType::with_number(number / 2)
-}
 
 pub(crate) fn short_name(data_type: DataType) -> &'static str {
     known_type(data_type).name

@@ -14,6 +14,7 @@ use crate::relation::system::cells::{
     PUBLIC, default_text, identity, indexes, is_function, sequences, small, tables, text,
 };
 use crate::relation::system::constraints::{constraints, foreign_keys, index_row};
+use crate::type_table::{TYPES, enum_type};
 
 use super::functions::{self, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS};
 use super::{Fields, KNOWN, SystemContext, columns};
@@ -400,7 +401,7 @@ fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
     let label = |of: EnumType, (place, label): (u16, &str)| {
         vec![
             ("oid", Value::BigInt(LABELS.of(usize::from(place)))),
-            ("enumtypid", Value::BigInt(functions::enum_type(of).oid)),
+            ("enumtypid", Value::BigInt(enum_type(of).oid)),
             ("enumsortorder", Value::Real(f32::from(place) + 1.0)),
             ("enumlabel", text(label)),
         ]
@@ -414,8 +415,8 @@ fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
 
 fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
-    let enums = enums(context).map(functions::enum_type);
-    for known in functions::TYPES.iter().copied().chain(enums) {
+    let enums = enums(context).map(enum_type);
+    for known in TYPES.iter().copied().chain(enums) {
         let is_enum = known.category == "E";
         let common = |oid: i64, name: String, length: i16, category: &str| {
             let typtype = match category {

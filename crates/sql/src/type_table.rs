@@ -1,0 +1,122 @@
+//! The types: what PostgreSQL's catalog says of each, and what its values are here.
+//!
+//! Role         asked by the system catalog, the server's protocol, casts to the catalog's names
+//!              and whoever chooses between functions by the categories of their arguments
+
+use std::mem::discriminant;
+
+use hotrow_base::enumeration::EnumType;
+use hotrow_base::types::DataType;
+
+use crate::types::BARE_NUMERIC;
+
+/// A type, as PostgreSQL numbers it.
+#[derive(Clone, Copy)]
+pub struct KnownType {
+    /// its number
+    pub oid: i64,
+    /// as the catalog writes it
+    pub name: &'static str,
+    /// as the standard writes it
+    pub standard: &'static str,
+    /// the number of the type of arrays of it
+    pub array: i64,
+    /// bytes of a value, -1 for any number
+    pub length: i16,
+    pub(crate) category: &'static str,
+    /// the type that its values have here; none: there are no values of it
+    pub(crate) kept: Option<DataType>,
+}
+
+/// Numbers from here on are of enums and of arrays of them; those of relations are below.
+const FIRST_ENUM: i64 = 1_600_000_000;
+
+/// The types: those that columns can have first, then what the catalog calls by other names, and
+/// what some clients look up.
+pub(crate) const TYPES: &[KnownType] = {
+    use DataType as T;
+    const fn t(
+        (oid, array): (i64, i64),
+        name: &'static str,
+        standard: &'static str,
+        length: i16,
+        category: &'static str,
+        kept: Option<DataType>,
+    ) -> KnownType {
+        KnownType { oid, name, standard, array, length, category, kept }
+    }
+    &[
+        t((16, 1000), "bool", "boolean", 1, "B", Some(T::Boolean)),
+        t((17, 1001), "bytea", "bytea", -1, "U", Some(T::Bytea)),
+        t((20, 1016), "int8", "bigint", 8, "N", Some(T::BigInt)),
+        t((21, 1005), "int2", "smallint", 2, "N", Some(T::SmallInt)),
+        t((23, 1007), "int4", "integer", 4, "N", Some(T::Integer)),
+        t((25, 1009), "text", "text", -1, "S", Some(T::Text)),
+        t((26, 1028), "oid", "oid", 4, "N", Some(T::BigInt)),
+        t((700, 1021), "float4", "real", 4, "N", Some(T::Real)),
+        t((701, 1022), "float8", "double precision", 8, "N", Some(T::Double)),
+        t((1042, 1014), "bpchar", "character", -1, "S", Some(T::Char(1))),
+        t((1043, 1015), "varchar", "character varying", -1, "S", Some(T::Varchar(1))),
+        t((1082, 1182), "date", "date", 4, "D", Some(T::Date)),
+        t((1114, 1115), "timestamp", "timestamp without time zone", 8, "D", Some(T::Timestamp)),
+        t((1184, 1185), "timestamptz", "timestamp with time zone", 8, "D", Some(T::TimestampTz)),
+        t((1186, 1187), "interval", "interval", 16, "T", Some(T::Interval)),
+        t((1700, 1231), "numeric", "numeric", -1, "N", Some(BARE_NUMERIC)),
+        t((2950, 2951), "uuid", "uuid", 16, "U", Some(T::Uuid)),
+        t((114, 199), "json", "json", -1, "U", Some(T::Json)),
+        t((3802, 3807), "jsonb", "jsonb", -1, "U", Some(T::Jsonb)),
+        t((18, 1002), "char", "\"char\"", 1, "Z", Some(T::Text)),
+        t((19, 1003), "name", "name", 64, "S", Some(T::Text)),
+        t((22, 1006), "int2vector", "int2vector", -1, "A", None),
+        t((30, 1013), "oidvector", "oidvector", -1, "A", None),
+        t((24, 1008), "regproc", "regproc", 4, "N", Some(T::Text)),
+        t((28, 1011), "xid", "xid", 4, "U", Some(T::BigInt)),
+        t((2205, 2210), "regclass", "regclass", 4, "N", None),
+        t((2206, 2211), "regtype", "regtype", 4, "N", None),
+        t((2249, 2287), "record", "record", -1, "P", None),
+        t((2275, 1263), "cstring", "cstring", -2, "P", Some(T::Text)),
+        t((2278, 0), "void", "void", 4, "P", None),
+        t((4089, 4090), "regnamespace", "regnamespace", 4, "N", Some(T::Text)),
+        t((4096, 4097), "regrole", "regrole", 4, "N", Some(T::Text)),
+    ]
+};
+
+/// What PostgreSQL's catalog says of a type.
+pub fn known_type(data_type: DataType) -> KnownType {
+    if let DataType::Enum(of) = data_type {
+        return enum_type(of);
+    }
+    // Their lengths and digits are no part of what they are.
+    let is_it = |kept: DataType| discriminant(&kept) == discriminant(&data_type);
+    let known = TYPES.iter().find(|known| known.kept.is_some_and(is_it));
+    *known.expect("every type is listed")
+}
+
+/// The type that values have which the catalog calls so.
+pub(crate) fn kept_as(name: &str) -> Option<DataType> {
+    let kept = TYPES.iter().find(|known| known.name == name)?.kept?;
+    Some(if kept.is_text() { DataType::Text } else { kept })
+}
+
+/// An enum gets its numbers when this process meets it: they may be others after a restart, so
+/// clients ask for them on each connection, as they do elsewhere.
+pub(crate) fn enum_type(of: EnumType) -> KnownType {
+    let oid = FIRST_ENUM + 2 * i64::from(of.number());
+    let (name, array) = (of.name(), oid + 1);
+    KnownType {
+        oid,
+        name,
+        standard: name,
+        array,
+        length: 4,
+        category: "E",
+        kept: Some(DataType::Enum(of)),
+    }
+}
+
+/// The enum that has such a number.
+pub fn enum_with_oid(oid: u32) -> Option<EnumType> {
+    let number = i64::from(oid) - FIRST_ENUM;
+    let number = u32::try_from(number).ok().filter(|number| number % 2 == 0)?;
+    EnumType::with_number(number / 2)
+}
