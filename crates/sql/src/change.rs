@@ -9,6 +9,7 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast::{self, SelectItem, SetExpr, TableFactor};
 
+use crate::assignment::{ColumnValue, one_by_one};
 use crate::conflict::{Duplicate, OnConflict};
 use crate::consume::{Sink, no_values};
 use crate::drawn::is_random;
@@ -22,41 +23,7 @@ use crate::state::Row;
 use crate::syntax::Into;
 use crate::token::folded;
 use crate::typing::{Coercion, assign, bigint, null};
-use crate::written::{bare, object_name, row_values};
-
-/// What a column gets.
-#[derive(Clone)]
-pub(crate) enum Given<'q> {
-    /// as it is written
-    Written(&'q ast::Expr),
-    /// one of so many columns of a subquery's row
-    Column(&'q ast::Query, usize, usize),
-    /// by a query
-    Found(Expr),
-}
-
-impl Given<'_> {
-    pub(crate) fn is_default(&self) -> bool {
-        matches!(self, Self::Written(written) if is_default(written))
-    }
-
-    fn place(&self, around: Place) -> Place {
-        match self {
-            Self::Written(written) => place_in(*written, around),
-            Self::Column(..) | Self::Found(_) => around,
-        }
-    }
-}
-
-impl FoundRow {
-    /// A value of the change; none: it is as it is written.
-    fn value(&self, at: usize) -> Option<Given<'static>> {
-        self.values.get(at).cloned().flatten().map(Given::Found)
-    }
-}
-
-/// The error of `(a, b) = (1)`.
-pub(crate) const OTHER_COUNT: &str = "number of columns does not match number of values";
+use crate::written::object_name;
 
 /// Who receives RETURNING: INTO's targets, or the result of an ad-hoc statement.
 pub(crate) type Receiver<'i> = Option<&'i Into>;
@@ -74,19 +41,20 @@ impl<'c> Compiler<'c> {
         let (table, alias) = self.insert_target(insert, place)?;
         let on = self.on_conflict(insert.on.as_ref(), table, place)?;
         let columns = self.insert_columns(insert, table, place)?;
-        let rows: Vec<Vec<Given<'_>>> = match insert.source.as_deref().map(|query| &*query.body) {
-            Some(_) if let Some(found) = found => {
-                let written = written_values(insert);
-                let own = |at| written.get(at).copied().map(Given::Written);
-                let values = 0..found.values.len();
-                vec![values.filter_map(|at| found.value(at).or_else(|| own(at))).collect()]
-            }
-            Some(SetExpr::Values(values)) => {
-                let rows = values.rows.iter().map(|row| row.content.iter());
-                rows.map(|row| row.map(Given::Written).collect()).collect()
-            }
-            _ => vec![Vec::new()],
-        };
+        let rows: Vec<Vec<ColumnValue<'_>>> =
+            match insert.source.as_deref().map(|query| &*query.body) {
+                Some(_) if let Some(found) = found => {
+                    let written = written_values(insert);
+                    let own = |at| written.get(at).copied().map(ColumnValue::Written);
+                    let values = 0..found.values.len();
+                    vec![values.filter_map(|at| found.value(at).or_else(|| own(at))).collect()]
+                }
+                Some(SetExpr::Values(values)) => {
+                    let rows = values.rows.iter().map(|row| row.content.iter());
+                    rows.map(|row| row.map(ColumnValue::Written).collect()).collect()
+                }
+                _ => vec![Vec::new()],
+            };
         if insert.returning.is_none() && into.is_some() {
             return Err(no_values(place));
         }
@@ -232,7 +200,7 @@ impl<'c> Compiler<'c> {
         &mut self,
         table: &Table,
         columns: &[ColumnId],
-        row: &[Given<'_>],
+        row: &[ColumnValue<'_>],
     ) -> Result<Vec<Expr>> {
         let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
         for (column, value) in columns.iter().zip(row) {
@@ -251,22 +219,29 @@ impl<'c> Compiler<'c> {
         filled.collect()
     }
 
-    fn column_value(&mut self, table: &Table, column: ColumnId, value: &Given<'_>) -> Result<Expr> {
+    fn column_value(
+        &mut self,
+        table: &Table,
+        column: ColumnId,
+        value: &ColumnValue<'_>,
+    ) -> Result<Expr> {
         let Column { name, data_type, .. } = &table.columns[column.index()];
         let what = || format!("column \"{name}\"");
         let (of, place) = (Coercion::Assignment, self.place);
         match value {
-            Given::Written(written) => self.value_for(written, *data_type, of, what),
+            ColumnValue::Written(written) => self.value_for(written, *data_type, of, what),
             given => assign(self.value_given(given)?, *data_type, of, place, what),
         }
     }
 
     /// A value of a change, of its own type.
-    pub(crate) fn value_given(&mut self, given: &Given<'_>) -> Result<Expr> {
+    pub(crate) fn value_given(&mut self, given: &ColumnValue<'_>) -> Result<Expr> {
         match given {
-            Given::Written(written) => self.expr(written),
-            Given::Column(query, at, of) => self.column_of_subquery(query, (*at, *of), self.place),
-            Given::Found(value) => Ok(value.clone()),
+            ColumnValue::Written(written) => self.expr(written),
+            ColumnValue::Column(query, at, of) => {
+                self.column_of_subquery(query, (*at, *of), self.place)
+            }
+            ColumnValue::Found(value) => Ok(value.clone()),
         }
     }
 
@@ -361,7 +336,10 @@ impl<'c> Compiler<'c> {
         let table = self.catalog.table(id);
         let ((set, columns), mut row) = self.with_row(self.row_of(id, &alias), |this| {
             let set = this.assignments(table, &update.assignments, (found, place))?;
-            Ok((set, this.returning(update.returning.as_deref(), into)?))
+            let beside = found.map_or(&[][..], |found| &found.beside);
+            let returned = this
+                .with_rows_beside(beside, |this| this.returning(update.returning.as_deref(), into));
+            Ok((set, returned?))
         })?;
         let wanted = self.wanted_rows(&mut row, update.selection.as_ref(), found)?;
         let chosen = self.choose(&row, wanted, &[], &set)?;
@@ -431,7 +409,8 @@ impl<'c> Compiler<'c> {
         let (id, alias) = self.one_table(table)?;
         let table = self.catalog.table(id);
         let (columns, mut row) = self.with_row(self.row_of(id, &alias), |this| {
-            this.returning(delete.returning.as_deref(), into)
+            let beside = found.map_or(&[][..], |found| &found.beside);
+            this.with_rows_beside(beside, |this| this.returning(delete.returning.as_deref(), into))
         })?;
         let wanted = self.wanted_rows(&mut row, delete.selection.as_ref(), found)?;
         let chosen = self.choose(&row, wanted, &[], &[])?;
@@ -576,44 +555,4 @@ pub(crate) fn is_of_query(statement: &ast::Statement) -> bool {
         ast::Statement::Delete(delete) => delete.using.is_some(),
         _ => false,
     }
-}
-
-pub(crate) fn is_default(written: &ast::Expr) -> bool {
-    matches!(written, ast::Expr::Identifier(ident)
-        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
-}
-
-/// Assignments of one column each: `(a, b) = (1, 2)`, `(a, b) = ROW (1, 2)` and
-/// `(a, b) = (SELECT 1, 2)` are two of them.
-pub(crate) fn one_by_one(
-    assignments: &[ast::Assignment],
-    place: Place,
-) -> Result<Vec<(&ast::ObjectName, Given<'_>)>> {
-    let mut all = Vec::with_capacity(assignments.len());
-    for assignment in assignments {
-        let names = match &assignment.target {
-            ast::AssignmentTarget::ColumnName(name) => {
-                all.push((name, Given::Written(&assignment.value)));
-                continue;
-            }
-            ast::AssignmentTarget::Tuple(names) => names,
-        };
-        let place = place_in(assignment, place);
-        let values: Vec<_> = match (bare(&assignment.value), row_values(&assignment.value)) {
-            (_, Some(values)) => values.into_iter().map(Given::Written).collect(),
-            (ast::Expr::Subquery(query), _) => {
-                (0..names.len()).map(|at| Given::Column(query, at, names.len())).collect()
-            }
-            _ => {
-                let message = "source for a multiple-column UPDATE item must be a sub-SELECT or \
-                               ROW() expression";
-                return Err(error(b"0A000", place, message).hint("write a value for each column"));
-            }
-        };
-        if names.len() != values.len() {
-            return Err(syntax(place, OTHER_COUNT));
-        }
-        all.extend(names.iter().zip(values));
-    }
-    Ok(all)
 }

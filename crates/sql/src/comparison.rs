@@ -20,8 +20,26 @@ const ORDERED_MAX: usize = 64;
 
 impl Compiler<'_> {
     pub(crate) fn is_null(&mut self, written: &ast::Expr) -> Result<Expr> {
-        let expr = self.expr(written)?;
-        Ok(scalar(ExprKind::IsNull(Box::new(expr)), DataType::Boolean))
+        self.each_value(written, |this, value| {
+            let expr = this.expr(value)?;
+            Ok(scalar(ExprKind::IsNull(Box::new(expr)), DataType::Boolean))
+        })
+    }
+
+    /// IS NOT NULL: of a row, that none of its values is.
+    pub(crate) fn is_not_null(&mut self, written: &ast::Expr) -> Result<Expr> {
+        self.each_value(written, |this, value| this.is_null(value).map(negated))
+    }
+
+    /// Whether something is true of a value, or of all values of a row.
+    fn each_value(
+        &mut self,
+        written: &ast::Expr,
+        mut is_true: impl FnMut(&mut Self, &ast::Expr) -> Result<Expr>,
+    ) -> Result<Expr> {
+        let Some(values) = row_values(written) else { return is_true(self, written) };
+        let all = values.into_iter().map(|value| is_true(self, value));
+        some_row(joined(all.collect::<Result<_>>()?, ExprKind::And), self.place)
     }
 
     pub(crate) fn is_boolean(&mut self, written: &ast::Expr, value: bool) -> Result<Expr> {
@@ -31,6 +49,13 @@ impl Compiler<'_> {
     }
 
     pub(crate) fn not_distinct(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
+        if let (Some(lefts), Some(rights)) = (row_values(left), row_values(right))
+            && lefts.len() == rights.len()
+        {
+            let pairs = lefts.into_iter().zip(rights);
+            let same = pairs.map(|(left, right)| self.not_distinct(left, right));
+            return some_row(joined(same.collect::<Result<_>>()?, ExprKind::And), self.place);
+        }
         let (left, right) = self.same_type(left, right, "=")?;
         Ok(scalar(ExprKind::NotDistinct(Box::new(left), Box::new(right)), DataType::Boolean))
     }

@@ -17,6 +17,7 @@ use crate::comparison::negated;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::key_change::Updated;
 use crate::path::{choose, conjuncts};
+use crate::relation::RowBeside;
 use crate::scope::Compiler;
 use crate::source::Source;
 use crate::state::Row;
@@ -185,8 +186,10 @@ impl Compiler<'_> {
             ExprKind::Slot(slot) => Some((column.name.clone(), slot)),
             _ => None,
         });
+        let (name, columns) = ("excluded".to_owned(), excluded.collect());
+        let excluded = RowBeside { name, columns };
         let ((set, condition, columns), mut row) = self.with_row(row, |this| {
-            let (set, condition) = this.with_row_beside("excluded", excluded, |this| {
+            let (set, condition) = this.with_rows_beside(&[excluded], |this| {
                 let set = this.assignments(table, &update.assignments, (None, this.place))?;
                 Ok((set, this.condition_of(update.selection.as_ref())?))
             })?;

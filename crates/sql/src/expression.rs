@@ -145,7 +145,7 @@ impl Compiler<'_> {
             E::BinaryOp { left, op, right } => return self.binary(left, op, right, written),
             E::UnaryOp { op, expr } => return self.unary(*op, expr),
             E::IsNull(e) => self.is_null(e)?,
-            E::IsNotNull(e) => negated(self.is_null(e)?),
+            E::IsNotNull(e) => self.is_not_null(e)?,
             E::IsTrue(e) => self.is_boolean(e, true)?,
             E::IsNotTrue(e) => negated(self.is_boolean(e, true)?),
             E::IsFalse(e) => self.is_boolean(e, false)?,

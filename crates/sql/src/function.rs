@@ -348,6 +348,11 @@ impl Compiler<'_> {
                 comparable(data_type, "=", place)?;
                 Ok(call(Function::NullIf, values, data_type))
             }
+            ValueForm::Not(function) => {
+                let values = self.arguments_for(row, arguments)?;
+                let truth = SqlType::Scalar(DataType::Boolean);
+                self.host(function, &values, truth).map(crate::comparison::negated)
+            }
             ValueForm::Concat => {
                 let mut texts = Vec::new();
                 for (operand, place) in arguments {

@@ -17,6 +17,7 @@ mod document;
 mod json;
 mod locks;
 mod numbers;
+mod operators;
 mod resolve;
 mod row;
 mod rows;
@@ -43,6 +44,7 @@ pub(crate) use signature::Type;
 
 /// All functions that Hotrow has of its own.
 pub const FUNCTIONS: &[FunctionGroup] = &[
+    operators::OPERATORS,
     numbers::NUMBERS,
     texts::TEXTS,
     texts::PATTERNS,

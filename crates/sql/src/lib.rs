@@ -31,6 +31,7 @@
 mod aggregate;
 mod alter;
 mod apply;
+mod assignment;
 mod block;
 mod block_loop;
 mod call;

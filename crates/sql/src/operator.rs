@@ -7,7 +7,7 @@
 //! | a float | double (real with real: real) | same | same | refused |
 
 use hotrow_base::types::DataType;
-use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, Place};
+use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, no_operator, place_in, unsupported};
@@ -46,8 +46,7 @@ impl Compiler<'_> {
             BinaryOperator::Multiply => ArithmeticOp::Multiply,
             BinaryOperator::Divide => ArithmeticOp::Divide,
             BinaryOperator::Modulo => ArithmeticOp::Modulo,
-            BinaryOperator::PGExp => return self.power(left, right).map(Operand::Typed),
-            BinaryOperator::PGLikeMatch | BinaryOperator::PGRegexMatch => {
+            BinaryOperator::PGLikeMatch => {
                 return Err(unsupported(place, format!("operator {op}"), "use LIKE"));
             }
             other => {
@@ -139,25 +138,6 @@ impl Compiler<'_> {
             .hint("cast one side: value::text"));
         }
         Ok(scalar(ExprKind::Concat(Box::new(left), Box::new(right)), DataType::Text))
-    }
-
-    fn power(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
-        let mut arguments = Vec::new();
-        for side in [left, right] {
-            let place = place_in(side, self.place);
-            let operand = self.operand(side)?;
-            let expr = self.settle(operand, DataType::Double, place)?;
-            let data_type = self.scalar_type(&expr, place)?;
-            if !data_type.is_number() {
-                return Err(error(
-                    b"42883",
-                    place,
-                    format!("operator does not exist: {data_type} ^"),
-                ));
-            }
-            arguments.push(cast(expr, DataType::Double));
-        }
-        Ok(scalar(ExprKind::Call(Function::Power, arguments), DataType::Double))
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) mod level;
 mod lists;
 mod locks;
 pub(crate) mod one_access;
+mod order;
 mod recursion;
 mod select;
 mod select_list;
@@ -40,13 +41,13 @@ use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, refuse_operators};
-use crate::relation::level::{Bound, Level, RelationColumn, RelationKind, scalar_of};
+use crate::relation::level::{Bound, Level, Relation, RelationColumn, RelationKind, scalar_of};
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::Row;
 
 pub use change::Change;
-pub(crate) use change::{FoundRow, written_values};
+pub(crate) use change::{FoundRow, RowBeside, written_values};
 pub(crate) use select::extended;
 pub use system::{
     Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
@@ -156,19 +157,31 @@ impl Compiler<'_> {
         Ok((compiled?, row))
     }
 
-    /// Compiles something with a row of such columns in scope beside that of the innermost level.
-    pub(crate) fn with_row_beside<T>(
+    /// Compiles something with such rows in scope beside that of the innermost level.
+    pub(crate) fn with_rows_beside<T>(
         &mut self,
-        name: &str,
-        columns: impl Iterator<Item = (String, SlotId)>,
+        rows: &[RowBeside],
         compile: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        let beside = Bound { plan: Plan::One, outputs: columns.collect() };
-        let beside = self.planned(name.to_owned(), &[], beside, self.place)?;
-        self.level().relations.push(beside);
+        let before = (self.level().relations.len(), self.level().shown.len());
+        for RowBeside { name, columns } in rows {
+            let row = Bound { plan: Plan::One, outputs: columns.clone() };
+            let row = self.planned(name.clone(), &[], row, self.place)?;
+            self.show(row);
+        }
         let compiled = compile(self);
-        self.level().relations.pop();
+        self.level().relations.truncate(before.0);
+        self.level().shown.truncate(before.1);
         compiled
+    }
+
+    /// Brings a relation into the innermost level, behind those that are there; its number.
+    fn show(&mut self, relation: Relation) -> usize {
+        let (level, columns) = (self.level(), 0..relation.columns.len());
+        let at = level.relations.len();
+        level.relations.push(relation);
+        level.shown.extend(columns.map(|column| (at, column)));
+        at
     }
 
     /// The column with this name, of the innermost level that has one.

@@ -9,7 +9,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
-use super::row::FunctionRow;
+use super::row::{FunctionRow, is_sign};
 use super::signature::Type;
 use super::{named, names};
 use crate::error::{Advice, error};
@@ -50,7 +50,11 @@ pub(crate) fn resolve(
         Unresolved::Nothing => no_function(name, given, place),
         Unresolved::Several => {
             let call = call_text(name, given);
-            error(b"42725", place, format!("function {call} is not unique")).hint(
+            let message = match is_sign(name) {
+                true => format!("operator is not unique: {call}"),
+                false => format!("function {call} is not unique"),
+            };
+            error(b"42725", place, message).hint(
                 "Could not choose a best candidate function. You might need to add explicit type \
                  casts.",
             )
@@ -61,6 +65,11 @@ pub(crate) fn resolve(
 /// 42883, with the names that are near, or what there is of this name.
 pub(crate) fn no_function(name: &str, given: &[Given], place: Place) -> SqlError {
     let call = call_text(name, given);
+    if is_sign(name) {
+        let hint = "No operator matches the given name and argument types. You might need to add \
+                    explicit type casts.";
+        return error(b"42883", place, format!("operator does not exist: {call}")).hint(hint);
+    }
     let known: Vec<_> = named(name).iter().map(|row| row.signature()).collect();
     let hint = if known.is_empty() {
         let near = near(name);
@@ -79,7 +88,10 @@ pub(crate) fn no_function(name: &str, given: &[Given], place: Place) -> SqlError
 fn call_text(name: &str, given: &[Given]) -> String {
     let of = |given: &Given| given.map_or_else(|| "unknown".to_owned(), |of| of.to_string());
     let types: Vec<_> = given.iter().map(of).collect();
-    format!("{name}({})", types.join(", "))
+    match types.as_slice() {
+        [left, right] if is_sign(name) => format!("{left} {name} {right}"),
+        types => format!("{name}({})", types.join(", ")),
+    }
 }
 
 /// The name that is most like this one, if one is.

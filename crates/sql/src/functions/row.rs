@@ -101,6 +101,8 @@ pub(crate) enum ValueForm {
     /// GREATEST, LEAST
     Extreme(Function),
     NullIf,
+    /// the opposite of what this function says
+    Not(HostFunction),
     Concat,
     Format,
     Modulo,
@@ -151,17 +153,28 @@ pub(crate) enum WindowForm {
     Nth,
 }
 
+/// The name of a function, or the sign of an operator.
+macro_rules! name {
+    ($name:ident) => {
+        stringify!($name)
+    };
+    ($sign:literal) => {
+        $sign
+    };
+}
+pub(super) use name;
+
 /// Writes rows of the table: names, arguments, result, volatility and evaluation, then what it is
 /// for, an example and its value.
 macro_rules! functions {
     ($title:literal: $(
-        $name:ident $(| $alias:ident)* ($($of:expr),*) -> $result:expr, $volatility:ident,
+        $name:tt $(| $alias:ident)* ($($of:expr),*) -> $result:expr, $volatility:ident,
         $evaluation:expr, $description:literal, $example:literal, $value:literal;
     )*) => {
         FunctionGroup {
             title: $title,
             rows: &[$(FunctionRow {
-                name: stringify!($name),
+                name: $crate::functions::row::name!($name),
                 aliases: &[$(stringify!($alias)),*],
                 arguments: &[$($of),*],
                 result: $result.of,
@@ -175,6 +188,11 @@ macro_rules! functions {
     };
 }
 pub(super) use functions;
+
+/// Whether a name is the sign of an operator.
+pub(super) fn is_sign(name: &str) -> bool {
+    !name.starts_with(|first: char| first.is_alphabetic() || first == '_')
+}
 
 impl FunctionRow {
     /// Its name and its aliases.
@@ -206,9 +224,14 @@ impl FunctionRow {
         matches!(self.evaluation, Evaluation::Refused(_))
     }
 
-    /// `name(type, ... [, type])`, as PostgreSQL's manual writes it.
+    /// `name(type, ... [, type])`, or `type + type`, as PostgreSQL's manual writes it.
     pub fn signature(&self) -> String {
-        format!("{}({})", self.name, list(self.arguments))
+        match self.arguments {
+            [left, right] if is_sign(self.name) => {
+                format!("{} {} {}", left.of, self.name, right.of)
+            }
+            arguments => format!("{}({})", self.name, list(arguments)),
+        }
     }
 
     /// The type of its result, by name.

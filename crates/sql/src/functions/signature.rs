@@ -59,6 +59,7 @@ pub(super) const fn many(argument: Argument) -> Argument {
 
 pub(super) const TEXT: Argument = scalar(DataType::Text);
 pub(super) const BOOLEAN: Argument = scalar(DataType::Boolean);
+pub(super) const SMALLINT: Argument = scalar(DataType::SmallInt);
 pub(super) const INTEGER: Argument = scalar(DataType::Integer);
 pub(super) const BIGINT: Argument = scalar(DataType::BigInt);
 /// the number of something in the catalog

@@ -198,6 +198,12 @@ impl Compiler<'_> {
             Tree::Outer { kind, left, right, on, late } => {
                 self.outer(kind, (*left, *right), (on, late), conditions)
             }
+            Tree::Merged { joined, values, .. } => {
+                let input = Box::new(self.assemble(*joined, Vec::new())?);
+                let (values, outputs): (Vec<_>, _) = values.into_iter().unzip();
+                let scalars = self.scalars(&values)?;
+                self.filtered(Plan::Compute { input, scalars, outputs }, conditions)
+            }
         }
     }
 
@@ -218,7 +224,7 @@ impl Compiler<'_> {
     }
 
     /// What a relation reads of others of its level.
-    fn needs(&self, tree: &Tree) -> Vec<SlotId> {
+    pub(super) fn needs(&self, tree: &Tree) -> Vec<SlotId> {
         let Tree::Leaf(at) = tree else { return Vec::new() };
         let level = self.levels.last().expect("a query is being compiled");
         match &level.relations[*at].kind {
@@ -253,6 +259,8 @@ impl Compiler<'_> {
             if let Tree::Outer { kind, left, .. } = &tree {
                 // Rows of the other side may become missing ones above.
                 within = if *kind == JoinKind::Left { self.tree_slots(left) } else { Vec::new() };
+            } else if let Tree::Merged { .. } = &tree {
+                within = Vec::new();
             }
             let own = take(&mut conditions, |condition| self.reads_only(condition, &within));
             let (needs, rank) = (self.needs(&tree), self.rank(&tree, &own));

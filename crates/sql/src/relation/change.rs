@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hotrow_query::{Plan, Query};
-use hotrow_transaction::program::{Expr, Place, Procedure};
+use hotrow_transaction::program::{Expr, ExprKind, Place, Procedure, SlotId};
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
-use crate::change::{Given, one_by_one};
+use crate::assignment::{ColumnValue, is_default, one_by_one};
 use crate::drawn::in_rounds;
 use crate::error::{Result, error, unsupported};
 use crate::relation::level::{Bound, Clause, How, Level};
@@ -35,6 +35,14 @@ pub(crate) struct Taken {
     key: usize,
     /// by value of the change: the column that it is; none: it stays as it is written
     values: Vec<Option<usize>>,
+    /// for RETURNING: columns of the other relations of FROM, by their names
+    beside: Vec<(String, Vec<(String, usize)>)>,
+}
+
+/// A row whose columns have slots.
+pub(crate) struct RowBeside {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<(String, SlotId)>,
 }
 
 /// The row that a change is made for.
@@ -43,6 +51,8 @@ pub(crate) struct FoundRow {
     pub(crate) key: Vec<Expr>,
     /// none: as it is written
     pub(crate) values: Vec<Option<Expr>>,
+    /// what it was joined with
+    pub(crate) beside: Vec<RowBeside>,
 }
 
 impl Taken {
@@ -50,7 +60,15 @@ impl Taken {
     pub(crate) fn row(&self, columns: &[Expr]) -> FoundRow {
         let value = |at: &Option<usize>| at.map(|at| columns[at].clone());
         let values = self.values.iter().map(value).collect();
-        FoundRow { key: columns[..self.key].to_vec(), values }
+        let slot = |(name, at): &(String, usize)| match columns[*at].kind {
+            ExprKind::Slot(slot) => Some((name.clone(), slot)),
+            _ => None,
+        };
+        let beside = self.beside.iter().map(|(name, columns)| RowBeside {
+            name: name.clone(),
+            columns: columns.iter().filter_map(slot).collect(),
+        });
+        FoundRow { key: columns[..self.key].to_vec(), values, beside: beside.collect() }
     }
 }
 
@@ -175,7 +193,7 @@ impl Compiler<'_> {
                 bound
             }
         };
-        Ok((bound, Taken { key: 0, values }))
+        Ok((bound, Taken { key: 0, values, beside: Vec::new() }))
     }
 
     fn rows_to_update(
@@ -191,13 +209,13 @@ impl Compiler<'_> {
             from.extend(more);
         }
         let assignments = one_by_one(&update.assignments, place)?;
-        let (mut key, mut values) = (0, Vec::new());
+        let (mut key, mut values, mut beside) = (0, Vec::new(), Vec::new());
         let bound = self.rows_from(with, (&from, update.selection.as_ref()), |this| {
             let mut columns = this.key_of_target(&update.table, place)?;
             key = columns.len();
             for (_, given) in &assignments {
                 let stays = match given {
-                    Given::Written(of) => given.is_default() || this.stays_in_change(of),
+                    ColumnValue::Written(of) => this.stays_in_change(of),
                     _ => false,
                 };
                 values.push((!stays).then_some(columns.len()));
@@ -205,9 +223,12 @@ impl Compiler<'_> {
                     columns.push(this.value_given(given)?);
                 }
             }
+            if update.returning.is_some() {
+                beside = this.columns_beside(&mut columns)?;
+            }
             Ok(columns)
         })?;
-        Ok((bound, Taken { key, values }))
+        Ok((bound, Taken { key, values, beside }))
     }
 
     fn rows_to_delete(
@@ -220,12 +241,40 @@ impl Compiler<'_> {
         let [table] = tables.as_slice() else {
             return Err(error(b"42601", place, "DELETE needs one table"));
         };
+        let (mut key, mut beside) = (0, Vec::new());
         let from: Vec<_> = std::iter::once(table).chain(delete.using.iter().flatten()).collect();
         let bound = self.rows_from(with, (&from, delete.selection.as_ref()), |this| {
-            this.key_of_target(table, place)
+            let mut columns = this.key_of_target(table, place)?;
+            key = columns.len();
+            if delete.returning.is_some() {
+                beside = this.columns_beside(&mut columns)?;
+            }
+            Ok(columns)
         })?;
-        let key = bound.outputs.len();
-        Ok((bound, Taken { key, values: Vec::new() }))
+        Ok((bound, Taken { key, values: Vec::new(), beside }))
+    }
+
+    /// Adds the columns of all relations but the first one, which RETURNING may name.
+    fn columns_beside(
+        &mut self,
+        columns: &mut Vec<Expr>,
+    ) -> Result<Vec<(String, Vec<(String, usize)>)>> {
+        let depth = self.levels.len() - 1;
+        let mut beside: Vec<(usize, (String, Vec<_>))> = Vec::new();
+        for (relation, column) in self.level().shown.clone() {
+            if relation == 0 {
+                continue;
+            }
+            let known = &self.level().relations[relation];
+            let (of, name) = (known.name.clone(), known.columns[column].name.clone());
+            let named = (name, columns.len());
+            columns.push(self.slot_of_column(depth, relation, column)?);
+            match beside.last_mut() {
+                Some((last, (_, all))) if *last == relation => all.push(named),
+                _ => beside.push((relation, (of, vec![named]))),
+            }
+        }
+        Ok(beside.into_iter().map(|(_, of)| of).collect())
     }
 
     /// Some values of the rows of FROM for which a condition is true. Those of the first table, if
@@ -272,7 +321,7 @@ impl Compiler<'_> {
     /// Whether a value is the change's own: literals and parameters have the types of their
     /// columns, and go there by themselves; numbers of sequences are drawn for each row.
     fn stays_in_change(&self, written: &ast::Expr) -> bool {
-        is_untyped(written) || self.draws_number(written)
+        is_default(written) || is_untyped(written) || self.draws_number(written)
     }
 
     /// Whether a value is the next number of a sequence, which the change of a procedure takes.

@@ -10,7 +10,7 @@ use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::functions::{Evaluation, FunctionRow, SyntaxForm};
+use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
 use crate::operand::Operand;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
@@ -203,38 +203,17 @@ impl Compiler<'_> {
             BinaryOperator::StringConcat => return self.array_concat(left, right),
             other => Some(other.to_string()),
         };
-        let (function, not) = match sign.as_deref().unwrap_or_default() {
-            "~" => (HostFunction::Matches, false),
-            "!~" => (HostFunction::Matches, true),
-            "~*" => (HostFunction::MatchesAnyCase, false),
-            "!~*" => (HostFunction::MatchesAnyCase, true),
-            "&" => {
-                let place = place_in(right, self.place);
-                let (left, right) = (self.expr(left)?, self.expr(right)?);
-                let of = common_type(left.data_type(), right.data_type());
-                let Some(of) = of.filter(|of| of.is_integer()) else {
-                    let (left, right) = (left.sql_type, right.sql_type);
-                    let message = format!("operator does not exist: {left} & {right}");
-                    return Err(error(b"42883", place, message));
-                };
-                let sides = [cast(left, of), cast(right, of)];
-                let both = self.host(HostFunction::BitAnd, &sides, SqlType::Scalar(of))?;
-                return Ok(Some(Operand::Typed(both)));
-            }
-            "=" if matches!(op, BinaryOperator::PGCustomBinaryOperator(_)) => {
-                return self
-                    .comparison(left, CompareOp::Equal, right)
-                    .map(|c| Some(Operand::Typed(c)));
-            }
-            _ => return Ok(None),
-        };
-        let mut texts = Vec::new();
-        for side in [left, right] {
-            let text = self.expr(side)?;
-            texts.push(cast(text, DataType::Text));
+        let sign = sign.unwrap_or_default();
+        if sign == "=" && matches!(op, BinaryOperator::PGCustomBinaryOperator(_)) {
+            let equal = self.comparison(left, CompareOp::Equal, right)?;
+            return Ok(Some(Operand::Typed(equal)));
         }
-        let matches = self.host(function, &texts, SqlType::Scalar(DataType::Boolean))?;
-        Ok(Some(Operand::Typed(if not { negated(matches) } else { matches })))
+        if named(&sign).is_empty() {
+            return Ok(None);
+        }
+        let place = place_in(left, self.place);
+        let operands = self.operands(&[left, right])?;
+        self.named(&sign, operands, place).map(|value| Some(Operand::Typed(value)))
     }
 
     /// A column that holds arrays; none: it is something else.
@@ -490,12 +469,11 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Option<Operand>> {
         let to = match element {
-            ast::DataType::Custom(name, _) => match name.to_string().as_str() {
-                name => {
-                    let bare = name.strip_prefix("pg_catalog.").unwrap_or(name);
-                    kept_as(bare).unwrap_or(DataType::Text)
-                }
-            },
+            ast::DataType::Custom(name, _) => {
+                let name = name.to_string();
+                let bare = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+                kept_as(bare).unwrap_or(DataType::Text)
+            }
             element => crate::types::data_type(element, self.catalog, place)?,
         };
         if let ast::Expr::Array(array) = bare(written)

@@ -3,7 +3,7 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{JoinKind, Plan, Step, StepKind};
 use hotrow_transaction::catalog::View;
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
@@ -25,6 +25,8 @@ pub(super) enum Tree {
     Inner { items: Vec<Tree>, on: Vec<Expr>, late: Late },
     /// in this one; pairs are those for which `on` and then `late` is true
     Outer { kind: JoinKind, left: Box<Tree>, right: Box<Tree>, on: Vec<Expr>, late: Late },
+    /// the rows of a FULL JOIN with what USING makes of both sides' columns: a relation's
+    Merged { joined: Box<Tree>, relation: usize, values: Vec<(Expr, SlotId)> },
 }
 
 impl Tree {
@@ -56,6 +58,7 @@ impl Tree {
             Self::Leaf(at) => vec![*at],
             Self::Inner { items, .. } => items.iter().flat_map(Self::leaves).collect(),
             Self::Outer { left, right, .. } => [left.leaves(), right.leaves()].concat(),
+            Self::Merged { joined, relation, .. } => [joined.leaves(), vec![*relation]].concat(),
         }
     }
 }
@@ -85,6 +88,7 @@ impl Compiler<'_> {
     }
 
     fn bind_joined(&mut self, written: &ast::TableWithJoins) -> Result<Tree> {
+        let start = self.level().shown.len();
         let mut tree = self.bind_factor(&written.relation)?;
         for join in &written.joins {
             let place = place_in(join, self.place);
@@ -103,8 +107,17 @@ impl Compiler<'_> {
                 }
             };
             let right = self.bind_factor(&join.relation)?;
-            let (on, late) =
-                self.join_condition((&tree, &right), constraint, (kind, swapped), place)?;
+            if (kind == JoinKind::Full || swapped) && !self.needs(&right).is_empty() {
+                let message = "invalid reference to FROM-clause entry of a LATERAL one: the joining \
+                               JOIN type must be INNER or LEFT";
+                return Err(error(b"42P10", place, message));
+            }
+            let (names, sides) = self.join_names((&tree, &right), constraint, place)?;
+            let (on, late) = match constraint {
+                JoinConstraint::On(condition) => self.join_condition(condition)?,
+                _ => (self.same_values(&sides, place)?, Late::default()),
+            };
+            let merged = self.merge(&names, &sides, (kind, swapped), start)?;
             tree = match kind {
                 JoinKind::Inner => {
                     let condition = Tree::Inner { items: Vec::new(), on, late };
@@ -119,40 +132,49 @@ impl Compiler<'_> {
                     for at in missing {
                         self.level().relations[at].make_optional();
                     }
-                    Tree::Outer { kind, left: Box::new(left), right: Box::new(right), on, late }
+                    let (left, right) = (Box::new(left), Box::new(right));
+                    let joined = Tree::Outer { kind, left, right, on, late };
+                    match merged {
+                        None => joined,
+                        Some((relation, values)) => {
+                            Tree::Merged { joined: Box::new(joined), relation, values }
+                        }
+                    }
                 }
             };
         }
         Ok(tree)
     }
 
-    fn join_condition(
+    /// ON.
+    fn join_condition(&mut self, condition: &ast::Expr) -> Result<(Vec<Expr>, Late)> {
+        let (mut on, mut late) = (Vec::new(), Late::default());
+        for part in lists::parts(condition) {
+            let condition = self.condition(part, "JOIN/ON")?;
+            self.hoist();
+            let steps = std::mem::take(&mut self.level().steps);
+            if steps.is_empty() {
+                on.extend(crate::path::conjuncts(Some(condition)));
+            } else {
+                late.conditions.push(condition);
+                late.steps.extend(steps);
+            }
+        }
+        Ok((on, late))
+    }
+
+    /// USING and NATURAL: names, and the columns of both sides that have them.
+    fn join_names(
         &mut self,
         (left, right): (&Tree, &Tree),
         constraint: &JoinConstraint,
-        (kind, swapped): (JoinKind, bool),
         place: Place,
-    ) -> Result<(Vec<Expr>, Late)> {
-        let names = match constraint {
-            JoinConstraint::None => return Ok((Vec::new(), Late::default())),
-            JoinConstraint::On(condition) => {
-                let (mut on, mut late) = (Vec::new(), Late::default());
-                for part in lists::parts(condition) {
-                    let condition = self.condition(part, "JOIN/ON")?;
-                    self.hoist();
-                    let steps = std::mem::take(&mut self.level().steps);
-                    if steps.is_empty() {
-                        on.extend(crate::path::conjuncts(Some(condition)));
-                    } else {
-                        late.conditions.push(condition);
-                        late.steps.extend(steps);
-                    }
-                }
-                return Ok((on, late));
-            }
+    ) -> Result<(Vec<String>, Vec<[(usize, usize); 2]>)> {
+        let names: Vec<String> = match constraint {
+            JoinConstraint::None | JoinConstraint::On(_) => Vec::new(),
             JoinConstraint::Using(names) => {
                 let names = names.iter().map(|name| crate::written::object_name(name, place));
-                names.collect::<Result<Vec<_>>>()?
+                names.collect::<Result<_>>()?
             }
             JoinConstraint::Natural => {
                 let theirs = |at: usize| self.levels.last().map(|level| &level.relations[at]);
@@ -166,14 +188,21 @@ impl Compiler<'_> {
                 of(left).into_iter().filter(|name| rights.contains(name)).collect()
             }
         };
-        if kind == JoinKind::Full {
-            return Err(unsupported(place, "FULL JOIN with USING", "write ON a.x = b.x"));
+        let mut sides = Vec::new();
+        for name in &names {
+            sides.push([
+                self.column_among(left, name, place)?,
+                self.column_among(right, name, place)?,
+            ]);
         }
+        Ok((names, sides))
+    }
+
+    /// That both sides' columns are equal.
+    fn same_values(&mut self, sides: &[[(usize, usize); 2]], place: Place) -> Result<Vec<Expr>> {
         let mut on = Vec::new();
-        for name in names {
-            let sides =
-                [self.column_among(left, &name, place)?, self.column_among(right, &name, place)?];
-            let [first, second] = [self.slot_at(sides[0])?, self.slot_at(sides[1])?];
+        for [first, second] in sides {
+            let (first, second) = (self.slot_at(*first)?, self.slot_at(*second)?);
             let (one, two) = (scalar_of(first.sql_type), scalar_of(second.sql_type));
             let Some(common) = common_type(one, two) else {
                 let message = format!("JOIN/USING types {one} and {two} cannot be matched");
@@ -183,11 +212,54 @@ impl Compiler<'_> {
             let (first, second) = (Box::new(cast(first, common)), Box::new(cast(second, common)));
             let equal = ExprKind::Compare(CompareOp::Equal, first, second);
             on.push(scalar(equal, DataType::Boolean));
-            // The preserved side's one is the column that both names stand for.
-            let (relation, column) = if swapped { sides[0] } else { sides[1] };
-            self.level().relations[relation].columns[column].hidden = true;
         }
-        Ok((on, Late::default()))
+        Ok(on)
+    }
+
+    /// Has each name of USING stand for one column: that of the side whose rows all stay, and of a
+    /// FULL JOIN one of its own, which is given back with its value. `*` shows them first, before
+    /// what it shows from `start` on.
+    fn merge(
+        &mut self,
+        names: &[String],
+        sides: &[[(usize, usize); 2]],
+        (kind, swapped): (JoinKind, bool),
+        start: usize,
+    ) -> Result<Option<(usize, Vec<(Expr, SlotId)>)>> {
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let (mut own, mut values) = (Vec::new(), Vec::new());
+        let relation = self.level().relations.len();
+        for (at, (name, [first, second])) in names.iter().zip(sides).enumerate() {
+            let (kept, mut gone) =
+                if swapped { (*second, vec![*first]) } else { (*first, vec![*second]) };
+            let mut kept = kept;
+            if kind == JoinKind::Full {
+                gone.push(kept);
+                kept = (relation, at);
+                let both = [self.slot_at(*first)?, self.slot_at(*second)?];
+                let common = common_type(both[0].data_type(), both[1].data_type());
+                let common = common.unwrap_or(DataType::Text); // they have been compared
+                let both = both.map(|side| cast(side, common));
+                let slot = self.temporary(name, common)?;
+                values.push((scalar(ExprKind::Coalesce(both.into()), common), slot));
+                own.push((name.clone(), slot));
+            }
+            let level = self.level();
+            for (relation, column) in &gone {
+                level.relations[*relation].columns[*column].hidden = true;
+            }
+            level.shown.retain(|column| *column != kept && !gone.contains(column));
+            level.shown.insert(start + at, kept);
+        }
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let own = Bound { plan: Plan::One, outputs: own };
+        let own = self.planned(String::new(), &[], own, self.place)?;
+        self.level().relations.push(own);
+        Ok(Some((relation, values)))
     }
 
     fn slot_at(&mut self, (relation, column): (usize, usize)) -> Result<Expr> {
@@ -263,8 +335,7 @@ impl Compiler<'_> {
             let message = format!("table name \"{}\" specified more than once", relation.name);
             return Err(error(b"42712", place, message).hint("give one of them an alias"));
         }
-        relations.push(relation);
-        Ok(Tree::Leaf(relations.len() - 1))
+        Ok(Tree::Leaf(self.show(relation)))
     }
 
     /// A table, a query of WITH, or a relation of the system catalog.

@@ -16,6 +16,8 @@ use crate::state::{Row, RowColumn};
 #[derive(Default)]
 pub(crate) struct Level {
     pub(crate) relations: Vec<Relation>,
+    /// what `*` stands for: relations and columns of them
+    pub(crate) shown: Vec<(usize, usize)>,
     /// what expressions that are being compiled need computed first (I2)
     pub(crate) steps: Vec<Step>,
     /// names that WITH gives to queries
@@ -47,10 +49,11 @@ impl Level {
             slot: bound.iter().find(|(bound, _)| *bound == ColumnId(at)).map(|(_, slot)| *slot),
             hidden: false,
         });
-        let columns = columns.collect();
+        let columns: Vec<_> = columns.collect();
         let kind = RelationKind::Table(table);
         let relation = Relation { name, schema: Some("public"), columns, kind };
-        Self { relations: vec![relation], ..Self::default() }
+        let shown = (0..relation.columns.len()).map(|column| (0, column)).collect();
+        Self { relations: vec![relation], shown, ..Self::default() }
     }
 
     /// Whether something that was compiled in it needs operators: a subquery, a function that

@@ -4,7 +4,6 @@ use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast::{self, SelectItem};
 
 use crate::error::{Result, error, place_in, unsupported};
-use crate::relation::level::Relation;
 use crate::scope::Compiler;
 use crate::token::folded;
 use crate::written::{dotted, ident_name, object_name};
@@ -26,7 +25,8 @@ impl Compiler<'_> {
                         let message = "SELECT * with no tables specified is not valid";
                         return Err(error(b"42601", place_in(item, self.place), message));
                     }
-                    self.all_columns(&mut columns, |_| true)?;
+                    let shown = self.level().shown.clone();
+                    self.all_columns(&mut columns, shown)?;
                 }
                 SelectItem::QualifiedWildcard(kind, _) => {
                     let place = place_in(item, self.place);
@@ -37,12 +37,13 @@ impl Compiler<'_> {
                         ast::SelectItemQualifiedWildcardKind::Expr(_) => None,
                     };
                     let name = name.unwrap_or_default();
-                    let before = columns.len();
-                    self.all_columns(&mut columns, |relation| relation.name == name)?;
-                    if columns.len() == before {
+                    let relations = &self.level().relations;
+                    let Some(at) = relations.iter().position(|known| known.name == name) else {
                         let message = format!("missing FROM-clause entry for table \"{name}\"");
                         return Err(error(b"42P01", place, message));
-                    }
+                    };
+                    let own = (0..relations[at].columns.len()).map(|column| (at, column));
+                    self.all_columns(&mut columns, own.collect())?;
                 }
                 other => {
                     let place = place_in(other, self.place);
@@ -56,20 +57,12 @@ impl Compiler<'_> {
     fn all_columns(
         &mut self,
         columns: &mut Vec<(String, Expr)>,
-        of: impl Fn(&Relation) -> bool,
+        shown: Vec<(usize, usize)>,
     ) -> Result<()> {
         let depth = self.levels.len() - 1;
-        for at in 0..self.level().relations.len() {
-            if !of(&self.levels[depth].relations[at]) {
-                continue;
-            }
-            for column in 0..self.levels[depth].relations[at].columns.len() {
-                let known = &self.levels[depth].relations[at].columns[column];
-                if !known.hidden {
-                    let name = known.name.clone();
-                    columns.push((name, self.slot_of_column(depth, at, column)?));
-                }
-            }
+        for (relation, column) in shown {
+            let name = self.levels[depth].relations[relation].columns[column].name.clone();
+            columns.push((name, self.slot_of_column(depth, relation, column)?));
         }
         Ok(())
     }

@@ -90,9 +90,9 @@ impl Compiler<'_> {
                 column.push((self.operand(value)?, place_in(value, place)));
             }
         }
-        if !self.level().steps.is_empty() {
-            return Err(unsupported(place, "a subquery in VALUES", "write SELECT ... UNION ALL"));
-        }
+        // No row decides what they give: each stands in one place, and is computed once.
+        let steps = std::mem::take(&mut self.level().steps);
+        self.level().given.extend(steps);
         let mut outputs: Vec<(String, SlotId)> = Vec::new();
         let mut rows: Vec<Vec<Expr>> = values.rows.iter().map(|_| Vec::new()).collect();
         for (at, column) in columns.into_iter().enumerate() {
@@ -106,7 +106,8 @@ impl Compiler<'_> {
         }
         let rows = rows.iter().map(|row| self.scalars(row)).collect::<Result<Vec<_>>>()?;
         let slots = outputs.iter().map(|(_, slot)| *slot).collect();
-        Ok(Bound { plan: Plan::Values { rows, outputs: slots }, outputs })
+        let plan = self.behind_given(Plan::Values { rows, outputs: slots });
+        Ok(Bound { plan, outputs })
     }
 }
 

@@ -7,7 +7,7 @@ use hotrow_query::{Plan, StepKind, SubqueryKind};
 use hotrow_transaction::program::{CompareOp, Expr, Place, SlotId};
 use sqlparser::ast;
 
-use crate::change::OTHER_COUNT;
+use crate::assignment::OTHER_COUNT;
 use crate::comparison::rows_compared;
 use crate::error::{Advice, Result, error, place_in};
 use crate::path::truth;
