@@ -83,8 +83,8 @@ const TEST_CREWS: &[(&str, usize, Settings)] = &[
     ("orthrus", 4, &[("lock_threads", "2")]),
     ("orthrus", 4, &[("lock_threads", "changing")]),
     ("orthrus", 4, &[("lock_threads", "2"), ("lock_table", "shared")]),
-    ("orthrus", 4, &[("lock_threads", "2"), ("run_there", "16")]),
-    ("orthrus", 16, &[("lock_threads", "4")]),
+    ("orthrus", 4, &[("lock_threads", "2"), ("run_there", "16"), ("on_callers", "off")]),
+    ("orthrus", 16, &[("lock_threads", "4"), ("on_callers", "off")]),
     ("partitioned", 2, &[("scheme", "speculation"), ("coordinators", "2"), ("depth", "2")]),
     ("partitioned", 4, &[("scheme", "locking"), ("locks", "always")]),
 ];

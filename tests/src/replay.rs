@@ -33,6 +33,7 @@ const LISTENER: EngineEntry = EngineEntry {
     threads_min: 1,
     threads_max: None,
     locks_as_it_goes: false,
+    runs_on_callers: false,
     experiments: &[],
 };
 

@@ -8,6 +8,8 @@
 //!   --threads N        of the engine, 2 by default
 //!   --seconds N        measured, 2 by default; a quarter of a second before does not count
 //!   --runs N           3 by default: each of them on a new database, and all are printed
+//!   --setting NAME=VALUE  of the engine; may be given again
+//!   --hot              one row that all of them update, in place of INSERTs
 //!   --memory-only      not durable
 //!   --directory PATH   where durable ones have their logs; a new one for each run, removed behind
 //! ```
@@ -27,13 +29,17 @@ const WARM_UP: Duration = Duration::from_millis(250);
 const TABLE: &str =
     "CREATE TABLE entry (id bigint PRIMARY KEY, account bigint NOT NULL, note text)";
 const INSERT: &str = "INSERT INTO entry VALUES ($1, $2, $3)";
+const HOT_ROW: &str = "INSERT INTO entry VALUES (-1, 0, 'hot')";
+const UPDATE: &str = "UPDATE entry SET account = account + $1 WHERE id = $2";
 
 struct Options {
     engines: Vec<String>,
+    settings: Vec<(String, String)>,
     sessions: usize,
     threads: usize,
     measured: Duration,
     runs: usize,
+    is_hot: bool,
     memory_only: bool,
     directory: PathBuf,
 }
@@ -42,10 +48,12 @@ impl Options {
     fn read() -> Self {
         let mut options = Self {
             engines: Vec::new(),
+            settings: Vec::new(),
             sessions: 8,
             threads: 2,
             measured: Duration::from_secs(2),
             runs: 3,
+            is_hot: false,
             memory_only: false,
             directory: std::env::temp_dir(),
         };
@@ -55,10 +63,16 @@ impl Options {
             let number = |text: String| text.parse::<usize>().expect("a whole number");
             match option.as_str() {
                 "--engine" => options.engines.push(value()),
+                "--setting" => {
+                    let text = value();
+                    let (name, value) = text.split_once('=').expect("NAME=VALUE");
+                    options.settings.push((name.to_owned(), value.to_owned()));
+                }
                 "--sessions" => options.sessions = number(value()),
                 "--threads" => options.threads = number(value()),
                 "--seconds" => options.measured = Duration::from_secs(number(value()) as u64),
                 "--runs" => options.runs = number(value()),
+                "--hot" => options.is_hot = true,
                 "--memory-only" => options.memory_only = true,
                 "--directory" => options.directory = value().into(),
                 other => panic!("no option {other}: see the file's beginning"),
@@ -80,7 +94,8 @@ struct Rate {
 
 fn main() -> Result<(), Error> {
     let options = Options::read();
-    println!("{} sessions, prepared: {INSERT}", options.sessions);
+    let statement = if options.is_hot { UPDATE } else { INSERT };
+    println!("{} sessions, prepared: {statement}", options.sessions);
     println!("{:<18} {:<8} {:>12} {:>14}", "engine", "", "statements/s", "us of cores");
     for entry in engines().iter().filter(|entry| options.is_wanted(entry)) {
         for is_durable in [false, true] {
@@ -104,25 +119,28 @@ fn measure(
     run: usize,
 ) -> Result<Rate, Error> {
     let threads = entry.threads_near(options.threads);
-    let config = Config::default().engine(entry.name).threads(threads);
+    let settings = options.settings.iter();
+    let settings: Vec<_> = settings.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let config = Config::default().engine(entry.name).threads(threads).variant(&settings);
     if !is_durable {
-        return insert(options, &Database::open_in_memory(config)?);
+        return send(options, &Database::open_in_memory(config)?);
     }
     let name = format!("hotrow-single-statements-{}-{run}", std::process::id());
     let directory = options.directory.join(name);
-    let rate = insert(options, &Database::open(&directory, config)?);
+    let rate = send(options, &Database::open(&directory, config)?);
     std::fs::remove_dir_all(&directory).ok();
     rate
 }
 
-/// Has all sessions insert rows of their own, for as long as is to be measured.
-fn insert(options: &Options, db: &Database) -> Result<Rate, Error> {
+/// Has all sessions send statements, for as long as is to be measured.
+fn send(options: &Options, db: &Database) -> Result<Rate, Error> {
     db.session().execute(TABLE)?;
+    db.session().execute(HOT_ROW)?;
     let (counts, ends) = (AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|scope| {
         let client = |number: usize| {
             let (counts, ends) = (&counts, &ends);
-            scope.spawn(move || insert_until(db, number, counts, ends))
+            scope.spawn(move || repeat_until(options, db, number, counts, ends))
         };
         let clients: Vec<_> = (0..options.sessions).map(client).collect();
         std::thread::sleep(WARM_UP);
@@ -139,19 +157,25 @@ fn insert(options: &Options, db: &Database) -> Result<Rate, Error> {
     })
 }
 
-/// How many of its INSERTs counted.
-fn insert_until(
+/// How many of its statements counted.
+fn repeat_until(
+    options: &Options,
     db: &Database,
     number: usize,
     counts: &AtomicBool,
     ends: &AtomicBool,
 ) -> Result<u64, Error> {
     let session = db.session();
-    let insert = session.prepare(INSERT, &[])?;
+    let statement = session.prepare(if options.is_hot { UPDATE } else { INSERT }, &[])?;
     let (mut done, mut next) = (0, (number as i64) << 40);
     while !ends.load(Relaxed) {
-        let values = [Value::BigInt(next), Value::BigInt(next % 1000), Value::from("a short note")];
-        session.execute_prepared(&insert, &values)?;
+        if options.is_hot {
+            session.execute_prepared(&statement, &[Value::BigInt(1), Value::BigInt(-1)])?;
+        } else {
+            let (id, account) = (Value::BigInt(next), Value::BigInt(next % 1000));
+            let values = [id, account, Value::from("a short note")];
+            session.execute_prepared(&statement, &values)?;
+        }
         next += 1;
         done += u64::from(counts.load(Relaxed));
     }

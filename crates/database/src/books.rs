@@ -183,6 +183,8 @@ fn line(lines: &mut CallLines, procedure: ProcedureId) -> &mut CallBook {
 /// One session's books.
 #[derive(Default, Debug)]
 pub(crate) struct SessionBooks {
+    /// how many were opened before
+    pub(crate) number: usize,
     /// statements that ended, calls among them
     statements: Counter,
     /// those that failed
@@ -266,6 +268,8 @@ pub(crate) struct Library {
 #[derive(Default, Debug)]
 struct Shelf {
     open: Vec<Arc<SessionBooks>>,
+    /// how many were opened so far
+    opened: usize,
     /// of sessions that are gone (I1)
     past: SessionSums,
     past_calls: CallLines,
@@ -274,8 +278,11 @@ struct Shelf {
 impl Library {
     /// Books for a session.
     pub(crate) fn open(self: &Arc<Self>) -> OpenBooks {
-        let books = Arc::<SessionBooks>::default();
-        self.shelf.lock().open.push(Arc::clone(&books));
+        let mut shelf = self.shelf.lock();
+        let books = Arc::new(SessionBooks { number: shelf.opened, ..SessionBooks::default() });
+        shelf.opened += 1;
+        shelf.open.push(Arc::clone(&books));
+        drop(shelf);
         OpenBooks { books, library: Arc::clone(self) }
     }
 

@@ -1,7 +1,9 @@
 //! The way of a call from a session to a worker thread and back.
 //!
 //! Role         sessions put mailboxes into one bounded queue, in the lane of their priority; each
-//!              thread of the engine has a [`ClientSource`] on it and answers into the mailbox
+//!              thread of the engine has a [`ClientSource`] on it and answers into the mailbox.
+//!              Where the engine has places for callers ([`OnCallers`]), a session first tries to
+//!              run a short call itself
 //! Invariants   I1 a mailbox is in the queue, with a source or nowhere; its session waits exactly
 //!              while it is in one of the first two, so one reply slot is enough
 //!              I2 a mailbox taken from the queue is answered: by the end of its call, or by the
@@ -19,22 +21,26 @@ mod mailbox;
 mod priority;
 mod source;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::{Counter, PerWorker};
+use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::BlockingQueue;
 use hotrow_base::sync::queue::PushError;
 use hotrow_base::thread;
-use hotrow_engine::source::CallSource;
+use hotrow_engine::source::{CallSource, End, OnCallers};
+use hotrow_engine::statistics::CallTime;
 
 use self::cost::{Length, Lengths};
 use self::mailbox::{Place, abandon};
 use self::source::ClientSource;
+use crate::books::Spent;
 use crate::reply::Reply;
+use crate::rows::{ColumnNames, Rows};
 
 pub(crate) use self::mailbox::{Mailbox, Patience, Refused};
 pub use self::priority::Priority;
@@ -71,6 +77,8 @@ pub(crate) struct ClientQueue {
     /// sources that are not dropped yet
     sources: AtomicUsize,
     threads: PerWorker<ThreadBook>,
+    /// the way to run calls on their sessions' threads, where the engine has one
+    on_callers: OnceLock<Arc<dyn OnCallers>>,
 }
 
 impl ClientQueue {
@@ -85,6 +93,7 @@ impl ClientQueue {
             rung: (0..threads).map(|_| AtomicBool::new(false)).collect(),
             sources: AtomicUsize::new(threads),
             threads: PerWorker::with_defaults(threads),
+            on_callers: OnceLock::new(),
         };
         let queue = Arc::new(queue);
         let source = |(number, ends)| Box::new(ClientSource::new(&queue, number, ends));
@@ -93,12 +102,48 @@ impl ClientQueue {
         (queue, sources)
     }
 
-    /// Queues the call in `mailbox`, waiting for room, and waits for its end.
+    /// Takes the way to run calls on their sessions' threads, once the engine has started.
+    pub(crate) fn set_on_callers(&self, on_callers: Option<Arc<dyn OnCallers>>) {
+        if let Some(on_callers) = on_callers {
+            let set = self.on_callers.set(on_callers);
+            debug_assert!(set.is_ok(), "a queue has one engine");
+        }
+    }
+
+    /// Runs the call in `mailbox` on this thread, where the engine can do that just now. Not one
+    /// that may be long: threads know how many of those to run beside each other ([`cost`]). And
+    /// not past those that wait for a thread.
+    fn run_here(&self, mailbox: &Mailbox) -> Option<Reply> {
+        let on_callers = self.on_callers.get()?;
+        let mut invocation = mailbox.invocation.lock();
+        let procedure = invocation.procedure;
+        let is_short = self.lengths.expect(&mailbox.costs, procedure) == Length::Short;
+        let may_pass = self.calls.is_empty() && !self.calls.lane(0).is_closed();
+        if !is_short || !may_pass || !invocation.key.is_empty() {
+            return None;
+        }
+        let (taken, mut reply) = (Ticks::now(), None);
+        let mut end = |end: End<'_>| {
+            let (mut ended, time) = reply_of(end, procedure, &mut mailbox.columns.lock());
+            self.lengths.note(&mailbox.costs, procedure, time.plan + time.execute);
+            let now = Ticks::now();
+            ended.spent = Some((Spent { procedure, taken, ended: now, time }, now, now));
+            reply = Some(ended);
+        };
+        on_callers.try_run(mailbox.books.number, &mut invocation, &mut end);
+        reply
+    }
+
+    /// Has the call in `mailbox` run, here or by a thread, waits for room in the queue if need be,
+    /// and waits for its end.
     pub(crate) fn call(
         &self,
         mailbox: &Arc<Mailbox>,
         patience: Patience<'_>,
     ) -> Result<Reply, Refused> {
+        if let Some(reply) = self.run_here(mailbox) {
+            return Ok(reply);
+        }
         let lane = self.choose_lane(mailbox);
         if patience.deadline.is_some_and(|most| self.expected_wait(lane) > most) {
             return Err(Refused::Late);
@@ -159,6 +204,9 @@ impl ClientQueue {
         mailbox: &Arc<Mailbox>,
         interrupt: Option<&Arc<Interrupt>>,
     ) -> Result<Reply, Refused> {
+        if let Some(reply) = self.run_here(mailbox) {
+            return Ok(reply);
+        }
         let lane = self.choose_lane(mailbox);
         mailbox.place.store(Place::Waiting as u8, Ordering::Relaxed); // ordered by the queue
         match self.calls.try_push_to(lane, Arc::clone(mailbox)) {
@@ -211,6 +259,18 @@ impl ClientQueue {
         while let Ok(mailbox) = self.calls.try_pop_from(0) {
             abandon(&mailbox);
         }
+    }
+}
+
+/// What a call's end is to its session, and where its time went.
+fn reply_of(end: End<'_>, procedure: ProcedureId, columns: &mut ColumnNames) -> (Reply, CallTime) {
+    match end {
+        End::Committed { frame, program, durable_in, time, .. } => {
+            let rows = Rows::of_frame(columns.of(procedure, program), frame, program);
+            (Reply::new(Ok(rows), durable_in), time)
+        }
+        // Nothing of it remains.
+        End::Aborted { error, durable_in, time } => (Reply::seen(Err(error), durable_in), time),
     }
 }
 

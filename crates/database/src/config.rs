@@ -8,7 +8,7 @@ use std::time::Duration;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::memory::machine_bytes;
 use hotrow_base::thread::available_cores;
-use hotrow_engine::contract::{EngineEntry, EngineOptions, InteractiveOptions};
+use hotrow_engine::contract::{CallerOptions, EngineEntry, EngineOptions, InteractiveOptions};
 use hotrow_engine::interactive::RerunOptions;
 use hotrow_engine::journal::LogEntries;
 use hotrow_engine::schema::SPLIT_MAX;
@@ -19,6 +19,11 @@ use crate::error::Error;
 
 /// The most threads an engine may have; worker ids and their slabs are cheap, not free.
 const THREADS_MAX: usize = 1024;
+/// Places of callers are as many as threads, and at least so many: a caller that the system stops
+/// in the middle of its call keeps its place, and with fewer places than sessions the others would
+/// soon find all of them taken. Each is a worker, at whose words engines and the gate look now and
+/// then.
+const CALLER_PLACES_MIN: usize = 16;
 /// Memory of all sessions' work on a machine of 256 MiB or less.
 const WORK_MEMORY_BYTES_MIN: u64 = 64 << 20;
 /// Memory of a statement on a machine of 8 GiB or more: one pass over so much takes a second.
@@ -413,11 +418,22 @@ impl Config {
     }
 
     /// Interactive transactions that `entry` itself can have open.
-    pub(crate) fn sessions_for(&self, entry: &EngineEntry) -> usize {
+    fn sessions_for(&self, entry: &EngineEntry) -> usize {
         if entry.locks_as_it_goes { self.open_transactions_max } else { 0 }
     }
 
-    pub(crate) fn engine_options(&self, threads: usize, sessions: usize) -> EngineOptions {
+    /// Calls that `entry` can run at a time on their callers' threads.
+    fn places_for(&self, entry: &EngineEntry, threads: usize) -> usize {
+        if entry.runs_on_callers { threads.max(CALLER_PLACES_MIN) } else { 0 }
+    }
+
+    /// Workers that `entry` has: threads, interactive transactions and places of callers.
+    pub(crate) fn staff_for(&self, entry: &EngineEntry, threads: usize) -> usize {
+        threads + self.sessions_for(entry) + self.places_for(entry, threads)
+    }
+
+    pub(crate) fn engine_options(&self, entry: &EngineEntry, threads: usize) -> EngineOptions {
+        let sessions = self.sessions_for(entry);
         EngineOptions {
             threads,
             first_worker: WorkerId(1),
@@ -431,6 +447,10 @@ impl Config {
                 idle_time_out: self.idle_in_transaction,
                 awaited_time_out: self.idle_while_awaited,
                 changes_max: self.changes_max,
+            },
+            on_callers: CallerOptions {
+                places: self.places_for(entry, threads),
+                first_worker: WorkerId((threads + sessions) as u16 + 1),
             },
         }
     }

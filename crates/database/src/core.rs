@@ -4,7 +4,7 @@
 //!              statements only how to have one of its own run ([`RunOwn`])
 //! States       open -> closed (`shutdown`, or the drop of the last handle); never open again
 //! Invariants   I1 worker 0 is the quiet points'; engines and bulk parts have the ids from 1, first
-//!              threads, then interactive transactions
+//!              threads, then interactive transactions, then callers' places
 //!              I2 bulk parts and an engine never run at the same time: they would share ids
 //! Concurrency  `schema` -> see `SharedSchema`; `alone` -> only at quiet points (the latch says so to
 //!              the compiler); `definer`, `sources` -> see [`crate::defining`]; `engine` -> taken out once, by who shuts down; the
@@ -106,7 +106,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// An empty one. `staff`: threads and interactive transactions.
+    /// An empty one. `staff`: threads, interactive transactions and callers' places.
     pub(crate) fn in_memory(config: Config, staff: usize, run_own: RunOwn) -> Self {
         let schema = empty_schema(&config, staff);
         let outcomes = Arc::new(Outcomes::of(&config));
@@ -187,7 +187,7 @@ impl Core {
 
     /// With an engine that runs the calls of sessions.
     pub(crate) fn start(mut self, entry: &EngineEntry, threads: usize) -> Result<Self, Error> {
-        let options = self.config.engine_options(threads, self.config.sessions_for(entry));
+        let options = self.config.engine_options(entry, threads);
         self.serve(entry, &options)?;
         Ok(self)
     }
@@ -340,7 +340,7 @@ impl Drop for Core {
     }
 }
 
-/// `staff`: threads and interactive transactions.
+/// `staff`: threads, interactive transactions and callers' places.
 pub(crate) fn empty_schema(config: &Config, staff: usize) -> Arc<SharedSchema> {
     let workers = staff + 1; // I1
     let memory = Memory::new(workers, config.memory_bytes).split_into(config.split_indexes);

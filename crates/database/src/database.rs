@@ -70,7 +70,7 @@ impl Database {
     pub fn open_in_memory_with(entry: &EngineEntry, config: Config) -> Result<Self, Error> {
         config.check()?;
         let threads = config.threads_for(Some(entry));
-        let staff = threads + config.sessions_for(entry);
+        let staff = config.staff_for(entry, threads);
         let core = Core::in_memory(config, staff, run_own).start(entry, threads)?;
         Ok(Self { core: Arc::new(core) })
     }
@@ -101,7 +101,7 @@ impl Database {
     ) -> Result<Self, Error> {
         config.check_with_directory()?;
         let threads = config.threads_for(Some(entry));
-        let staff = threads + config.sessions_for(entry);
+        let staff = config.staff_for(entry, threads);
         let directory = DataDirectory::open(path.as_ref())?;
         let core = Core::in_directory(directory, config, staff, run_own, progress)?;
         Ok(Self { core: Arc::new(core.start(entry, threads)?) })

@@ -9,7 +9,7 @@ use hotrow_base::ids::WorkerId;
 use crate::interactive::Interactive;
 use crate::journal::Journal;
 use crate::schema::SharedSchema;
-use crate::source::CallSource;
+use crate::source::{CallSource, OnCallers};
 use crate::statistics::Statistics;
 use crate::waits::{Awaited, Waited};
 
@@ -39,6 +39,17 @@ pub struct EngineOptions {
     pub settings: BTreeMap<String, String>,
     /// interactive transactions, for an engine that has its own
     pub interactive: InteractiveOptions,
+    /// calls that run on their callers' threads, for an engine that has places for them
+    pub on_callers: CallerOptions,
+}
+
+/// How calls are to run on their callers' threads.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CallerOptions {
+    /// how many can at a time; 0: none, all go to the engine's threads
+    pub places: usize,
+    /// the first worker id for them; they use `places`
+    pub first_worker: WorkerId,
 }
 
 /// How interactive transactions are to run.
@@ -66,6 +77,7 @@ impl Default for EngineOptions {
             in_flight: 8,
             settings: BTreeMap::new(),
             interactive: InteractiveOptions::default(),
+            on_callers: CallerOptions::default(),
         }
     }
 }
@@ -117,6 +129,11 @@ pub trait RunningEngine: Send + Sync {
         None
     }
 
+    /// The way to run calls on their callers' threads, if it has places for them.
+    fn on_callers(&self) -> Option<Arc<dyn OnCallers>> {
+        None
+    }
+
     /// Who waited for whom since the start, the longest waits first; nothing where nobody waits.
     fn waits(&self) -> Vec<(Awaited, Waited)> {
         Vec::new()
@@ -163,6 +180,8 @@ pub struct EngineEntry {
     /// whether it has interactive transactions of its own, whose statements hold what they touch;
     /// elsewhere they are run again when they commit ([`crate::interactive::Reruns`])
     pub locks_as_it_goes: bool,
+    /// whether it has places for calls on their callers' threads
+    pub runs_on_callers: bool,
     /// measurements of parts of it
     pub experiments: &'static [Experiment],
 }

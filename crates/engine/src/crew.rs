@@ -6,6 +6,7 @@ use hotrow_base::counters::PerWorker;
 use hotrow_base::thread::{JoinHandle, join_all};
 
 use crate::contract::RunningEngine;
+use crate::source::OnCallers;
 use crate::statistics::{Statistics, WorkerBooks};
 use crate::waits::{Awaited, Waited};
 
@@ -29,16 +30,22 @@ pub trait Crew: Send + Sync {
 }
 
 /// The engine that runs: a crew and its threads.
-#[derive(Debug)]
 pub struct RunningCrew<C> {
     crew: Arc<C>,
     threads: Vec<JoinHandle<()>>,
+    places: Option<Arc<dyn OnCallers>>,
 }
 
 impl<C: Crew> RunningCrew<C> {
     /// That of a crew with these threads.
     pub fn new(crew: Arc<C>, threads: impl IntoIterator<Item = JoinHandle<()>>) -> Self {
-        Self { crew, threads: threads.into_iter().collect() }
+        Self { crew, threads: threads.into_iter().collect(), places: None }
+    }
+
+    /// With places beside its threads where calls run on their callers' threads.
+    #[must_use]
+    pub fn with_places(self, places: Option<Arc<dyn OnCallers>>) -> Self {
+        Self { places, ..self }
     }
 }
 
@@ -55,7 +62,12 @@ impl<C: Crew> RunningEngine for RunningCrew<C> {
         self.crew.choice()
     }
 
+    fn on_callers(&self) -> Option<Arc<dyn OnCallers>> {
+        self.places.clone()
+    }
+
     fn stop(mut self: Box<Self>) -> Statistics {
+        self.places.iter().for_each(|places| places.end());
         self.crew.end();
         join_all(self.threads.drain(..));
         self.statistics()

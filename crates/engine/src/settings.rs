@@ -67,6 +67,21 @@ pub fn choose<T: Copy>(
     Ok(())
 }
 
+/// Whether calls may run on their callers' threads
+/// ([`caller_places`](crate::worker::caller_places)), in an engine that can do that.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum OnCallers {
+    /// short ones of sessions do
+    #[default]
+    On,
+    /// all go to the engine's threads
+    Off,
+}
+
+/// The values of the setting `on_callers`.
+pub const ON_CALLERS: Choices<OnCallers> =
+    (&[("on", OnCallers::On), ("off", OnCallers::Off)], "on, off");
+
 /// A number, if it is one of these.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! Role         implemented by client queues (`database`) and by worker-local generators
 //!              (`bench`); pulled by worker threads, so that nobody pushes into an engine faster
-//!              than it works
+//!              than it works. [`OnCallers`] is the other way: a caller lends its own thread
 
 use std::fmt;
 use std::sync::Arc;
@@ -93,6 +93,26 @@ pub trait CallSource: Send {
     fn bell(&self) -> Option<Arc<dyn Bell>> {
         None
     }
+}
+
+/// Runs calls on the threads of their callers.
+pub trait OnCallers: Send + Sync {
+    /// Runs a call to its end, which is told before this returns; false, and nothing was done, if
+    /// it cannot run here just now. `first`: the place to look at first, any number: a caller that
+    /// always says the same has its memory near.
+    fn try_run(
+        &self,
+        first: usize,
+        invocation: &mut Invocation,
+        end: &mut (dyn FnMut(End<'_>) + Send),
+    ) -> bool;
+
+    /// Looks after the places of one of the engine's threads that nobody is in: a place is left
+    /// with memory to be given back, and with a schema that may be no more.
+    fn look_after(&self, thread: usize, threads: usize);
+
+    /// Ends all places; calls that run in them have ended.
+    fn end(&self);
 }
 
 /// Calls one thread away from waiting for calls: something else that it waits for may be there.

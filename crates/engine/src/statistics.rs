@@ -281,6 +281,12 @@ impl Stopwatch {
         std::mem::replace(&mut self.activity, to)
     }
 
+    /// Begins an activity behind a time that is nobody's: no thread was here.
+    #[inline]
+    pub fn begin(&mut self, activity: Activity) {
+        (self.since, self.activity) = (Ticks::now(), activity);
+    }
+
     /// What it shows now. Readings can be compared as long as nothing is published in between.
     #[inline]
     pub fn read(&mut self) -> Reading {

@@ -14,6 +14,7 @@
 //! Source       preparing several calls before running the first overlaps their cache misses
 //!              (DESIGN section 1, "what planning buys")
 
+pub mod caller_places;
 mod parking_lot;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use caller_places::CallerPlaces;
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
@@ -41,7 +43,7 @@ use crate::in_place::{InPlace, Scratch};
 use crate::journal::{Commit, Committer, Company};
 use crate::protection::Alone;
 use crate::schema::{KnownSchema, Schema, SharedSchema};
-use crate::source::{Bell, CallSource, End, Fetch, Ticket};
+use crate::source::{Bell, CallSource, End, Fetch, OnCallers, Ticket};
 use crate::statistics::{Activity, CallTime, LockTiming, Statistics, Stopwatch, WorkerBooks};
 
 pub use parking_lot::Resumed;
@@ -366,6 +368,7 @@ pub trait Runner: Send {
 pub struct Workers {
     stopping: Arc<AtomicBool>,
     books: Arc<PerWorker<WorkerBooks>>,
+    places: Option<Arc<dyn OnCallers>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -375,10 +378,36 @@ impl Workers {
         ground: &Ground,
         options: &EngineOptions,
         sources: Vec<Box<dyn CallSource>>,
+        runner: impl FnMut(usize, Committer) -> R,
+    ) -> Self {
+        let books = Arc::new(PerWorker::with_defaults(sources.len()));
+        Self::start_beside(ground, options, sources, books, None, runner)
+    }
+
+    /// As [`Workers::start`], with places beside them where calls run on their callers' threads,
+    /// as many as `options` ask for; `runner` makes their parts, too.
+    pub fn start_with_places<R: Runner + 'static>(
+        ground: &Ground,
+        options: &EngineOptions,
+        sources: Vec<Box<dyn CallSource>>,
+        mut runner: impl FnMut(usize, Committer) -> R,
+    ) -> Self {
+        let books = sources.len() + options.on_callers.places;
+        let books = Arc::new(PerWorker::with_defaults(books));
+        let places = CallerPlaces::new(ground, options, &books, &mut runner);
+        Self::start_beside(ground, options, sources, books, Some(Arc::new(places)), runner)
+    }
+
+    fn start_beside<R: Runner + 'static>(
+        ground: &Ground,
+        options: &EngineOptions,
+        sources: Vec<Box<dyn CallSource>>,
+        books: Arc<PerWorker<WorkerBooks>>,
+        places: Option<Arc<dyn OnCallers>>,
         mut runner: impl FnMut(usize, Committer) -> R,
     ) -> Self {
         let stopping = Arc::new(AtomicBool::new(false));
-        let books = Arc::new(PerWorker::with_defaults(sources.len()));
+        let workers = sources.len();
         let team = Team::new("worker", sources.len(), options.pin_threads);
         let threads = sources
             .into_iter()
@@ -394,6 +423,8 @@ impl Workers {
                 let worker = Worker {
                     id,
                     number,
+                    workers,
+                    places: places.clone(),
                     schema: Arc::clone(&ground.schema),
                     committer,
                     stopping: Arc::clone(&stopping),
@@ -410,7 +441,7 @@ impl Workers {
                 team.spawn(number, move || worker.run())
             })
             .collect();
-        Self { stopping, books, threads }
+        Self { stopping, books, places, threads }
     }
 }
 
@@ -419,7 +450,12 @@ impl RunningEngine for Workers {
         Statistics::of(&self.books)
     }
 
+    fn on_callers(&self) -> Option<Arc<dyn OnCallers>> {
+        self.places.clone()
+    }
+
     fn stop(mut self: Box<Self>) -> Statistics {
+        self.places.iter().for_each(|places| places.end());
         self.stopping.store(true, Ordering::Release); // partner: the Acquire in `Worker::run`
         thread::join_all(self.threads.drain(..));
         self.statistics()
@@ -429,6 +465,9 @@ impl RunningEngine for Workers {
 struct Worker<R> {
     id: WorkerId,
     number: usize,
+    /// how many there are
+    workers: usize,
+    places: Option<Arc<dyn OnCallers>>,
     schema: Arc<SharedSchema>,
     committer: Committer,
     stopping: Arc<AtomicBool>,
@@ -462,6 +501,9 @@ impl<R: Runner> Worker<R> {
                 self.watch.publish(self.books.of(self.number));
                 schema.reclaim(self.id);
                 self.runner.between_turns(&self.schema);
+            }
+            if let Some(places) = self.places.as_ref().filter(|_| fetched == 0) {
+                places.look_after(self.number, self.workers);
             }
             match (closed, self.parked.is_empty()) {
                 (true, true) => break,

@@ -18,6 +18,7 @@ use super::priority::Priority;
 use crate::admission::Planner;
 use crate::books::SessionBooks;
 use crate::reply::Reply;
+use crate::rows::ColumnNames;
 
 /// Looks of who waits for its call's end grow apart up to so many times [`LOOK_EVERY`]: 50 ms.
 const LOOKS_APART_MAX: u32 = 5;
@@ -39,6 +40,8 @@ pub(crate) struct Mailbox {
     /// what its calls have lately cost
     pub(super) costs: Costs,
     pub(super) reply: ReplySlot<Reply>,
+    /// result columns by procedure, of calls that its session runs itself
+    pub(super) columns: Latch<ColumnNames>,
     /// those of its session
     pub(crate) books: Arc<SessionBooks>,
     /// what its session plans with, where calls for a key are counted
@@ -73,6 +76,7 @@ impl Mailbox {
             procedure: AtomicU32::new(0),
             costs: Costs::default(),
             reply: ReplySlot::default(),
+            columns: Latch::default(),
             books,
             planner: Latch::default(),
         }

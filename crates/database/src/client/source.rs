@@ -14,14 +14,14 @@ use hotrow_engine::source::{Bell, CallSource, End, Fetch, Ticket};
 use hotrow_engine::statistics::CallTime;
 use hotrow_transaction::invocation::Invocation;
 
-use super::ClientQueue;
 use super::cost::{EXPECTED, Length, SHARE};
 use super::mailbox::{Mailbox, Place, abandon};
 use super::priority::Priority;
+use super::{ClientQueue, reply_of};
 use crate::books::Spent;
 use crate::once::{Outcome, Outcomes, encode_refusal, is_outcome};
 use crate::reply::Reply;
-use crate::rows::{ColumnNames, Rows};
+use crate::rows::ColumnNames;
 
 /// The longest sleep of an idle worker; it bounds how late it sees a stop.
 const WAIT: Duration = Duration::from_millis(10);
@@ -294,14 +294,7 @@ impl CallSource for ClientSource {
         };
         self.free.push(at);
         self.set_unfinished(self.unfinished - 1);
-        let (mut reply, time) = match end {
-            End::Committed { frame, program, durable_in, time, .. } => {
-                let columns = self.columns.of(procedure, program);
-                (Reply::new(Ok(Rows::of_frame(columns, frame, program)), durable_in), time)
-            }
-            // Nothing of it remains.
-            End::Aborted { error, durable_in, time } => (Reply::seen(Err(error), durable_in), time),
-        };
+        let (mut reply, time) = reply_of(end, procedure, &mut self.columns);
         self.note_cost(&mailbox, procedure, time);
         if !key.is_empty() {
             let call = mailbox.call.load(Ordering::Relaxed); // ordered by the queue

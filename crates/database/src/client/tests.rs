@@ -1,11 +1,12 @@
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::ids::{ProcedureId, WorkerId};
 use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
 use hotrow_engine::journal::{Committer, Journal};
-use hotrow_engine::source::{CallSource, End, Fetch};
+use hotrow_engine::source::{CallSource, End, Fetch, OnCallers};
 use hotrow_engine::statistics::CallTime;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
@@ -403,4 +404,66 @@ fn a_call_that_turns_out_to_be_long_is_alone_in_its_turn() {
         end_turn(&mut source, turn);
     }
     drop(others);
+}
+
+/// Aborts calls on their callers' threads, while it has a place.
+struct Places {
+    has_place: AtomicBool,
+    runs: AtomicUsize,
+}
+
+impl OnCallers for Places {
+    fn try_run(
+        &self,
+        _: usize,
+        invocation: &mut Invocation,
+        end: &mut (dyn FnMut(End<'_>) + Send),
+    ) -> bool {
+        if !self.has_place.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let message = invocation.arguments.datums[0].as_int().to_string();
+        let error = SqlError::new(b"P0001", message).into();
+        end(End::Aborted { error, durable_in: 0, time: CallTime::default() });
+        true
+    }
+
+    fn look_after(&self, _: usize, _: usize) {}
+
+    fn end(&self) {}
+}
+
+#[test]
+fn a_short_call_runs_on_its_callers_thread_where_there_is_a_place() {
+    let (queue, sources) = ClientQueue::new(4, ends(1));
+    let places = Arc::new(Places { has_place: AtomicBool::new(true), runs: AtomicUsize::new(0) });
+    queue.set_on_callers(Some(Arc::<Places>::clone(&places)));
+    let own = mailbox(0);
+    let runs_after = |argument: i64, key: &str| {
+        let mut invocation = own.invocation.lock();
+        invocation.arguments.clear();
+        invocation.arguments.push_int(argument);
+        invocation.key = key.as_bytes().to_vec();
+        drop(invocation);
+        let answer = queue.call(&own, Patience::default()).expect("the queue is open");
+        let error = answer.answer.expect_err("all are aborted");
+        assert_eq!(error.message, argument.to_string());
+        places.runs.load(Ordering::Relaxed)
+    };
+    std::thread::scope(|scope| {
+        for source in sources {
+            scope.spawn(move || serve(source, usize::MAX));
+        }
+        assert_eq!(runs_after(1, ""), 0, "nobody knows how long it takes");
+        assert_eq!(runs_after(2, ""), 1);
+        assert_eq!(runs_after(3, "key"), 1, "a key's outcome is told by a thread");
+        places.has_place.store(false, Ordering::Relaxed);
+        assert_eq!(runs_after(4, ""), 1);
+        places.has_place.store(true, Ordering::Relaxed);
+        assert_eq!(runs_after(5, ""), 2);
+        queue.drain();
+    });
+    assert!(matches!(queue.call(&own, Patience::default()), Err(Refused::Closed)));
+    assert_eq!(places.runs.load(Ordering::Relaxed), 2);
 }

@@ -2,7 +2,9 @@
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Latch;
-use hotrow_engine::contract::{EngineEntry, EngineOptions, InteractiveOptions, RunningEngine};
+use hotrow_engine::contract::{
+    CallerOptions, EngineEntry, EngineOptions, InteractiveOptions, RunningEngine,
+};
 use hotrow_engine::interactive::Reruns;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
@@ -83,6 +85,7 @@ impl Core {
         let ends = workers.map(|worker| self.ends(worker)).collect();
         let (queue, sources) = ClientQueue::new(self.config.queue_capacity, ends);
         let engine = (entry.start)(self.ground(), options, sources)?;
+        queue.set_on_callers(engine.on_callers());
         self.interactive = match self.config.open_transactions_max {
             0 => None,
             _ if entry.locks_as_it_goes => engine.interactive(),
@@ -106,6 +109,11 @@ impl Core {
         if open_max > 0 && first_worker.index() + open_max > self.workers() {
             let (what, allowed) = ("open_max", "at most what the database was opened for");
             return Err(Error::Config { what, allowed, given: open_max as u64 });
+        }
+        let CallerOptions { places, first_worker } = options.on_callers;
+        if places > 0 && first_worker.index() + places > self.workers() {
+            let (what, allowed) = ("places", "at most what the database was opened for");
+            return Err(Error::Config { what, allowed, given: places as u64 });
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hotrow_engine::contract::RunningEngine;
 use hotrow_engine::interactive::Interactive;
+use hotrow_engine::source::OnCallers;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::waits::{Awaited, Waited};
 /// An engine that runs, as whoever has started it has it.
@@ -23,6 +24,10 @@ impl Started {
 impl RunningEngine for Started {
     fn interactive(&self) -> Option<Arc<dyn Interactive>> {
         self.engine.as_ref()?.interactive()
+    }
+
+    fn on_callers(&self) -> Option<Arc<dyn OnCallers>> {
+        self.engine.as_ref()?.on_callers()
     }
 
     fn statistics(&self) -> Statistics {

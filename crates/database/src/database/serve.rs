@@ -50,7 +50,7 @@ impl Database {
     ) -> Result<Self, Error> {
         config.check_with_directory()?;
         let threads = config.threads_for(Some(entry));
-        let staff = threads + config.sessions_for(entry);
+        let staff = config.staff_for(entry, threads);
         let directory = DataDirectory::open(path.as_ref())?.with_log_behind(wait);
         let core = Core::in_directory(directory, config, staff, run_own, |_| ())?;
         Ok(Self { core: Arc::new(core.start(entry, threads)?) })

@@ -79,6 +79,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     threads_min: 1,
     threads_max: None,
     locks_as_it_goes: false,
+    runs_on_callers: false,
     experiments: &[],
 };
 

@@ -18,17 +18,18 @@
 //!              servers). The paper leaves it at that
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
+use crossbeam_utils::CachePadded;
 use hotrow_base::counters::PerWorker;
 use hotrow_base::sync::{EventCount, Latch};
-use hotrow_engine::contract::Ground;
-use hotrow_engine::source::CallSource;
+use hotrow_engine::contract::{EngineOptions, Ground};
+use hotrow_engine::source::{CallSource, OnCallers};
 use hotrow_engine::statistics::WorkerBooks;
 
 use crate::division::{Controller, QueueBooks, Window};
 use crate::execution_thread::ExecutionThread;
-use crate::lock_table::{LockTable, SharedSpaces};
+use crate::lock_table::{LockTable, OpenTable, SharedSpaces};
 use crate::lock_thread::LockThread;
 use crate::mesh;
 use crate::options::{self, Settings};
@@ -45,6 +46,8 @@ pub struct Kit {
     pub sources: Vec<Box<dyn CallSource>>,
     /// what carries calls and has none now: made when more of them are on their way than ever
     pub free: Vec<Parcel>,
+    /// places of callers, which threads look after
+    pub places: Option<Arc<dyn OnCallers>>,
 }
 
 /// A thread's role in a division.
@@ -66,7 +69,7 @@ pub struct Crew {
     /// of a call
     pub step_budget: u64,
     /// each thread's books
-    pub books: PerWorker<WorkerBooks>,
+    pub books: Arc<PerWorker<WorkerBooks>>,
     /// each thread's queues
     pub queues: PerWorker<QueueBooks>,
     pinned: bool,
@@ -76,6 +79,26 @@ pub struct Crew {
     draining: AtomicBool,
     /// execution threads that have not ended; lock threads end when there are none
     executing: AtomicUsize,
+    /// the lock tables of the division, for callers
+    tables: Latch<Arc<OpenTables>>,
+    /// divisions so far
+    divisions: AtomicU32,
+}
+
+/// The lock tables of a division, by lock thread.
+#[derive(Default)]
+pub struct OpenTables(Vec<Arc<CachePadded<Latch<OpenTable>>>>);
+
+impl OpenTables {
+    /// How many lock threads there are.
+    pub fn lock_threads(&self) -> u16 {
+        self.0.len() as u16 // so many as a setting has
+    }
+
+    /// That of a lock thread.
+    pub fn of(&self, lock_thread: u16) -> &Latch<OpenTable> {
+        &self.0[usize::from(lock_thread)]
+    }
 }
 
 struct State {
@@ -93,8 +116,8 @@ struct State {
 
 impl Crew {
     /// A crew whose threads have not come yet.
-    pub fn new(ground: Ground, settings: Settings, step_budget: u64, pinned: bool) -> Self {
-        let threads = settings.threads;
+    pub fn new(ground: Ground, settings: Settings, options: &EngineOptions, pinned: bool) -> Self {
+        let (threads, places) = (settings.threads, options.on_callers.places);
         let state = State {
             kits: Vec::with_capacity(threads),
             seats: (0..threads).map(|_| None).collect(),
@@ -106,15 +129,28 @@ impl Crew {
         Self {
             ground,
             settings,
-            step_budget,
-            books: PerWorker::with_defaults(threads),
+            step_budget: options.step_budget,
+            books: Arc::new(PerWorker::with_defaults(threads + places)),
             queues: PerWorker::with_defaults(threads),
             pinned,
             state: Latch::new(state),
             seated: EventCount::new(),
             draining: AtomicBool::new(false),
             executing: AtomicUsize::new(0),
+            tables: Latch::new(Arc::default()),
+            divisions: AtomicU32::new(0),
         }
+    }
+
+    /// The number of the division.
+    #[inline]
+    pub fn division(&self) -> u32 {
+        self.divisions.load(Ordering::Acquire) // partner: the Release in `divide`
+    }
+
+    /// The lock tables of the division.
+    pub fn open_tables(&self) -> Arc<OpenTables> {
+        Arc::clone(&self.tables.lock())
     }
 
     /// What a thread of the engine does from start to end.
@@ -169,9 +205,16 @@ impl Crew {
             kits[lock_threads + at % execution_threads].sources.push(source);
         }
         let mut kits = kits.into_iter();
-        let lock = lock_ends.into_iter().zip(kits.by_ref()).map(|(ends, kit)| {
+        let table = |_| {
             let shared = state.spaces.as_ref().map(|spaces| LockTable::Shared(spaces.clone(), 0));
             let table = shared.unwrap_or_else(LockTable::own);
+            Arc::new(CachePadded::new(Latch::new(OpenTable { table, is_open: true })))
+        };
+        let tables: Vec<_> = (0..lock_threads).map(table).collect();
+        *self.tables.lock() = Arc::new(OpenTables(tables.clone()));
+        self.divisions.fetch_add(1, Ordering::Release); // partner: the Acquire in `division`
+        let lock_ends = lock_ends.into_iter().zip(tables);
+        let lock = lock_ends.zip(kits.by_ref()).map(|((ends, table), kit)| {
             Seat::Lock(Box::new(LockThread::new(Arc::clone(self), ends, table, kit)))
         });
         let mut seats: Vec<_> = lock.collect();

@@ -133,6 +133,10 @@ impl ExecutionThread {
                 crew.review();
             }
             if !ran && !crew.is_draining() {
+                if let Some(places) = &self.kit.places {
+                    let executing = self.settings.threads - usize::from(self.settings.lock_threads);
+                    places.look_after(self.execution.into(), executing);
+                }
                 self.wait_for_calls();
             }
         }
@@ -354,7 +358,7 @@ impl ExecutionThread {
 
     /// Runs calls that could not be planned. Outside the gate, with nothing on its way.
     fn run_alone(&mut self, shared: &SharedSchema) {
-        let Self { kit: Kit { number, runner, sources, free }, alone, .. } = self;
+        let Self { kit: Kit { number, runner, sources, free, .. }, alone, .. } = self;
         for mut parcel in alone.drain(..) {
             let Runner { scratch, committer } = &mut *runner;
             let (source, books) = (&mut *sources[parcel.source], self.crew.books.of(*number));

@@ -16,6 +16,8 @@
 //!              lock thread to lock thread in ascending order ([`request`]) through rings with one
 //!              writer and one reader each ([`mesh`]); when it comes back, everything is held, and
 //!              the execution thread runs the call ([`execution_thread`])
+//!              A session's short call that nobody is in the way of visits the tables itself
+//!              ([`on_caller`])
 //! Invariants   I1 conflicting transactions hold a granule one after the other, from before the
 //!              first access to after the commit: the order in which they commit is a serial order
 //!              I2 requests enter the queues of one lock thread at a time, and visit lock threads
@@ -35,6 +37,7 @@ pub mod lock_table;
 pub mod lock_thread;
 pub mod lower;
 pub mod mesh;
+pub mod on_caller;
 pub mod options;
 pub mod request;
 pub mod run;
@@ -46,9 +49,11 @@ use hotrow_base::thread::Team;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::crew::RunningCrew;
 use hotrow_engine::journal::Committer;
-use hotrow_engine::source::CallSource;
+use hotrow_engine::source::{CallSource, OnCallers};
+use hotrow_engine::worker::caller_places::CallerPlaces;
 
 use crate::crew::{Crew, Kit};
+use crate::on_caller::OnCaller;
 use crate::options::Settings;
 use crate::run::Runner;
 
@@ -61,13 +66,14 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[
         &[("visits", "forwarded")],
-        &[("visits", "returned"), ("in_flight", "2")],
+        &[("visits", "returned"), ("in_flight", "2"), ("on_callers", "off")],
         &[("run_there", "16")],
         &[("lock_table", "shared")],
     ],
     threads_min: 2,
     threads_max: None,
     locks_as_it_goes: false,
+    runs_on_callers: true,
     experiments: &[],
 };
 
@@ -81,14 +87,19 @@ fn start(
     assert_eq!(sources.len(), threads, "one source per thread");
     let team = Team::new("orthrus", threads, options.pin_threads);
     let journal = Arc::clone(&ground.journal);
-    let crew = Arc::new(Crew::new(ground, settings, options.step_budget, team.is_pinned()));
+    let crew = Arc::new(Crew::new(ground, settings, options, team.is_pinned()));
+    let places = settings.runs_on_callers().then(|| -> Arc<dyn OnCallers> {
+        let runner = |_, committer| OnCaller::new(&crew, committer);
+        Arc::new(CallerPlaces::new(&crew.ground, options, &crew.books, runner))
+    });
     let spawn = |(number, source): (usize, Box<dyn CallSource>)| {
         let worker = WorkerId(options.first_worker.0 + number as u16);
         let runner = Runner::new(Committer::new(&journal, worker));
-        let kit = Kit { number, runner, sources: vec![source], free: Vec::new() };
+        let places = places.clone();
+        let kit = Kit { number, runner, sources: vec![source], free: Vec::new(), places };
         let crew = Arc::clone(&crew);
         team.spawn(number, move || crew.work(kit))
     };
     let threads = sources.into_iter().enumerate().map(spawn);
-    Ok(Box::new(RunningCrew::new(Arc::clone(&crew), threads)))
+    Ok(Box::new(RunningCrew::new(Arc::clone(&crew), threads).with_places(places.clone())))
 }

@@ -4,7 +4,8 @@
 //!              handed on to the owners of other granules. Shared: any lock thread visits all
 //!              spaces for a request, each under its latch for as long as it takes to enter or
 //!              leave a few queues; who lets a request go on by a release visits the rest for it
-//! Invariants   I1 no latch is held while a message is sent, nor while another is taken
+//! Invariants   I1 no latch of a shared space is held while a message is sent, nor while another is
+//!              taken
 //! Source       orthrus.txt 3.1 and 3.4
 
 use std::sync::Arc;
@@ -36,6 +37,15 @@ pub enum LockTable {
     Own(LockSpace<Parcel>),
     /// spaces that it shares, and how often requests had to wait when it asked for them
     Shared(SharedSpaces, u64),
+}
+
+/// A lock thread's table in a division. The thread holds its latch for each turn, a caller that
+/// runs a call of its own ([`crate::on_caller`]) while it does.
+pub struct OpenTable {
+    /// the table
+    pub table: LockTable,
+    /// the division has not ended
+    pub is_open: bool,
 }
 
 impl LockTable {
@@ -82,19 +92,19 @@ impl LockTable {
         }
     }
 
-    /// Whether nobody is in the way of a request with one hop; it has met those who were. See
+    /// Whether nobody is in the way of a hop of a request; it has met those who were. See
     /// [`LockSpace::pass`]; never where spaces are shared.
-    pub fn pass(&self, request: &mut Request) -> bool {
+    pub fn pass(&self, request: &mut Request, hop: usize) -> bool {
         let Self::Own(space) = self else { return false };
-        let Some(met) = space.pass(request.of_hop(0)) else { return false };
+        let Some(met) = space.pass(request.of_hop(hop)) else { return false };
         request.met = met.max(request.met);
         true
     }
 
     /// See [`LockSpace::leave`].
-    pub fn leave(&mut self, request: &Request, position: Position) {
+    pub fn leave(&mut self, request: &Request, hop: usize, position: Position) {
         match self {
-            Self::Own(space) => space.leave(request.of_hop(0), position),
+            Self::Own(space) => space.leave(request.of_hop(hop), position),
             Self::Shared(..) => unreachable!("requests do not pass where spaces are shared"),
         }
     }

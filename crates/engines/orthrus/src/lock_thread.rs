@@ -13,14 +13,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
+use hotrow_base::sync::Latch;
 use hotrow_engine::schema::KnownSchema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_flow::mesh::Senders;
 use hotrow_log::position::Position;
 
 use crate::crew::{Crew, Kit};
-use crate::lock_table::LockTable;
+use crate::lock_table::{LockTable, OpenTable};
 use crate::mesh::LockEnds;
 use crate::options::Visits;
 use crate::request::{Hop, Parcel, ToLock};
@@ -37,13 +39,14 @@ const TURNS_PER_IDLE: u32 = 32;
 /// See the module.
 pub struct LockThread {
     ends: LockEnds,
+    /// its locks; latched for each turn, in which nobody else looks
+    table: Arc<CachePadded<Latch<OpenTable>>>,
     desk: Desk,
 }
 
-/// All but the ends of rings.
+/// All but the ends of rings and the locks.
 struct Desk {
     crew: Arc<Crew>,
-    table: LockTable,
     kit: Kit,
     schema: KnownSchema,
     watch: Stopwatch,
@@ -59,11 +62,15 @@ struct Outgoing<'a> {
 
 impl LockThread {
     /// A thread that has not begun.
-    pub fn new(crew: Arc<Crew>, ends: LockEnds, table: LockTable, kit: Kit) -> Self {
+    pub fn new(
+        crew: Arc<Crew>,
+        ends: LockEnds,
+        table: Arc<CachePadded<Latch<OpenTable>>>,
+        kit: Kit,
+    ) -> Self {
         let schema = KnownSchema::new(&crew.ground.schema);
-        let desk =
-            Desk { crew, table, kit, schema, watch: Stopwatch::default(), granted: Vec::new() };
-        Self { ends, desk }
+        let desk = Desk { crew, kit, schema, watch: Stopwatch::default(), granted: Vec::new() };
+        Self { ends, table, desk }
     }
 
     /// Runs until all transactions of the division have ended; what it leaves to the next one.
@@ -74,7 +81,7 @@ impl LockThread {
             turns += 1;
             if self.turn() == 0 {
                 self.desk.watch.switch(Activity::Idle);
-                let Self { ends, desk } = &mut self;
+                let Self { ends, desk, .. } = &mut self;
                 ends.wait(Ticks::from_now(NAP), || desk.crew.is_idle());
                 self.desk.watch.switch(Activity::Lock);
                 turns = turns.next_multiple_of(TURNS_PER_IDLE);
@@ -87,23 +94,27 @@ impl LockThread {
         // What is left are releases.
         while self.turn() > 0 {}
         self.publish_books();
-        debug_assert!(self.desk.table.is_empty(), "all transactions have ended");
+        let mut open = self.table.lock();
+        debug_assert!(open.table.is_empty(), "all transactions have ended");
+        open.is_open = false;
+        drop(open);
         self.desk.kit
     }
 
     /// Takes what is there, a few messages of each ring; how many there were.
     fn turn(&mut self) -> usize {
-        let Self { ends, desk, .. } = self;
+        let Self { ends, table, desk } = self;
+        let table = &mut table.lock().table;
         let LockEnds { from_execution, from_lock, to_lock, to_execution, .. } = ends;
         let mut out = Outgoing { to_lock, to_execution };
         let mut taken = from_execution.receive(BATCH, |message| match message {
-            ToLock::Acquire(parcel) => desk.take(parcel, &mut out),
+            ToLock::Acquire(parcel) => desk.take(table, parcel, &mut out),
             ToLock::Release { space, grant, position } => {
-                desk.table.release(space, grant, position, &mut desk.granted);
-                desk.send_granted(&mut out);
+                table.release(space, grant, position, &mut desk.granted);
+                desk.send_granted(table, &mut out);
             }
         });
-        taken += from_lock.receive(BATCH, |parcel| desk.take(parcel, &mut out));
+        taken += from_lock.receive(BATCH, |parcel| desk.take(table, parcel, &mut out));
         if taken > 0 {
             ends.publish();
         }
@@ -113,12 +124,12 @@ impl LockThread {
     /// Writes to the books, and gives back memory: that of tables that are no more, which a schema
     /// of before has, and some of its own if it runs calls.
     fn publish_books(&mut self) {
-        let Self { ends, desk } = self;
+        let Self { ends, table, desk } = self;
         desk.schema.look_again(&desk.crew.ground.schema);
         let (number, waiting) = (desk.kit.number, ends.waiting());
         desk.crew.queues.of(number).looked(waiting);
         let books = desk.crew.books.of(number);
-        books.waits.add(desk.table.take_waits());
+        books.waits.add(table.lock().table.take_waits());
         books.messages.add(ends.to_lock.take_sent() + ends.to_execution.take_sent());
         desk.watch.publish_as_lock_thread(books);
         if desk.crew.settings.run_there > 0 {
@@ -129,30 +140,30 @@ impl LockThread {
 
 impl Desk {
     /// Takes up a transaction that has come for its locks.
-    fn take(&mut self, mut parcel: Parcel, out: &mut Outgoing<'_>) {
-        if self.runs(&parcel) && self.table.pass(&mut parcel.request) {
+    fn take(&mut self, table: &mut LockTable, mut parcel: Parcel, out: &mut Outgoing<'_>) {
+        if self.runs(&parcel) && table.pass(&mut parcel.request, 0) {
             let position = self.run(&mut parcel);
-            self.table.leave(&parcel.request, position);
+            table.leave(&parcel.request, 0, position);
             out.send_back(parcel);
-        } else if let Some(parcel) = self.table.ask(parcel) {
+        } else if let Some(parcel) = table.ask(parcel) {
             self.granted.push(parcel);
-            self.send_granted(out);
+            self.send_granted(table, out);
         }
     }
 
     /// Sends those that hold everything here on their way; runs them first if that is done here,
     /// which may let others have everything.
-    fn send_granted(&mut self, out: &mut Outgoing<'_>) {
+    fn send_granted(&mut self, table: &mut LockTable, out: &mut Outgoing<'_>) {
         while let Some(mut parcel) = self.granted.pop() {
             if self.runs(&parcel) {
                 let position = self.run(&mut parcel);
                 let Hop { space, grant, .. } = parcel.request.hops[0];
-                self.table.release(space, grant, position, &mut self.granted);
+                table.release(space, grant, position, &mut self.granted);
                 out.send_back(parcel);
                 continue;
             }
             match parcel.request.next() {
-                Some(_) if self.table.is_shared() => self.granted.extend(self.table.ask(parcel)),
+                Some(_) if table.is_shared() => self.granted.extend(table.ask(parcel)),
                 Some(next) if self.crew.settings.visits == Visits::Forwarded => {
                     out.to_lock.send(next, parcel)
                 }

@@ -1,7 +1,7 @@
 //! The engine's settings.
 
 use hotrow_engine::contract::{EngineOptions, OptionError};
-use hotrow_engine::settings::{Choices, Known, choose, number};
+use hotrow_engine::settings::{Choices, Known, ON_CALLERS, OnCallers, choose, number};
 use hotrow_transaction::routing::PARTITIONS_MAX;
 
 use crate::NAME;
@@ -57,10 +57,14 @@ pub struct Settings {
     pub in_flight: u16,
     /// it keeps to fewer, as long as it need not wait
     pub adapts: bool,
+    /// see [`OnCallers`]
+    pub on_callers: OnCallers,
 }
 
-const KNOWN: Known =
-    Known { engine: NAME, names: "in_flight, lock_table, lock_threads, run_there, visits" };
+const KNOWN: Known = Known {
+    engine: NAME,
+    names: "in_flight, lock_table, lock_threads, on_callers, run_there, visits",
+};
 const LOCK_THREADS: &str =
     "auto, changing, a whole number from 1 to one less than there are threads";
 const IN_FLIGHTS: &str = "auto, a whole number from 1 to 1024";
@@ -76,6 +80,12 @@ const VISITS: Choices<Visits> =
     (&[("forwarded", Visits::Forwarded), ("returned", Visits::Returned)], "forwarded, returned");
 
 impl Settings {
+    /// Whether calls may run on their callers' threads: not where any lock thread may be at work in
+    /// any table.
+    pub fn runs_on_callers(&self) -> bool {
+        self.on_callers == OnCallers::On && self.lock_table == LockTable::Partitioned
+    }
+
     /// Reads settings.
     ///
     /// # Errors
@@ -97,6 +107,7 @@ impl Settings {
             run_there: 0,
             in_flight: IN_FLIGHT_AUTO,
             adapts: true,
+            on_callers: OnCallers::default(),
         };
         KNOWN.read(&options.settings, |setting, value| {
             Some(match setting {
@@ -119,6 +130,7 @@ impl Settings {
                     .map(|n| (read.in_flight, read.adapts) = (n, false)),
                 "run_there" => number(value, (0..=1024, RUN_THERES)).map(|n| read.run_there = n),
                 "lock_table" => choose(&mut read.lock_table, value, LOCK_TABLES),
+                "on_callers" => choose(&mut read.on_callers, value, ON_CALLERS),
                 "visits" => choose(&mut read.visits, value, VISITS),
                 _ => return None,
             })
@@ -158,6 +170,7 @@ mod tests {
             run_there: 0,
             in_flight: 5,
             adapts: false,
+            on_callers: OnCallers::On,
         };
         assert_eq!(told, Ok(settings));
         let changes = |value| read(9, &[("lock_threads", value)]).expect("known");

@@ -40,6 +40,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     threads_min: 1,
     threads_max: Some(1),
     locks_as_it_goes: false,
+    runs_on_callers: false,
     experiments: &[],
 };
 

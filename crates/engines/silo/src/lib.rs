@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use hotrow_base::counters::PerWorker;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
-use hotrow_engine::settings::Known;
+use hotrow_engine::settings::{Known, ON_CALLERS, OnCallers, choose};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::worker::Workers;
 
@@ -41,17 +41,18 @@ use crate::removals::Removals;
 use crate::runner::SiloRunner;
 
 const NAME: &str = "silo";
-const KNOWN: Known = Known { engine: NAME, names: "none" };
+const KNOWN: Known = Known { engine: NAME, names: "on_callers" };
 
 /// This engine's row in the engine table.
 pub const ENTRY: EngineEntry = EngineEntry {
     name: NAME,
     summary: "calls run on copies, and commit if nobody was faster",
     start,
-    variants: &[&[]],
+    variants: &[&[("on_callers", "on")], &[("on_callers", "off")]],
     threads_min: 1,
     threads_max: None,
     locks_as_it_goes: false,
+    runs_on_callers: true,
     experiments: &[],
 };
 
@@ -60,9 +61,17 @@ fn start(
     options: &EngineOptions,
     sources: Vec<Box<dyn CallSource>>,
 ) -> Result<Box<dyn RunningEngine>, OptionError> {
-    KNOWN.read(&options.settings, |_, _| None)?;
-    let removals = Arc::new(PerWorker::with_defaults(options.threads));
+    let mut on_callers = OnCallers::default();
+    KNOWN.read(&options.settings, |setting, value| match setting {
+        "on_callers" => Some(choose(&mut on_callers, value, ON_CALLERS)),
+        _ => None,
+    })?;
+    let workers = options.threads + options.on_callers.places;
+    let removals = Arc::new(PerWorker::with_defaults(workers));
     let runner =
         |number, committer| SiloRunner::new(number, committer, Removals::new(&removals, number));
-    Ok(Box::new(Workers::start(&ground, options, sources, runner)))
+    Ok(Box::new(match on_callers {
+        OnCallers::On => Workers::start_with_places(&ground, options, sources, runner),
+        OnCallers::Off => Workers::start(&ground, options, sources, runner),
+    }))
 }

@@ -92,6 +92,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     threads_min: 1,
     threads_max: None,
     locks_as_it_goes: true,
+    runs_on_callers: false,
     experiments: &[experiment::INTENTS],
 };
 
