@@ -76,11 +76,21 @@ pub(crate) fn refusal(error: &ValueError) -> [u8; 5] {
 impl Binder<'_> {
     /// Any value, converted to the parameter's type as an assignment would.
     pub fn value(&mut self, value: &Value) -> Result<(), SqlError> {
+        self.value_or(value, |binder, error| binder.refused(error))
+    }
+
+    /// As [`Binder::value`]; `refused` tells what is wrong with one that the parameter does not
+    /// take.
+    pub(crate) fn value_or(
+        &mut self,
+        value: &Value,
+        refused: impl FnOnce(&Self, &ValueError) -> SqlError,
+    ) -> Result<(), SqlError> {
         let sql_type = self.parameter()?.sql_type;
         let Arguments { datums, elements, heap } = &mut *self.arguments;
         match value.to_parameter(sql_type, heap, elements) {
             Ok(datum) => datums.push(datum),
-            Err(error) => return Err(self.refused(&error)),
+            Err(error) => return Err(refused(self, &error)),
         }
         self.next += 1;
         Ok(())

@@ -11,16 +11,17 @@
 //!              I2 whatever goes wrong on the way to the call, the statement runs at a quiet point
 
 use hotrow_base::value::Value;
-use hotrow_transaction::outcome::apart;
+use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Place;
 
+use crate::arguments::{Binder, IntoArguments};
 use crate::calls::Calls;
 use crate::context::Context;
 use crate::defining::define;
 use crate::definition::parse_one;
 use crate::error::Error;
 use crate::keeping::{Keeping, KeptStatement};
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, refused};
 use crate::rows::Rows;
 use crate::shapes;
 use crate::work::Work;
@@ -55,9 +56,7 @@ pub(crate) fn run(
     if !is_kept(context, keeping, statement) && !keep(context, prepared, statement)? {
         return Ok(None);
     }
-    let bound = prepared.bound(values)?.into_iter().zip(&statement.is_argument);
-    let arguments: Vec<Value> =
-        bound.filter(|(_, is_argument)| **is_argument).map(|(value, _)| value).collect();
+    let arguments = KeptArguments { prepared, values, is_argument: &statement.is_argument };
     match calls.call_in_queue(context, &statement.name, arguments) {
         Ok(rows) => {
             let columns = prepared.columns().map(|(name, _)| name.to_owned());
@@ -74,6 +73,29 @@ pub(crate) fn run(
             Err(Error::Sql(error))
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Those of a statement's values that are arguments of the procedure that it is kept as, whose
+/// parameters have the types of the statement's.
+struct KeptArguments<'a> {
+    prepared: &'a Prepared,
+    values: &'a [Value],
+    is_argument: &'a [bool],
+}
+
+impl IntoArguments for KeptArguments<'_> {
+    fn count(&self) -> usize {
+        self.is_argument.iter().filter(|is_argument| **is_argument).count()
+    }
+
+    fn bind_each(self, binder: &mut Binder<'_>) -> Result<(), SqlError> {
+        let Self { prepared, values, is_argument } = self;
+        let all = values.iter().zip(is_argument).enumerate();
+        let types = prepared.parameters();
+        all.filter(|(_, (_, is_argument))| **is_argument).try_for_each(|(at, (value, _))| {
+            binder.value_or(value, |_, error| refused(at, types[at], error))
+        })
     }
 }
 

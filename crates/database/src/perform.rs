@@ -55,7 +55,7 @@ fn begin_copy(runner: &mut Runner<'_>, prepared: &Prepared) -> Result<Outcome, E
     let _entered = context.enter();
     runner.transaction.refuse_failed()?;
     let schema = &context.core.schema;
-    match prepared.compile(&schema.current(), schema.generation())? {
+    match prepared.compile_now(schema)? {
         Some(Compiled::Copy(copy)) => {
             let place = prepared.statement().place;
             match copy.what {

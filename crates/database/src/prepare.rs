@@ -4,7 +4,7 @@
 
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
-use hotrow_sql::{Naming, ScriptStatement, parse_script};
+use hotrow_sql::{Compiled, Naming, ScriptStatement, parse_script};
 use hotrow_transaction::outcome::{SqlError, apart};
 
 use crate::context::Context;
@@ -33,6 +33,24 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Error> {
     let prepared = prepare_parsed(context, transaction, text, types);
     context.settle_found(prepared).inspect_err(|_| transaction.fail())
+}
+
+/// Prepares a statement that was compiled with the schema of this number in force; compiles it
+/// again if that is another one by now.
+pub(crate) fn prepare_compiled(
+    context: &Context,
+    transaction: &mut SessionTransaction,
+    text: &str,
+    (generation, compiled): (u64, Compiled),
+) -> Result<Prepared, Error> {
+    let core = &context.core;
+    let schema = core.schema.current();
+    // Behind the look at the schema, which is therefore that of the number.
+    if core.schema.generation() != generation {
+        return prepare(context, transaction, text, &[]);
+    }
+    let statement = in_parts(core, parsed(text)?);
+    Ok(Prepared::compiled(&schema, generation, statement, compiled)?)
 }
 
 /// Prepares a statement that may use the tables of sequences.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use hotrow_base::datum::Datum;
 use hotrow_base::memory::MemoryAccount;
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_base::value::Value;
-use hotrow_engine::schema::Schema;
+use hotrow_base::value::{Value, ValueError};
+use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_sql::{
     Compiled, Naming, ScriptStatement, compile, compile_with_literals, compile_with_parameters,
     parse_script, place_in_text, table_number, with_literals,
@@ -100,6 +100,19 @@ impl Prepared {
             let known = Known::of(schema, generation, compiled)?.ok();
             Ok::<_, SqlError>((Takes { parameters, columns, literals: None }, known))
         })?;
+        Ok(Self::new(statement, Some(takes), known))
+    }
+
+    /// A statement without parameters that was compiled for the schema of this number.
+    pub(crate) fn compiled(
+        schema: &Schema,
+        generation: u64,
+        statement: ScriptStatement,
+        compiled: Compiled,
+    ) -> Result<Self, SqlError> {
+        let columns = columns_of(schema, &compiled);
+        let known = apart(|| Known::of(schema, generation, compiled))?.ok();
+        let takes = Takes { parameters: Vec::new(), columns, literals: None };
         Ok(Self::new(statement, Some(takes), known))
     }
 
@@ -250,11 +263,25 @@ impl Prepared {
         schema: &Schema,
         generation: u64,
     ) -> Result<Option<Compiled>, SqlError> {
-        let is_known = |known: &Known| known.generation == generation;
-        if self.known.borrow().as_ref().is_some_and(is_known) {
+        if self.is_known(generation) {
             return Ok(None);
         }
         apart(|| self.compile_anew(schema, generation))
+    }
+
+    /// As [`Prepared::compile`], in the schema that is in force. Where that is the one it was
+    /// compiled for, this takes no share of it: their count is one for all threads.
+    pub(crate) fn compile_now(&self, shared: &SharedSchema) -> Result<Option<Compiled>, SqlError> {
+        // In this order: a schema that is newer than its number is only compiled for again.
+        let generation = shared.generation();
+        match self.is_known(generation) {
+            true => Ok(None),
+            false => self.compile(&shared.current(), generation),
+        }
+    }
+
+    fn is_known(&self, generation: u64) -> bool {
+        self.known.borrow().as_ref().is_some_and(|known| known.generation == generation)
     }
 
     fn compile_anew(&self, schema: &Schema, generation: u64) -> Result<Option<Compiled>, SqlError> {
@@ -357,10 +384,7 @@ impl Prepared {
     pub(crate) fn bound(&self, values: &[Value]) -> Result<Vec<Value>, SqlError> {
         let mut bound = Arguments::default();
         for (at, (sql_type, value)) in self.parameters().iter().zip(values).enumerate() {
-            bound.push_value(*sql_type, value).map_err(|error| {
-                let code = refusal(&error);
-                SqlError::new(&code, format!("parameter ${} of type {sql_type}: {error}", at + 1))
-            })?;
+            bound.push_value(*sql_type, value).map_err(|error| refused(at, *sql_type, &error))?;
         }
         let Arguments { datums, elements, heap } = &bound;
         let value = |(sql_type, datum): (&SqlType, &Datum)| match *sql_type {
@@ -398,6 +422,11 @@ impl Prepared {
         // What was compiled before may be compiled again.
         Ok(Some(Self::of_script(statement.as_own())))
     }
+}
+
+/// The error of a value that a parameter does not take.
+pub(crate) fn refused(at: usize, sql_type: SqlType, error: &ValueError) -> SqlError {
+    SqlError::new(&refusal(error), format!("parameter ${} of type {sql_type}: {error}", at + 1))
 }
 
 /// Runs what a statement does by `run`, compiled again while that finds it outdated.

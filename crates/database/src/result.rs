@@ -1,5 +1,7 @@
 //! What a statement gave: its rows, and PostgreSQL's command tag.
 
+use std::fmt::Write as _;
+
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::{self, Notice};
@@ -51,35 +53,51 @@ pub(crate) fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> R
 
 /// PostgreSQL's command tag.
 pub(crate) fn tag(text: &str, rows: &Rows) -> String {
-    let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).map(str::to_ascii_uppercase);
-    let verb = words.find(|word| !word.is_empty()).unwrap_or_default();
-    let object = |word: &String| {
-        const KNOWN: [&str; 10] = [
-            "TABLE",
-            "INDEX",
-            "FUNCTION",
-            "PROCEDURE",
-            "SEQUENCE",
-            "VIEW",
-            "TYPE",
-            "DOMAIN",
-            "USER",
-            "ROLE",
-        ];
-        KNOWN.contains(&word.as_str())
-    };
+    const OBJECTS: [&str; 10] = [
+        "TABLE",
+        "INDEX",
+        "FUNCTION",
+        "PROCEDURE",
+        "SEQUENCE",
+        "VIEW",
+        "TYPE",
+        "DOMAIN",
+        "USER",
+        "ROLE",
+    ];
+    let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    let verb = words.next().unwrap_or_default();
+    // Compared as it is written: most statements are of one of these verbs.
+    let is = |known: &[&str]| known.iter().any(|known| verb.eq_ignore_ascii_case(known));
+    if is(&["SELECT", "WITH", "VALUES"]) {
+        return counted("SELECT", rows.len() as u64);
+    }
+    if is(&["INSERT"]) {
+        return counted("INSERT 0", rows.touched());
+    }
+    let verb = verb.to_ascii_uppercase();
     match verb.as_str() {
-        "SELECT" | "WITH" | "VALUES" => format!("SELECT {}", rows.len()),
-        "INSERT" => format!("INSERT 0 {}", rows.touched()),
+        "UPDATE" | "DELETE" => counted(&verb, rows.touched()),
         "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
-        "UPDATE" | "DELETE" => format!("{verb} {}", rows.touched()),
-        "CREATE" | "DROP" | "ALTER" => match words.find(object) {
-            Some(object) if object == "USER" => format!("{verb} ROLE"),
-            Some(object) => format!("{verb} {object}"),
-            None => verb,
-        },
+        "CREATE" | "DROP" | "ALTER" => {
+            let object =
+                |word: &str| OBJECTS.into_iter().find(|object| word.eq_ignore_ascii_case(object));
+            match words.find_map(object) {
+                Some("USER") => format!("{verb} ROLE"),
+                Some(object) => format!("{verb} {object}"),
+                None => verb,
+            }
+        }
         _ => verb,
     }
+}
+
+/// `INSERT 0 1`
+fn counted(verb: &str, count: u64) -> String {
+    let mut tag = String::with_capacity(verb.len() + 8);
+    tag.push_str(verb);
+    let _ = write!(tag, " {count}"); // a String takes everything
+    tag
 }
 
 #[cfg(test)]

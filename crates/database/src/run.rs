@@ -13,6 +13,7 @@ use hotrow_engine::schema::{Purpose, Schema};
 use hotrow_sql::Argument;
 use hotrow_transaction::outcome::SqlError;
 
+use crate::arguments::{Binder, IntoArguments};
 use crate::calls::Calls;
 use crate::context::Context;
 use crate::error::{Error, advised, changing};
@@ -168,7 +169,7 @@ impl Runner<'_> {
         let Work::Call { name, arguments, label, .. } = &*work else {
             return Err(SqlError::new(b"XX000", "the statement calls nothing").into());
         };
-        let arguments = given(arguments, values);
+        let arguments = Given { arguments, values };
         let rows = self.calls.call(self.context, self.transaction, name, arguments)?;
         Ok(match label {
             Some(label) => rows.labelled(label),
@@ -179,7 +180,23 @@ impl Runner<'_> {
 
 /// The values of arguments, where a statement's parameters have these.
 pub(crate) fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
-    arguments.iter().map(|argument| argument.value(values)).collect()
+    arguments.iter().map(|argument| argument.value(values).clone()).collect()
+}
+
+/// The same, for a call that only looks at them.
+struct Given<'a> {
+    arguments: &'a [Argument],
+    values: &'a [Value],
+}
+
+impl IntoArguments for Given<'_> {
+    fn count(&self) -> usize {
+        self.arguments.len()
+    }
+
+    fn bind_each(self, binder: &mut Binder<'_>) -> Result<(), SqlError> {
+        self.arguments.iter().try_for_each(|argument| binder.value(argument.value(self.values)))
+    }
 }
 
 /// Fails with 25006 where a statement outside of transactions would change something, and the

@@ -19,7 +19,7 @@ use crate::definition;
 use crate::error::{Error, advised};
 use crate::explain::explain;
 use crate::lock_out::refuse_lock_out;
-use crate::prepare::prepare;
+use crate::prepare::{prepare, prepare_compiled};
 use crate::prepared::Prepared;
 use crate::result::{StatementResult, shown, tag};
 use crate::rows::Rows;
@@ -68,7 +68,7 @@ impl Runner<'_> {
         let context = self.context;
         let (core, statement) = (&context.core, prepared.statement());
         let generation = core.schema.generation();
-        let compiled = prepared.compile(&core.schema.current(), generation);
+        let compiled = prepared.compile_now(&core.schema);
         let place = statement.place;
         if let Ok(Some(Compiled::Transaction(control))) = compiled {
             let (said, notices) = control_transaction(context, self.transaction, control)?;
@@ -94,7 +94,7 @@ impl Runner<'_> {
             }
             Some(Compiled::Analyzed(analyzed)) => {
                 types.push(SqlType::Scalar(DataType::Text));
-                self.analyze(*analyzed, values)?
+                self.analyze(*analyzed, generation, values)?
             }
             Some(Compiled::ExplainProcedure { name, arguments }) => {
                 let arguments = arguments.map(|written| given(&written, values));
@@ -153,15 +153,21 @@ impl Runner<'_> {
         Ok(StatementResult { tag, rows, types, place, notices })
     }
 
-    /// Runs a statement, and tells what its operators took in place of its rows.
-    fn analyze(&mut self, analyzed: Analyzed, values: &[Value]) -> Result<Rows, Error> {
+    /// Runs a statement that was compiled for the schema of this number, or a later one, and tells
+    /// what its operators took in place of its rows.
+    fn analyze(
+        &mut self,
+        analyzed: Analyzed,
+        generation: u64,
+        values: &[Value],
+    ) -> Result<Rows, Error> {
         let (context, Analyzed { text, compiled, form }) = (self.context, analyzed);
         if !values.is_empty() {
             let message = "EXPLAIN ANALYZE with parameters is not supported".to_owned();
             return Err(advised(b"0A000", message, "Write values in their places.").into());
         }
-        // Compiled once more, as any text: its operators have the same numbers.
-        let prepared = prepare(context, self.transaction, &text, &[])?;
+        let compiled_for = (generation, compiled.clone());
+        let prepared = prepare_compiled(context, self.transaction, &text, compiled_for)?;
         let began = Ticks::now();
         context.measure(Some(Profile::default()));
         let done = self.run(&prepared, &[]);

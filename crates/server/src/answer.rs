@@ -5,8 +5,6 @@ use std::ops::Range;
 use bytes::BufMut;
 use hotrow::{CopyOut, Notice, Session, SqlType, StatementResult};
 use hotrow_base::panics;
-use pgwire::messages::data::{FieldDescription, RowDescription};
-use pgwire::messages::response::CommandComplete;
 
 use crate::connection::Outgoing;
 use crate::report::notice;
@@ -22,12 +20,12 @@ pub(crate) fn say_result(
     panics::point::reach("answer");
     say_notices(out, session, &result.notices);
     if !result.types.is_empty() {
-        let columns = result.rows.columns().iter().cloned();
-        let columns: Vec<_> = columns.zip(result.types.iter().copied()).collect();
-        out.say(&row_description(&columns, origins, Bigints::Own, |_| Format::Text));
+        let names = result.rows.columns().iter().map(String::as_str);
+        let columns = names.zip(result.types.iter().copied());
+        describe_rows(out, columns, origins, Bigints::Own, |_| Format::Text);
         send_rows(out, result, 0..result.rows.len(), Bigints::Own, |_| Format::Text);
     }
-    out.say(&CommandComplete::new(result.tag.clone()));
+    say_tag(out, result, result.rows.len());
 }
 
 /// CopyInResponse or CopyOutResponse: all columns are text.
@@ -44,7 +42,7 @@ pub(crate) fn say_rows(out: &mut Outgoing, copy: CopyOut) {
     say_copy(out, b'H', copy.columns(), Format::of_copy(copy.is_binary()));
     copy.for_each_piece(|line| out.say_by(b'd', |body| body.put_slice(line)));
     out.say_by(b'c', |_| ());
-    out.say(&CommandComplete::new(copy.finish().tag));
+    say_text(out, &copy.finish().tag);
 }
 
 /// What is said beside results, as far as the session wants to hear it.
@@ -61,20 +59,44 @@ pub(crate) fn tag(result: &StatementResult, sent: usize) -> String {
     }
 }
 
+/// CommandComplete, with a result's command tag, as [`tag`] has it.
+pub(crate) fn say_tag(out: &mut Outgoing, result: &StatementResult, sent: usize) {
+    match result.tag.starts_with("SELECT ") && sent != result.rows.len() {
+        true => say_text(out, &tag(result, sent)),
+        false => say_text(out, &result.tag),
+    }
+}
+
+/// CommandComplete.
+pub(crate) fn say_text(out: &mut Outgoing, tag: &str) {
+    out.say_by(b'C', |body| {
+        body.put_slice(tag.as_bytes());
+        body.put_u8(0);
+    });
+}
+
 /// RowDescription: `format` by number of the column.
-pub(crate) fn row_description(
-    columns: &[(String, SqlType)],
+pub(crate) fn describe_rows<'a>(
+    out: &mut Outgoing,
+    columns: impl ExactSizeIterator<Item = (&'a str, SqlType)>,
     origins: &[(u32, i16)],
     bigints: Bigints,
     format: impl Fn(usize) -> Format,
-) -> RowDescription {
-    let field = |(at, (name, of)): (usize, &(String, SqlType))| {
-        let (oid, size, modifier) = (bigints.oid(*of), wire::size(*of), wire::modifier(*of));
-        let (table, column) =
-            origins.get(at).map_or((0, 0), |(table, column)| (*table as i32, *column));
-        FieldDescription::new(name.clone(), table, column, oid, size, modifier, format(at).code())
-    };
-    RowDescription::new(columns.iter().enumerate().map(field).collect())
+) {
+    out.say_by(b'T', |body| {
+        body.put_u16(columns.len() as u16); // a table has fewer than 2,000
+        for (at, (name, of)) in columns.enumerate() {
+            let (table, column) = origins.get(at).copied().unwrap_or((0, 0));
+            body.put_slice(name.as_bytes());
+            body.put_u8(0);
+            body.put_u32(table);
+            body.put_i16(column);
+            body.put_u32(bigints.oid(of));
+            body.put_i16(wire::size(of));
+            body.put_i32(wire::modifier(of));
+            body.put_i16(format(at).code());
+        }
+    });
 }
 
 /// DataRows: `which` of a result's rows.

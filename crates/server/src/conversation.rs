@@ -12,6 +12,7 @@
 //!              are transactions of their own; a portal's rows are all found when it is first
 //!              executed
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -23,12 +24,12 @@ use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{
     BindComplete, CloseComplete, ParseComplete, PortalSuspended,
 };
-use pgwire::messages::response::{
-    CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus,
-};
+use pgwire::messages::response::{EmptyQueryResponse, ReadyForQuery, TransactionStatus};
 use pgwire::messages::startup::ParameterStatus;
 
-use crate::answer::{row_description, say_copy, say_notices, say_result, say_rows, send_rows, tag};
+use crate::answer::{
+    describe_rows, say_copy, say_notices, say_result, say_rows, say_tag, say_text, send_rows, tag,
+};
 use crate::connection::{Ended, Idle, Outgoing};
 use crate::frontend::{Bind, Frontend, Target};
 use crate::portal::{Portal, Portals, Progress, Statement, Statements, travelled};
@@ -568,7 +569,10 @@ impl<'a> Conversation<'a> {
         let format = |at| formats.map_or(Format::Text, |portal| portal.format(at));
         match columns.is_empty() {
             true => self.out.say(&NoData::new()),
-            false => self.out.say(&row_description(&columns, &origins, described.bigints, format)),
+            false => {
+                let columns = columns.iter().map(|(name, of)| (name.as_str(), *of));
+                describe_rows(self.out, columns, &origins, described.bigints, format);
+            }
         }
         Ok(())
     }
@@ -587,7 +591,7 @@ impl<'a> Conversation<'a> {
         if let Progress::Ready = portal.progress {
             let outcome = session.perform(prepared, &portal.values).map_err(sql_error)?;
             let result = match outcome {
-                Outcome::Done(result) => *result,
+                Outcome::Done(result) => result,
                 Outcome::CopyOut(copy) => {
                     say_rows(out, *copy);
                     return Ok(());
@@ -601,13 +605,13 @@ impl<'a> Conversation<'a> {
                 }
             };
             say_notices(out, session, &result.notices);
-            portals.set_progress(name, Progress::run(result));
+            portals.set_progress(name, Progress::Run(result, Cell::new(0)));
         }
         let portal = portals.get(name).ok_or_else(|| no_portal(name))?;
         let (result, sent) = match &portal.progress {
             Progress::Run(result, sent) | Progress::Cursor(result, sent) => (result, sent),
             Progress::Over(tag) => {
-                out.say(&CommandComplete::new(tag.clone()));
+                say_text(out, tag);
                 return Ok(());
             }
             Progress::Ready => return Ok(()),
@@ -625,7 +629,7 @@ impl<'a> Conversation<'a> {
         if end < all {
             out.say(&PortalSuspended::new());
         } else {
-            out.say(&CommandComplete::new(tag(result, end - first)));
+            say_tag(out, result, end - first);
         }
         sent.set(end);
         if matches!(portal.progress, Progress::Run(..)) {

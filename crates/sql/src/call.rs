@@ -25,10 +25,10 @@ pub enum Argument {
 
 impl Argument {
     /// Its value, where the statement's parameters have these.
-    pub fn value(&self, given: &[Value]) -> Value {
+    pub fn value<'a>(&'a self, given: &'a [Value]) -> &'a Value {
         match self {
-            Self::Known(value) => value.clone(),
-            Self::Parameter(at) => given.get(usize::from(*at)).cloned().unwrap_or(Value::Null),
+            Self::Known(value) => value,
+            Self::Parameter(at) => given.get(usize::from(*at)).unwrap_or(&Value::Null),
         }
     }
 }
