@@ -6,9 +6,10 @@
 //! Invariants   I1 worker 0 is the quiet points'; engines and bulk parts have the ids from 1, first
 //!              threads, then interactive transactions, then callers' places
 //!              I2 bulk parts and an engine never run at the same time: they would share ids
-//! Concurrency  `schema` -> see `SharedSchema`; `alone` -> only at quiet points (the latch says so to
-//!              the compiler); `definer`, `sources` -> see [`crate::defining`]; `engine` -> taken out once, by who shuts down; the
-//!              way to the engine is changed only while nobody else has the database
+//! Concurrency  `schema` -> see `SharedSchema`; `alone` -> only at quiet points (the latch says so
+//!              to the compiler); `definer`, `sources` -> see [`crate::defining`]; `engine` ->
+//!              taken out once, by who shuts down; the way to the engine is changed only while
+//!              nobody else has the database
 
 mod calls;
 mod serve;

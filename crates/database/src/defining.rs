@@ -4,9 +4,9 @@
 //!              them out only to put that in force, and to look after rows that it concerns
 //! States       made of the schema in force -> quiet point -> put in force, if that schema is still
 //!              the one; else made once more, and after [`TRIES_BESIDE`] at the quiet point
-//! Invariants   I1 one definition is made at a time ([`Core::turn_to_define`]), so that what is made
-//!                 is hardly ever made in vain; what comes in between is a transaction's first use
-//!                 of a table
+//! Invariants   I1 one definition is made at a time ([`Core::turn_to_define`]), so that what is
+//!              made is hardly ever made in vain; what comes in between is a transaction's first
+//!              use of a table
 //! Concurrency  the turn is taken before a quiet point is asked for, and kept over it. `sources` is
 //!              read without a quiet point by who has the turn, and by reports; it is written at a
 //!              quiet point by who has the turn

@@ -16,14 +16,13 @@ use crate::drawn::in_rounds;
 use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
-use crate::kept_rows::has_changes;
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Calls, ProcedureNames, Programs};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
-use crate::written::{changed_by, object_name};
+use crate::written::{changed_by, has_changes, object_name};
 
 /// Compiles one statement.
 ///

@@ -385,7 +385,10 @@ impl Compiler<'_> {
         rows: RowSetId,
         columns: &[(String, Expr)],
     ) -> Result<()> {
-        let gives = |access: &Access| matches!(access.effect.consume(), Consume::Rows { to: RowsTo::Loop(of), .. } if *of == rows);
+        let gives = |access: &Access| match access.effect.consume() {
+            Consume::Rows { to: RowsTo::Loop(of), .. } => *of == rows,
+            _ => false,
+        };
         for statement in statements {
             if let StatementKind::Access(access) = &statement.kind
                 && gives(access)

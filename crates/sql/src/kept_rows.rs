@@ -3,10 +3,10 @@
 //! Role         gathers them in arrays, one for each column, which FROM puts together again. So
 //!              they are variables of the procedure like all others: planned, undone and repeated
 //!              with it
-//! Source       PostgreSQL 15, 7.8.2: a change in WITH is done once, whether anybody reads its rows.
-//!              We differ: there, all parts of a statement see the tables as they were before it.
-//!              Here a change in WITH is done before what stands behind it, which must not read a
-//!              table that it has changed (0A000)
+//! Source       PostgreSQL 15, 7.8.2: a change in WITH is done once, whether anybody reads its
+//!              rows. We differ: there, all parts of a statement see the tables as they were
+//!              before it. Here a change in WITH is done before what stands behind it, which must
+//!              not read a table that it has changed (0A000)
 
 use std::borrow::Cow;
 
@@ -24,54 +24,9 @@ use crate::error::{Result, error, unsupported};
 use crate::relation::level::{Bound, Expansion};
 use crate::relation::one_access::Wanted;
 use crate::scope::Compiler;
+use crate::state::{KeptColumn, KeptRows};
 use crate::typing::{bigint, call, cast, scalar};
-use crate::written::{changed_by, ident_name, object_name};
-
-/// Rows that were kept.
-#[derive(Clone)]
-pub(crate) struct KeptRows {
-    name: String,
-    /// names that WITH gives to the columns
-    renamed: Vec<String>,
-    /// none: it gives no rows
-    columns: Vec<KeptColumn>,
-}
-
-/// A column of them.
-#[derive(Clone)]
-pub(crate) struct KeptColumn {
-    name: String,
-    /// an array
-    slot: SlotId,
-}
-
-/// What is kept while a statement is compiled, and may be read.
-#[derive(Clone, Default)]
-pub(crate) struct Keeping {
-    rows: Vec<KeptRows>,
-    /// columns of the rows that the statement being compiled leaves; none: it leaves none
-    open: Option<Vec<KeptColumn>>,
-    /// tables that WITH has changed
-    changed: Vec<TableId>,
-}
-
-impl Keeping {
-    /// Whether the rows of the statement that is compiled are kept.
-    pub(crate) fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.rows.iter().any(|known| known.name == name)
-    }
-
-    /// Forgets a temporary table; whether there was one.
-    pub(crate) fn forget(&mut self, name: &str) -> bool {
-        let before = self.rows.len();
-        self.rows.retain(|known| known.name != name);
-        self.rows.len() < before
-    }
-}
+use crate::written::{changed_by, has_changes, ident_name, object_name};
 
 impl Compiler<'_> {
     /// Compiles a statement whose rows are kept under a name.
@@ -286,10 +241,4 @@ impl Compiler<'_> {
             _ => {}
         });
     }
-}
-
-/// Whether a query has a change in its WITH.
-pub(crate) fn has_changes(query: &ast::Query) -> bool {
-    let mut all = query.with.iter().flat_map(|with| &with.cte_tables);
-    all.any(|cte| changed_by(&cte.query).is_some())
 }

@@ -19,11 +19,10 @@ use hotrow_transaction::program::{
 };
 
 use crate::error::{Advice, Result, error, too_complex, unsupported};
-use crate::kept_rows::Keeping;
 use crate::open_literals::Literals;
 use crate::state::{
-    Calls, DrawnSlots, Names, ProcedureNames, ProcedureReads, Programs, Returning, Row, RowColumn,
-    Variable,
+    Calls, DrawnSlots, Keeping, Names, ProcedureNames, ProcedureReads, Programs, Returning, Row,
+    RowColumn, Variable,
 };
 
 /// Slots a procedure may have.

@@ -233,3 +233,49 @@ impl Calls {
         inlined
     }
 }
+
+/// Rows that were kept.
+#[derive(Clone)]
+pub(crate) struct KeptRows {
+    pub(crate) name: String,
+    /// names that WITH gives to the columns
+    pub(crate) renamed: Vec<String>,
+    /// none: it gives no rows
+    pub(crate) columns: Vec<KeptColumn>,
+}
+
+/// A column of them.
+#[derive(Clone)]
+pub(crate) struct KeptColumn {
+    pub(crate) name: String,
+    /// an array
+    pub(crate) slot: SlotId,
+}
+
+/// What is kept while a statement is compiled, and may be read.
+#[derive(Clone, Default)]
+pub(crate) struct Keeping {
+    pub(crate) rows: Vec<KeptRows>,
+    /// columns of the rows that the statement being compiled leaves; none: it leaves none
+    pub(crate) open: Option<Vec<KeptColumn>>,
+    /// tables that WITH has changed
+    pub(crate) changed: Vec<TableId>,
+}
+
+impl Keeping {
+    /// Whether the rows of the statement that is compiled are kept.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.rows.iter().any(|known| known.name == name)
+    }
+
+    /// Forgets a temporary table; whether there was one.
+    pub(crate) fn forget(&mut self, name: &str) -> bool {
+        let before = self.rows.len();
+        self.rows.retain(|known| known.name != name);
+        self.rows.len() < before
+    }
+}

@@ -97,3 +97,9 @@ pub(crate) fn changed_by(query: &ast::Query) -> Option<(&'static str, &ast::Stat
         _ => None,
     }
 }
+
+/// Whether a query has a change in its WITH.
+pub(crate) fn has_changes(query: &ast::Query) -> bool {
+    let mut all = query.with.iter().flat_map(|with| &with.cte_tables);
+    all.any(|cte| changed_by(&cte.query).is_some())
+}

@@ -216,8 +216,9 @@ impl<L: Locks> Slots<L> {
             let mut next = (*schema).clone();
             next.open_for(uses).map(|()| next)
         };
-        // Made beside calls, since procedures are compiled again; at the quiet point only if another
-        // schema came meanwhile. In this order: one that is newer than its number is made again.
+        // Made beside calls, since procedures are compiled again; at the quiet point only if
+        // another schema came meanwhile. In this order: one that is newer than its number is made
+        // again.
         let generation = self.schema.generation();
         let mut next = opened(self.schema.current())?;
         let Some(quiet) = self.schema.quiet_beside(give_way) else {

@@ -54,9 +54,9 @@ impl Schema {
 
     /// Takes over a catalog that the one before was changed into, procedures that are new, replaced
     /// or dropped, and tables whose rows are made anew: infers granules, compiles what is to be
-    /// compiled (I1), and makes storage. No row is touched, so that it may be done beside calls, for
-    /// a schema that is still in force when this one is put in its place. What is missing then is
-    /// what [`Schema::fill`] does.
+    /// compiled (I1), and makes storage. No row is touched, so that it may be done beside calls,
+    /// for a schema that is still in force when this one is put in its place. What is missing then
+    /// is what [`Schema::fill`] does.
     ///
     /// # Errors
     ///

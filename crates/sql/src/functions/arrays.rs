@@ -32,8 +32,8 @@ pub(super) const ARRAYS: FunctionGroup = functions! { "Arrays":
         "the array with another element in the places of those that are equal to one",
         "array_to_string(array_replace(ARRAY[1, 2, 1], 1, 3), ',')", "3,2,3";
     trim_array(ARRAY, INTEGER) -> ARRAY, Immutable, Host(H::TrimArray),
-        "the array without its last elements", "array_to_string(trim_array(ARRAY[1, 2, 3], 1), ',')",
-        "1,2";
+        "the array without its last elements",
+        "array_to_string(trim_array(ARRAY[1, 2, 3], 1), ',')", "1,2";
     array_positions(ARRAY, ELEMENT) -> INTEGERS, Immutable, Host(H::ArrayPositions),
         "where an element stands, all places",
         "array_to_string(array_positions(ARRAY['a', 'b', 'a'], 'a'), ',')", "1,3";
