@@ -33,7 +33,7 @@ pub(crate) fn execute_quietly(
             Err(SqlError::new(b"XX000", "no log has a query's text"))
         }
         Compiled::Statement(procedure) => {
-            return execute_statement(&schema, alone, &procedure, &entry).map(Err);
+            execute_statement(&schema, alone, &procedure, &entry).map(Err)
         }
         definition => definition::make(&schema, sources, definition, &entry).map(Ok),
     });

@@ -32,7 +32,7 @@ pub enum HostFunction {
     TrimArray,
     /// array_positions(array, element)
     ArrayPositions,
-    /// array[from:to], of which either may be NULL, for an end that is not written
+    /// array[from:to]
     ArraySlice,
     /// CASE of arrays: the array that the first argument counts, from 1 on; NULL counts none
     ArrayChoice,

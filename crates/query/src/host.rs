@@ -219,18 +219,14 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             }
             _ => None,
         },
-        H::ArraySlice => array(first)
-            .map(|values| {
-                let end = |given: Option<&Value>, other: i64| {
-                    given.map_or(Some(other), |value| integer(value))
-                };
-                let from = end(rest.first().filter(|v| !v.is_null()), 1).unwrap_or(1).max(1);
-                let last = values.len() as i64;
-                let to = end(rest.get(1).filter(|v| !v.is_null()), last).unwrap_or(last).min(last);
+        H::ArraySlice => match (array(first), integer(second), rest.get(1).and_then(integer)) {
+            (Some(values), Some(from), Some(to)) => {
+                let (from, to) = (from.max(1), to.min(values.len() as i64));
                 let taken = if from > to { &[] } else { &values[from as usize - 1..to as usize] };
-                put_together(taken, [])
-            })
-            .transpose()?,
+                Some(put_together(taken, [])?)
+            }
+            _ => None,
+        },
         H::ArrayPositions => array(first)
             .map(|values| {
                 let found = (1..).zip(values).filter(|(_, value)| is_same(value, second));

@@ -7,7 +7,7 @@ use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use crate::error::{Result, error, place_in, syntax, unsupported};
 use crate::scope::Compiler;
-use crate::typing::{Coercion, null, scalar};
+use crate::typing::{Coercion, integer, scalar};
 
 impl Compiler<'_> {
     pub(crate) fn element(
@@ -57,9 +57,9 @@ impl Compiler<'_> {
         let array = self.slot_expr(array);
         let sql_type = array.sql_type;
         let mut arguments = vec![array];
-        for bound in bounds {
+        for (bound, end) in bounds.into_iter().zip([1, i32::MAX]) {
             arguments.push(match bound {
-                None => null(DataType::Integer),
+                None => integer(end),
                 Some(written) => {
                     self.value_for(written, DataType::Integer, Coercion::Assignment, || {
                         "array subscript".to_owned()

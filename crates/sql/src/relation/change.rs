@@ -36,7 +36,7 @@ pub(crate) struct Taken {
     /// by value of the change: the column that it is; none: it stays as it is written
     values: Vec<Option<usize>>,
     /// for RETURNING: columns of the other relations of FROM, by their names
-    beside: Vec<(String, Vec<(String, usize)>)>,
+    beside: Vec<Beside>,
 }
 
 /// A row whose columns have slots.
@@ -71,6 +71,9 @@ impl Taken {
         FoundRow { key: columns[..self.key].to_vec(), values, beside: beside.collect() }
     }
 }
+
+/// A relation beside the changed one: its name, and its columns with their places in a row.
+type Beside = (String, Vec<(String, usize)>);
 
 impl Compiler<'_> {
     /// Compiles INSERT, UPDATE or DELETE of rows that a query gives, with names for queries before
@@ -255,10 +258,7 @@ impl Compiler<'_> {
     }
 
     /// Adds the columns of all relations but the first one, which RETURNING may name.
-    fn columns_beside(
-        &mut self,
-        columns: &mut Vec<Expr>,
-    ) -> Result<Vec<(String, Vec<(String, usize)>)>> {
+    fn columns_beside(&mut self, columns: &mut Vec<Expr>) -> Result<Vec<Beside>> {
         let depth = self.levels.len() - 1;
         let mut beside: Vec<(usize, (String, Vec<_>))> = Vec::new();
         for (relation, column) in self.level().shown.clone() {

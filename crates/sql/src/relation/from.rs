@@ -63,6 +63,11 @@ impl Tree {
     }
 }
 
+/// A column of each side of a join: relation and place.
+type Sides = [(usize, usize); 2];
+/// Where a join's own columns stand, and their values.
+type Merged = (usize, Vec<(Expr, SlotId)>);
+
 /// A name and the names of columns that an alias gives.
 fn alias_of(alias: Option<&ast::TableAlias>, otherwise: &str) -> (String, Vec<String>) {
     let name = |ident: &ast::Ident| folded(&ident.value, ident.quote_style.is_some());
@@ -169,7 +174,7 @@ impl Compiler<'_> {
         (left, right): (&Tree, &Tree),
         constraint: &JoinConstraint,
         place: Place,
-    ) -> Result<(Vec<String>, Vec<[(usize, usize); 2]>)> {
+    ) -> Result<(Vec<String>, Vec<Sides>)> {
         let names: Vec<String> = match constraint {
             JoinConstraint::None | JoinConstraint::On(_) => Vec::new(),
             JoinConstraint::Using(names) => {
@@ -222,10 +227,10 @@ impl Compiler<'_> {
     fn merge(
         &mut self,
         names: &[String],
-        sides: &[[(usize, usize); 2]],
+        sides: &[Sides],
         (kind, swapped): (JoinKind, bool),
         start: usize,
-    ) -> Result<Option<(usize, Vec<(Expr, SlotId)>)>> {
+    ) -> Result<Option<Merged>> {
         if names.is_empty() {
             return Ok(None);
         }
