@@ -29,6 +29,9 @@ pub struct Change {
     pub apply: Procedure,
 }
 
+/// The name of a relation, and columns of it by their places in the row of a query.
+type ColumnsBeside = (String, Vec<(String, usize)>);
+
 /// What a change takes of each row of its query.
 pub(crate) struct Taken {
     /// how many of its first columns are a primary key, each once
@@ -36,7 +39,7 @@ pub(crate) struct Taken {
     /// by value of the change: the column that it is; none: it stays as it is written
     values: Vec<Option<usize>>,
     /// for RETURNING: columns of the other relations of FROM, by their names
-    beside: Vec<Beside>,
+    beside: Vec<ColumnsBeside>,
 }
 
 /// A row whose columns have slots.
@@ -71,9 +74,6 @@ impl Taken {
         FoundRow { key: columns[..self.key].to_vec(), values, beside: beside.collect() }
     }
 }
-
-/// A relation beside the changed one: its name, and its columns with their places in a row.
-type Beside = (String, Vec<(String, usize)>);
 
 impl Compiler<'_> {
     /// Compiles INSERT, UPDATE or DELETE of rows that a query gives, with names for queries before
@@ -258,9 +258,9 @@ impl Compiler<'_> {
     }
 
     /// Adds the columns of all relations but the first one, which RETURNING may name.
-    fn columns_beside(&mut self, columns: &mut Vec<Expr>) -> Result<Vec<Beside>> {
+    fn columns_beside(&mut self, columns: &mut Vec<Expr>) -> Result<Vec<ColumnsBeside>> {
         let depth = self.levels.len() - 1;
-        let mut beside: Vec<(usize, (String, Vec<_>))> = Vec::new();
+        let mut beside: Vec<(usize, ColumnsBeside)> = Vec::new();
         for (relation, column) in self.level().shown.clone() {
             if relation == 0 {
                 continue;

@@ -17,6 +17,12 @@ use crate::written::dotted;
 
 use super::{lists, system};
 
+/// The columns of both sides of a join that USING compares: relations and columns of them.
+type Sides = [(usize, usize); 2];
+
+/// The relation of what USING of a FULL JOIN names, and its values with their slots.
+type Merged = (usize, Vec<(Expr, SlotId)>);
+
 /// Relations of a level, and how they are joined.
 pub(super) enum Tree {
     /// one of them
@@ -62,11 +68,6 @@ impl Tree {
         }
     }
 }
-
-/// A column of each side of a join: relation and place.
-type Sides = [(usize, usize); 2];
-/// Where a join's own columns stand, and their values.
-type Merged = (usize, Vec<(Expr, SlotId)>);
 
 /// A name and the names of columns that an alias gives.
 fn alias_of(alias: Option<&ast::TableAlias>, otherwise: &str) -> (String, Vec<String>) {
@@ -117,12 +118,12 @@ impl Compiler<'_> {
                                JOIN type must be INNER or LEFT";
                 return Err(error(b"42P10", place, message));
             }
-            let (names, sides) = self.join_names((&tree, &right), constraint, place)?;
+            let named = self.join_names((&tree, &right), constraint, place)?;
             let (on, late) = match constraint {
                 JoinConstraint::On(condition) => self.join_condition(condition)?,
-                _ => (self.same_values(&sides, place)?, Late::default()),
+                _ => (self.same_values(&named, place)?, Late::default()),
             };
-            let merged = self.merge(&names, &sides, (kind, swapped), start)?;
+            let merged = self.merge(&named, (kind, swapped), start)?;
             tree = match kind {
                 JoinKind::Inner => {
                     let condition = Tree::Inner { items: Vec::new(), on, late };
@@ -174,7 +175,7 @@ impl Compiler<'_> {
         (left, right): (&Tree, &Tree),
         constraint: &JoinConstraint,
         place: Place,
-    ) -> Result<(Vec<String>, Vec<Sides>)> {
+    ) -> Result<Vec<(String, Sides)>> {
         let names: Vec<String> = match constraint {
             JoinConstraint::None | JoinConstraint::On(_) => Vec::new(),
             JoinConstraint::Using(names) => {
@@ -193,20 +194,18 @@ impl Compiler<'_> {
                 of(left).into_iter().filter(|name| rights.contains(name)).collect()
             }
         };
-        let mut sides = Vec::new();
-        for name in &names {
-            sides.push([
-                self.column_among(left, name, place)?,
-                self.column_among(right, name, place)?,
-            ]);
-        }
-        Ok((names, sides))
+        let sides = names.into_iter().map(|name| {
+            let first = self.column_among(left, &name, place)?;
+            let second = self.column_among(right, &name, place)?;
+            Ok((name, [first, second]))
+        });
+        sides.collect()
     }
 
     /// That both sides' columns are equal.
-    fn same_values(&mut self, sides: &[[(usize, usize); 2]], place: Place) -> Result<Vec<Expr>> {
+    fn same_values(&mut self, named: &[(String, Sides)], place: Place) -> Result<Vec<Expr>> {
         let mut on = Vec::new();
-        for [first, second] in sides {
+        for (_, [first, second]) in named {
             let (first, second) = (self.slot_at(*first)?, self.slot_at(*second)?);
             let (one, two) = (scalar_of(first.sql_type), scalar_of(second.sql_type));
             let Some(common) = common_type(one, two) else {
@@ -226,17 +225,13 @@ impl Compiler<'_> {
     /// what it shows from `start` on.
     fn merge(
         &mut self,
-        names: &[String],
-        sides: &[Sides],
+        named: &[(String, Sides)],
         (kind, swapped): (JoinKind, bool),
         start: usize,
     ) -> Result<Option<Merged>> {
-        if names.is_empty() {
-            return Ok(None);
-        }
         let (mut own, mut values) = (Vec::new(), Vec::new());
         let relation = self.level().relations.len();
-        for (at, (name, [first, second])) in names.iter().zip(sides).enumerate() {
+        for (at, (name, [first, second])) in named.iter().enumerate() {
             let (kept, mut gone) =
                 if swapped { (*second, vec![*first]) } else { (*first, vec![*second]) };
             let mut kept = kept;
