@@ -40,7 +40,7 @@ impl Session {
                     let Some(procedure) = self.database.procedures.get(&name).cloned() else {
                         return Err(SqlError::new(b"42883", format!("no procedure {name}")));
                     };
-                    let values: Vec<_> = arguments.iter().map(|a| a.value(&[])).collect();
+                    let values: Vec<_> = arguments.iter().map(|a| a.value(&[]).clone()).collect();
                     last = self.call(&procedure, &values);
                 }
                 Compiled::CreateProcedure { procedure, .. } => {
@@ -79,7 +79,7 @@ impl Session {
             }
             Compiled::Call { name, arguments, .. } => {
                 let procedure = self.database.procedures[&name].clone();
-                let values: Vec<_> = arguments.iter().map(|a| a.value(values)).collect();
+                let values: Vec<_> = arguments.iter().map(|a| a.value(values).clone()).collect();
                 self.call(&procedure, &values)
             }
             other => panic!("has no parameters: {other:?}"),
