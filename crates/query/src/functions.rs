@@ -20,6 +20,8 @@ pub enum HostFunction {
     ArrayOf,
     /// array || array
     ArrayConcat,
+    /// an array as text: `{1,2}`
+    ArrayText,
     /// array_append(array, element), array || element
     ArrayAppend,
     /// array_prepend(element, array), element || array

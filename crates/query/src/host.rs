@@ -190,6 +190,10 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
                 _ => None,
             }
         }
+        H::ArrayText => {
+            current::charge().add(2 * first.bytes())?;
+            array(first).map(|_| Value::Text(first.to_string()))
+        }
         H::ArrayAppend => Some(put_together(array(first).unwrap_or_default(), [second])?),
         H::ArrayPrepend => {
             let mut all = vec![first.clone()];

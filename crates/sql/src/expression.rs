@@ -369,6 +369,21 @@ impl Compiler<'_> {
         }
     }
 
+    /// A value that is to be shown as text: an array as `{1,2}`.
+    pub(crate) fn text_of(&mut self, expr: Expr, place: Place) -> Result<Expr> {
+        if let SqlType::Scalar(_) = expr.sql_type {
+            return Ok(expr);
+        }
+        let text = SqlType::Scalar(DataType::Text);
+        let shown = self.alone_or_inside(|this| {
+            this.host(HostFunction::ArrayText, &[expr], text).map(Operand::Typed)
+        })?;
+        match shown {
+            Operand::Typed(shown) => Ok(shown),
+            _ => Err(unsupported(place, "an array here", "take an element: a[i]")),
+        }
+    }
+
     fn written_cast(
         &mut self,
         expr: &ast::Expr,
@@ -398,6 +413,10 @@ impl Compiler<'_> {
             return Ok(Operand::Typed(explicit_cast(text, to, place)?));
         }
         let expr = self.settle(operand, to, place)?;
+        if to.is_text() {
+            let text = self.text_of(expr, place)?;
+            return Ok(Operand::Typed(explicit_cast(text, to, place)?));
+        }
         self.scalar_type(&expr, place)?;
         Ok(Operand::Typed(explicit_cast(expr, to, place)?))
     }

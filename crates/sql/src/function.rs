@@ -440,7 +440,8 @@ impl Compiler<'_> {
     /// A value as the text that clients are shown.
     fn as_shown(&mut self, operand: Operand, place: Place) -> Result<Expr> {
         let expr = self.settle(operand, DataType::Text, place)?;
-        if self.scalar_type(&expr, place)? != DataType::Boolean {
+        let expr = self.text_of(expr, place)?;
+        if expr.data_type() != DataType::Boolean {
             return Ok(cast(expr, DataType::Text));
         }
         let letter = |letter: &str| constant(Value::Text(letter.to_owned()), DataType::Text);

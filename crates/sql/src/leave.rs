@@ -217,7 +217,7 @@ impl Compiler<'_> {
             for argument in &written.arguments {
                 let place = place_in(argument, self.place);
                 let value = self.expr(argument)?;
-                self.scalar_type(&value, place)?;
+                let value = self.text_of(value, place)?;
                 arguments.push(value);
             }
             if message.len() != arguments.len() + 1 {

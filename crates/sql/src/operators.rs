@@ -242,6 +242,14 @@ impl Compiler<'_> {
         compiled
     }
 
+    /// As [`Compiler::alone`], where no expression is being compiled around it.
+    pub(crate) fn alone_or_inside(
+        &mut self,
+        compile: impl FnOnce(&mut Self) -> Result<Operand>,
+    ) -> Result<Operand> {
+        if self.levels.is_empty() { self.alone(compile) } else { compile(self) }
+    }
+
     /// Compiles what is done before the current statement: behind what the expression around it has
     /// asked for so far.
     pub(crate) fn computed_so_far<T>(

@@ -15,7 +15,7 @@ use crate::setting::{Naming, Setting};
 use crate::state::Programs;
 use crate::transaction_control::TransactionControl;
 use crate::user::UserSyntax;
-use crate::written::changed_by;
+use crate::written::{changed_by, has_changes};
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
 #[derive(Debug)]
@@ -100,6 +100,16 @@ impl ScriptStatement {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// Whether it is a query with a change in its WITH.
+    pub fn has_changes_in_with(&self) -> bool {
+        match &self.syntax {
+            Syntax::Sql(statement) => {
+                matches!(&**statement, ast::Statement::Query(query) if has_changes(query))
+            }
+            _ => false,
         }
     }
 

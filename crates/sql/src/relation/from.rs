@@ -123,6 +123,13 @@ impl Compiler<'_> {
                 JoinConstraint::On(condition) => self.join_condition(condition)?,
                 _ => (self.same_values(&named, place)?, Late::default()),
             };
+            let missing = match (kind, swapped) {
+                (JoinKind::Full, _) => [tree.leaves(), right.leaves()].concat(),
+                (JoinKind::Left, true) => tree.leaves(),
+                (JoinKind::Left, false) => right.leaves(),
+                _ => Vec::new(),
+            };
+            missing.into_iter().try_for_each(|at| self.make_optional(at))?;
             let merged = self.merge(&named, (kind, swapped), start)?;
             tree = match kind {
                 JoinKind::Inner => {
@@ -131,13 +138,6 @@ impl Compiler<'_> {
                 }
                 kind => {
                     let (left, right) = if swapped { (right, tree) } else { (tree, right) };
-                    let missing = match kind {
-                        JoinKind::Full => [left.leaves(), right.leaves()].concat(),
-                        _ => right.leaves(),
-                    };
-                    for at in missing {
-                        self.level().relations[at].make_optional();
-                    }
                     let (left, right) = (Box::new(left), Box::new(right));
                     let joined = Tree::Outer { kind, left, right, on, late };
                     match merged {
@@ -582,12 +582,5 @@ impl Compiler<'_> {
         plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
         let relation = self.planned(shown, &aliases, Bound { plan, outputs }, place)?;
         self.enter(relation, place)
-    }
-}
-
-impl Relation {
-    /// Its rows may be missing, as a side of an outer join.
-    fn make_optional(&mut self) {
-        self.columns.iter_mut().for_each(|column| column.nullable = true);
     }
 }

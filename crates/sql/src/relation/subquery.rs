@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::{Plan, StepKind, SubqueryKind};
+use hotrow_query::{HostFunction, Plan, Step, StepKind, SubqueryKind};
 use hotrow_transaction::program::{CompareOp, Expr, Place, SlotId};
 use sqlparser::ast;
 
@@ -11,12 +11,46 @@ use crate::assignment::OTHER_COUNT;
 use crate::comparison::rows_compared;
 use crate::error::{Advice, Result, error, place_in};
 use crate::path::truth;
-use crate::relation::level::{Bound, scalar_of};
+use crate::relation::level::{Bound, RelationKind, scalar_of};
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type, comparable};
 use crate::written::row_values;
 
 impl Compiler<'_> {
+    /// Makes a relation one whose rows may be missing, as a side of an outer join. Columns that
+    /// hand on what rows around have, or a parameter, get slots of their own, which are NULL where
+    /// the join makes a row up.
+    pub(super) fn make_optional(&mut self, at: usize) -> Result<()> {
+        let relation = &mut self.level().relations[at];
+        relation.columns.iter_mut().for_each(|column| column.nullable = true);
+        let RelationKind::Planned(plan) = &mut relation.kind else { return Ok(()) };
+        let Some(mut plan) = plan.take() else { return Ok(()) };
+        let layout = plan.layout();
+        let mut slots: Vec<_> = relation.columns.iter().map(|column| column.slot).collect();
+        for slot in slots.iter_mut().flatten().filter(|slot| !layout.contains(slot)) {
+            let value = self.slot_expr(*slot);
+            let own = self.slot("$own", value.sql_type)?;
+            let is_array = matches!(value.sql_type, SqlType::Array(_));
+            let (scalars, outputs) = (self.scalars(&[value])?, vec![own]);
+            let input = Box::new(plan);
+            plan = match is_array {
+                false => Plan::Compute { input, scalars, outputs },
+                true => {
+                    let kind = StepKind::Function(HostFunction::ArrayCoalesce);
+                    let step = Box::new(Step { arguments: scalars, kind, outputs });
+                    Plan::Extend { input, step }
+                }
+            };
+            *slot = own;
+        }
+        let relation = &mut self.level().relations[at];
+        relation.kind = RelationKind::Planned(Some(plan));
+        for (column, slot) in relation.columns.iter_mut().zip(slots) {
+            column.slot = slot;
+        }
+        Ok(())
+    }
+
     /// A subquery as a value.
     pub(super) fn subquery(
         &mut self,
