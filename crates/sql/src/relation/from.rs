@@ -257,7 +257,8 @@ impl Compiler<'_> {
             return Ok(None);
         }
         let own = Bound { plan: Plan::One, outputs: own };
-        let own = self.planned(String::new(), &[], own, self.place)?;
+        let mut own = self.planned(String::new(), &[], own, self.place)?;
+        own.kind = RelationKind::Planned(None); // its values are the join's
         self.level().relations.push(own);
         Ok(Some((relation, values)))
     }
