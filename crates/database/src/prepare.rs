@@ -95,10 +95,6 @@ fn prepare_one(
     let statement = in_parts(&context.core, conceal(statement)?);
     if let Some(Naming::Declare { text, .. }) = statement.naming() {
         let declared = prepare_parsed(context, transaction, text, types)?;
-        if declared.statement().has_changes_in_with() {
-            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
-            return Err(SqlError::new(b"0A000", message).into());
-        }
         return Ok(Prepared::declaring(statement, &declared));
     }
     if !statement.is_transaction_control() {

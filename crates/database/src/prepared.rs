@@ -211,6 +211,11 @@ impl Prepared {
         columns.iter().map(numbers).collect()
     }
 
+    /// Whether it is a query with a change in its WITH.
+    pub fn has_changes_in_with(&self) -> bool {
+        self.statement.has_changes_in_with()
+    }
+
     /// Whether it returns rows, be they none.
     pub fn returns_rows(&self) -> bool {
         self.columns().len() > 0

@@ -430,6 +430,10 @@ impl<'a> Conversation<'a> {
         if !prepared.returns_rows() {
             return Err(SqlError::new(b"42601", "a cursor needs a query").into());
         }
+        if prepared.has_changes_in_with() {
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(SqlError::new(b"0A000", message).into());
+        }
         let rows = self.session.execute_prepared(&prepared, values)?;
         let format = if is_binary { Format::Binary } else { Format::Text };
         let statement = Statement::new(text, Vec::new(), Some(prepared));
