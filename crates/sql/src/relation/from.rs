@@ -114,8 +114,8 @@ impl Compiler<'_> {
             };
             let right = self.bind_factor(&join.relation)?;
             if (kind == JoinKind::Full || swapped) && !self.needs(&right).is_empty() {
-                let message = "invalid reference to FROM-clause entry of a LATERAL one: the joining \
-                               JOIN type must be INNER or LEFT";
+                let message = "invalid reference to FROM-clause entry of a LATERAL one: the \
+                               joining JOIN type must be INNER or LEFT";
                 return Err(error(b"42P10", place, message));
             }
             let named = self.join_names((&tree, &right), constraint, place)?;
