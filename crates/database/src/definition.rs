@@ -89,7 +89,7 @@ pub(crate) fn at_place(text: &str, place: Place) -> String {
 /// run, and good for as long as no other schema is in force.
 pub(crate) struct Next {
     schema: Schema,
-    unfilled: Option<Unfilled>,
+    unfilled: Unfilled,
     /// CREATE, ALTER and DROP of tables and indexes
     changes: Vec<CatalogChange>,
     /// texts of procedures, none for those that go
@@ -102,7 +102,7 @@ impl Next {
     fn new(schema: Schema, unfilled: Unfilled) -> Self {
         Self {
             schema,
-            unfilled: Some(unfilled),
+            unfilled,
             changes: Vec::new(),
             texts: Vec::new(),
             keeps_statement: false,
@@ -127,10 +127,8 @@ impl Next {
         entry: &TextEntry<'_>,
     ) -> Result<(), SqlError> {
         let Self { schema, unfilled, changes, texts, keeps_statement, defined } = self;
-        if let Some(unfilled) = &unfilled {
-            schema.fill(unfilled)?;
-            check_foreign_keys(&schema, &changes)?;
-        }
+        schema.fill(&unfilled)?;
+        check_foreign_keys(&schema, &changes)?;
         let before = quiet.schema();
         quiet.replace(schema);
         texts.into_iter().for_each(|(id, text)| sources.set(id, text));
@@ -199,10 +197,7 @@ fn change_catalog(
     let mut next = schema.clone();
     if changes.iter().all(CatalogChange::leaves_procedures) {
         next.catalog = catalog;
-        let defined = Defined::Something;
-        let (unfilled, texts) = (None, Vec::new());
-        let next = Next { schema: next, unfilled, changes, texts, keeps_statement: false, defined };
-        return Ok(Some(next));
+        return Ok(Some(Next { changes, ..Next::new(next, Unfilled::default()) }));
     }
     let trees = compile_again(schema, sources, &catalog, &changes)?;
     let texts = dropped_in(&trees);

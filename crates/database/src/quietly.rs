@@ -28,21 +28,17 @@ pub(crate) fn execute_quietly(
     let entry = TextEntry { now_us, place: statement.place, text: &statement.text };
     let schema = quiet.schema();
     let compiled = apart(|| compile(&schema.catalog, &Registered(&schema), statement));
-    let next = compiled.and_then(|compiled| match compiled {
+    let done = compiled.and_then(|compiled| match compiled {
         Compiled::Query(_) | Compiled::Change(_) => {
             Err(SqlError::new(b"XX000", "no log has a query's text"))
         }
-        Compiled::Statement(procedure) => {
-            execute_statement(&schema, alone, &procedure, &entry).map(Err)
-        }
-        definition => definition::make(&schema, sources, definition, &entry).map(Ok),
+        Compiled::Statement(procedure) => execute_statement(&schema, alone, &procedure, &entry),
+        definition => Ok(match definition::make(&schema, sources, definition, &entry)? {
+            Some(next) => put_in_force(quiet, sources, alone, next, &entry),
+            None => Reply::new(Ok(Rows::default()), 0),
+        }),
     });
-    match next {
-        Ok(Ok(Some(next))) => put_in_force(quiet, sources, alone, next, &entry),
-        Ok(Ok(None)) => Reply::new(Ok(Rows::default()), 0),
-        Ok(Err(reply)) => reply,
-        Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
-    }
+    done.unwrap_or_else(|error| Reply::seen(Err(Box::new(error)), alone.seen()))
 }
 
 /// Executes a statement that was compiled at this quiet point.

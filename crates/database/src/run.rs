@@ -221,14 +221,13 @@ fn execute_alone(
     let whole = prepared.with_literals(values)?;
     let statement = whole.as_ref().unwrap_or(prepared);
     // Here, where nobody waits for it; at the quiet point only if another schema came meanwhile.
-    let generation = core.schema.generation();
-    statement.compile(&core.schema.current(), generation)?;
+    statement.compile_now(&core.schema)?;
     let quiet = core.quiet_unless(Purpose::ALONE, Some(&context.interrupt))?;
     let schema = quiet.schema();
     if core.locks_as_it_goes && schema.interactive {
         return Ok(None); // somebody has begun a transaction meanwhile
     }
-    if statement.compile(&schema, core.schema.generation())?.is_some() {
+    if statement.compile_now(&core.schema)?.is_some() {
         return Err(changing().into());
     }
     let reply = match &*statement.work() {

@@ -100,19 +100,11 @@ fn copied(array: Option<&Value>) -> Result<Option<Value>, SqlError> {
     Ok(Some(array.clone()))
 }
 
-/// An array of these values.
-fn put_together<'v>(
-    values: &[Value],
-    more: impl IntoIterator<Item = &'v Value>,
-) -> Result<Value, SqlError> {
-    let more: Vec<&Value> = more.into_iter().collect();
-    let bytes = |value: &Value| value.bytes() + size_of::<Value>();
-    let all =
-        values.iter().map(bytes).sum::<usize>() + more.iter().map(|v| bytes(v)).sum::<usize>();
-    current::charge().add(all)?;
-    let mut array = values.to_vec();
-    array.extend(more.into_iter().cloned());
-    Ok(Value::Array(array))
+/// An array of copies of these values, which are paid for while they are made.
+fn put_together<'v>(values: impl Iterator<Item = &'v Value> + Clone) -> Result<Value, SqlError> {
+    let mut copies = current::charge();
+    copies.add(values.clone().map(|value| value.bytes() + size_of::<Value>()).sum())?;
+    Ok(Value::Array(values.cloned().collect()))
 }
 
 /// Whether two elements are not distinct.
@@ -178,27 +170,22 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
                 position(values, is_it)
             })
             .transpose()?,
-        H::ArrayConcat => {
-            let mut copies = current::charge();
-            copies.add(first.bytes() + second.bytes())?;
-            match (first, second) {
-                (Value::Array(left), Value::Array(right)) => {
-                    Some(Value::Array([left.as_slice(), right].concat()))
-                }
-                (Value::Array(left), Value::Null) => Some(Value::Array(left.clone())),
-                (Value::Null, Value::Array(right)) => Some(Value::Array(right.clone())),
-                _ => None,
+        H::ArrayConcat => match (array(first), array(second)) {
+            (None, None) => None,
+            (left, right) => {
+                let right = right.unwrap_or_default();
+                Some(put_together(left.unwrap_or_default().iter().chain(right))?)
             }
-        }
+        },
         H::ArrayText => {
             current::charge().add(2 * first.bytes())?;
             array(first).map(|_| Value::Text(first.to_string()))
         }
-        H::ArrayAppend => Some(put_together(array(first).unwrap_or_default(), [second])?),
+        H::ArrayAppend => {
+            Some(put_together(array(first).unwrap_or_default().iter().chain([second]))?)
+        }
         H::ArrayPrepend => {
-            let mut all = vec![first.clone()];
-            all.extend_from_slice(array(second).unwrap_or_default());
-            Some(put_together(&all, [])?)
+            Some(put_together([first].into_iter().chain(array(second).unwrap_or_default()))?)
         }
         H::ArrayRemove | H::ArrayReplace => array(first)
             .map(|values| {
@@ -207,7 +194,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
                     true => put,
                     false => Some(value),
                 });
-                put_together(&[], other)
+                put_together(other)
             })
             .transpose()?,
         H::TrimArray => match (array(first), integer(second)) {
@@ -219,7 +206,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
                         format!("number of elements to trim must be between 0 and {most}");
                     return Err(SqlError::new(b"2202E", message));
                 };
-                Some(put_together(&values[..left], [])?)
+                Some(put_together(values[..left].iter())?)
             }
             _ => None,
         },
@@ -227,7 +214,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             (Some(values), Some(from), Some(to)) => {
                 let (from, to) = (from.max(1), to.min(values.len() as i64));
                 let taken = if from > to { &[] } else { &values[from as usize - 1..to as usize] };
-                Some(put_together(taken, [])?)
+                Some(put_together(taken.iter())?)
             }
             _ => None,
         },
@@ -235,7 +222,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             .map(|values| {
                 let found = (1..).zip(values).filter(|(_, value)| is_same(value, second));
                 let found: Vec<_> = found.map(|(at, _)| Value::Int(at)).collect();
-                put_together(&found, [])
+                put_together(found.iter())
             })
             .transpose()?,
         H::ArrayChoice => {

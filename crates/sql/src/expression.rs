@@ -121,10 +121,7 @@ impl Compiler<'_> {
             current::check()?;
         }
         self.depth += 1;
-        let operand = match self.levels.is_empty() {
-            true => deeper(|| self.alone(|this| this.operand_inner(written))),
-            false => deeper(|| self.operand_inner(written)),
-        };
+        let operand = deeper(|| self.alone(|this| this.operand_inner(written)));
         self.depth -= 1;
         operand.map_err(|_| exhausted(self.place))?.map_err(|e| e.or_at(self.place))
     }
@@ -370,18 +367,12 @@ impl Compiler<'_> {
     }
 
     /// A value that is to be shown as text: an array as `{1,2}`.
-    pub(crate) fn text_of(&mut self, expr: Expr, place: Place) -> Result<Expr> {
+    pub(crate) fn text_of(&mut self, expr: Expr) -> Result<Expr> {
         if let SqlType::Scalar(_) = expr.sql_type {
             return Ok(expr);
         }
         let text = SqlType::Scalar(DataType::Text);
-        let shown = self.alone_or_inside(|this| {
-            this.host(HostFunction::ArrayText, &[expr], text).map(Operand::Typed)
-        })?;
-        match shown {
-            Operand::Typed(shown) => Ok(shown),
-            _ => Err(unsupported(place, "an array here", "take an element: a[i]")),
-        }
+        self.alone(|this| this.host(HostFunction::ArrayText, &[expr], text))
     }
 
     fn written_cast(
@@ -414,7 +405,7 @@ impl Compiler<'_> {
         }
         let expr = self.settle(operand, to, place)?;
         if to.is_text() {
-            let text = self.text_of(expr, place)?;
+            let text = self.text_of(expr)?;
             return Ok(Operand::Typed(explicit_cast(text, to, place)?));
         }
         self.scalar_type(&expr, place)?;

@@ -440,7 +440,7 @@ impl Compiler<'_> {
     /// A value as the text that clients are shown.
     fn as_shown(&mut self, operand: Operand, place: Place) -> Result<Expr> {
         let expr = self.settle(operand, DataType::Text, place)?;
-        let expr = self.text_of(expr, place)?;
+        let expr = self.text_of(expr)?;
         if expr.data_type() != DataType::Boolean {
             return Ok(cast(expr, DataType::Text));
         }

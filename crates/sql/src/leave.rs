@@ -8,7 +8,7 @@ use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::condition::sqlstate;
-use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
+use crate::error::{Advice, Result, error, syntax, too_complex, unsupported};
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Returning, Variable};
 use crate::syntax::{Block, LeaveSyntax, RaiseSyntax, Way};
@@ -215,10 +215,8 @@ impl Compiler<'_> {
         if let Some(format) = &written.format {
             message = pieces(format);
             for argument in &written.arguments {
-                let place = place_in(argument, self.place);
                 let value = self.expr(argument)?;
-                let value = self.text_of(value, place)?;
-                arguments.push(value);
+                arguments.push(self.text_of(value)?);
             }
             if message.len() != arguments.len() + 1 {
                 let problem = if message.len() > arguments.len() + 1 { "few" } else { "many" };

@@ -23,7 +23,6 @@ use sqlparser::ast;
 use crate::change::Receiver;
 use crate::consume::Sink;
 use crate::error::{Result, refuse_operators, unsupported};
-use crate::operand::Operand;
 use crate::relation::extended;
 use crate::relation::level::{Level, scalar_of};
 use crate::relation::one_access::{Rows, Wanted};
@@ -228,26 +227,18 @@ impl Compiler<'_> {
 
     /// Compiles an expression that stands in no query. In a procedure, operators compute right
     /// before its statement what programs cannot: each such value has a slot then.
-    pub(crate) fn alone(
-        &mut self,
-        compile: impl FnOnce(&mut Self) -> Result<Operand>,
-    ) -> Result<Operand> {
+    pub(crate) fn alone<T>(&mut self, compile: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if !self.levels.is_empty() {
+            return compile(self); // it stands in another one
+        }
         let reads = self.is_procedure.then(|| ProcedureReads::behind(self.slots.len()));
         let around = std::mem::replace(&mut self.reads, reads);
         self.levels.push(Level::default());
         let compiled = compile(self);
-        let compiled = compiled.and_then(|operand| self.compute_before().map(|()| operand));
+        let compiled = compiled.and_then(|value| self.compute_before().map(|()| value));
         self.levels.pop();
         self.reads = around;
         compiled
-    }
-
-    /// As [`Compiler::alone`], where no expression is being compiled around it.
-    pub(crate) fn alone_or_inside(
-        &mut self,
-        compile: impl FnOnce(&mut Self) -> Result<Operand>,
-    ) -> Result<Operand> {
-        if self.levels.is_empty() { self.alone(compile) } else { compile(self) }
     }
 
     /// Compiles what is done before the current statement: behind what the expression around it has

@@ -30,6 +30,7 @@ use super::{AccessPath, Parts, Rebuilt, Schema, SplitBy, indexed_columns};
 pub type Trees = BTreeMap<ProcedureId, Option<Procedure>>;
 
 /// What a schema that was made beside calls lacks of the rows that there are.
+#[derive(Default)]
 #[must_use = "indexes without their rows answer wrongly"]
 pub struct Unfilled {
     rows: Vec<OldRows>,

@@ -8,8 +8,7 @@ use hotrow_query::{HostFunction, Plan, StepKind, SubqueryKind};
 use hotrow_transaction::program::{Expr, ExprKind, Function, SlotId};
 use sqlparser::ast;
 
-use crate::error::{Result, place_in, unsupported};
-use crate::operand::Operand;
+use crate::error::{Result, place_in};
 use crate::scope::Compiler;
 use crate::typing::{Coercion, assign, cast, common_type};
 use crate::written::{arguments, bare, function_name};
@@ -22,12 +21,7 @@ impl Compiler<'_> {
         element: DataType,
         what: impl Fn() -> String,
     ) -> Result<Expr> {
-        let compiled =
-            self.alone(|this| this.array_inside(written, element, &what).map(Operand::Typed))?;
-        match compiled {
-            Operand::Typed(array) => Ok(array),
-            _ => Err(unsupported(self.place, "this array", "write ARRAY[...]")),
-        }
+        self.alone(|this| this.array_inside(written, element, &what))
     }
 
     fn array_inside(
@@ -105,17 +99,12 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let of = self.slot_expr(array);
         let (element, sql_type) = (of.data_type(), of.sql_type);
-        let compiled = self.alone(|this| {
+        self.alone(|this| {
             let index = this.value_for(index, DataType::Integer, Coercion::Assignment, || {
                 "array subscript".to_owned()
             })?;
             let value = this.value_for(value, element, Coercion::Explicit, &what)?;
-            let set = this.host(HostFunction::ArraySet, &[of, index, value], sql_type)?;
-            Ok(Operand::Typed(set))
-        })?;
-        match compiled {
-            Operand::Typed(array) => Ok(array),
-            _ => Err(unsupported(self.place, "this assignment", "write ARRAY[...]")),
-        }
+            this.host(HostFunction::ArraySet, &[of, index, value], sql_type)
+        })
     }
 }
