@@ -17,7 +17,10 @@
 //!              I2 nothing is held between two statements, so nobody waits for a session that
 //!              thinks, there are no deadlocks, and no quiet point must be clear of anybody
 //!              I3 what a statement shows was true at one moment of its own, and is checked by
-//!              COMMIT. Of a transaction that fails, two statements may have shown two states
+//!              COMMIT. Of a transaction that fails, two statements may have shown two states. One
+//!              that has only looked so far looks again when it goes on: where all is as it was,
+//!              that moment stands for all of them, and one that only reads never fails for what
+//!              others commit behind its last statement
 //!              I4 an answer that does not follow from rows (a cancel, a time-out, no memory) is
 //!              not kept, and not asked for again
 //!              I5 programs are kept from one statement to the next. A definition that touches a

@@ -76,6 +76,41 @@ fn skewed_writes_and_phantoms_are_prevented() {
     });
 }
 
+/// What passes the gate in between takes a transaction's moment from it; whether anything does is a
+/// matter of time, and what a transaction is told must not be.
+#[test]
+fn who_only_reads_is_told_of_his_last_statement_s_moment() {
+    rerunning_engines(|config| {
+        let (db, one) = with_table(config);
+        let two = db.session();
+        run(&one, "BEGIN; SELECT n FROM t WHERE id = 1");
+        run(&two, "UPDATE t SET n = n + 1 WHERE id = 2");
+        run(&one, "SELECT n FROM t WHERE id = 2; SELECT sum(n) FROM t");
+        run(&two, "UPDATE t SET n = n + 1");
+        assert_eq!(said(&one, "COMMIT"), "COMMIT", "all of it was so before the last change");
+
+        run(&one, "BEGIN; SELECT n FROM t WHERE id = 1");
+        run(&two, "UPDATE t SET n = n + 1");
+        run(&one, "SELECT n FROM t WHERE id = 2");
+        run(&two, "UPDATE t SET n = n - 1");
+        run(&one, "SELECT n FROM t WHERE id = 2");
+        assert_eq!(said(&one, "COMMIT"), "40001", "it has seen a state in between");
+
+        // A call that had nothing to change, and now has: it is run at COMMIT, and not before.
+        run(
+            &one,
+            "CREATE PROCEDURE raise_low() LANGUAGE plpgsql AS $$\
+                   BEGIN UPDATE t SET n = 100 WHERE n < 0; END $$",
+        );
+        run(&one, "BEGIN; CALL raise_low()");
+        run(&two, "UPDATE t SET n = -1 WHERE id = 1");
+        assert_eq!(integers(&one, "SELECT n FROM t WHERE id = 1"), [-1]);
+        assert_eq!(said(&one, "COMMIT"), "40001", "the call comes first, and changes the row");
+        assert_eq!(integers(&one, "SELECT n FROM t WHERE id = 1"), [-1]);
+        Ok(())
+    });
+}
+
 #[test]
 fn blind_changes_of_one_row_never_fail_each_other() {
     const SESSIONS: usize = 8;

@@ -133,6 +133,13 @@ impl List {
         })
     }
 
+    pub(super) fn steps_mut(&mut self) -> impl Iterator<Item = &mut Step> {
+        self.entries.iter_mut().filter_map(|entry| match entry {
+            Entry::Step(step) => Some(&mut **step),
+            Entry::Savepoint | Entry::RollbackTo(_) => None,
+        })
+    }
+
     /// The statement that this entry is.
     pub(super) fn step_mut(&mut self, at: usize) -> Option<&mut Step> {
         match &mut self.entries[at] {

@@ -17,6 +17,9 @@ use crate::protection::Alone;
 use crate::schema::{KeptQuiet, QUIET_WORKER, Schema};
 use crate::worker::error_of;
 
+/// Statements that a transaction looks at again when it goes on at another moment.
+const LOOKS_AGAIN_MAX: usize = 32;
+
 /// See the module.
 pub(super) struct Moment {
     /// which of the transaction's it is
@@ -111,6 +114,34 @@ impl Moment {
             }
         }
         Ok(())
+    }
+
+    /// Looks again at what a transaction was shown at moments before, if it has only looked so far:
+    /// where that is shown again, all of it is of this moment, and COMMIT has nothing to check.
+    pub(super) fn look_again(
+        &mut self,
+        buffers: &mut Buffers,
+        list: &mut List,
+        hashes: &RandomState,
+    ) {
+        let is_look = |step: &Step| !step.changes && step.given != Given::Nothing;
+        let is_over = list.steps().nth(LOOKS_AGAIN_MAX).is_some();
+        if self.covers_all || is_over || !list.steps().all(is_look) {
+            return;
+        }
+        let before = buffers.scratch.savepoint();
+        let is_again = list.steps().all(|step| {
+            let ran = self.run_step(buffers, step, hashes);
+            ran.given == step.given && !ran.changes
+        });
+        if is_again {
+            list.steps_mut().for_each(|step| step.moment = self.number);
+            self.covers_all = true;
+        } else {
+            // A call that had nothing to change may have it now.
+            let _pin = self.schema.memory.epochs().pin(QUIET_WORKER);
+            InPlace::resume(&self.schema, &mut buffers.scratch, Alone).take_back(before);
+        }
     }
 
     /// Repeats all that the transaction has done, in its order.

@@ -142,6 +142,7 @@ impl Rerun {
         if moment.is_ready {
             return Ok(());
         }
+        moment.look_again(buffers, list, &shared.hashes);
         let repeated = moment.repeat_changes(buffers, list, &shared.hashes);
         moment.is_ready = repeated.is_ok();
         repeated.map_err(|halt| match halt {
