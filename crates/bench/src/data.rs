@@ -28,13 +28,17 @@ pub struct LogSettings {
 
 /// A fresh directory for one database, removed with everything in it when it is dropped.
 #[derive(Debug)]
-pub(crate) struct RunDirectory {
+pub struct RunDirectory {
     path: PathBuf,
 }
 
 impl RunDirectory {
     /// Makes one in `around`, which is made too if need be.
-    pub(crate) fn new(around: &Path) -> Result<Self, BenchError> {
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError::Directory`]
+    pub fn new(around: &Path) -> Result<Self, BenchError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         fs::create_dir_all(around).map_err(|error| BenchError::directory(around, &error))?;
         // Relaxed: only the number matters. Directories of processes that were killed may be left.
@@ -46,7 +50,8 @@ impl RunDirectory {
         Ok(Self { path })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

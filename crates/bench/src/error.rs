@@ -51,6 +51,16 @@ pub enum BenchError {
         /// what there is
         names: String,
     },
+    /// a story says something that cannot be, or that a database refuses
+    #[error("story {story}: {what}: {reason}")]
+    Story {
+        /// the story
+        story: String,
+        /// the part of it
+        what: String,
+        /// what is wrong
+        reason: String,
+    },
     /// a figure cannot be drawn
     #[error("the figure cannot be drawn: {0}")]
     Drawing(String),

@@ -20,7 +20,8 @@
 //!
 //! Reading order: [`select_engines`], [`Driver`] (what one run does), `source` and `clients` (where
 //! calls come from), `books`, `load`, `check`, [`RunReport`], `table`, `remote` (the same runs at a
-//! server), [`Figure`] (experiments of papers, out of such runs), then [`record_history`].
+//! server), [`Figure`] (experiments of papers, out of such runs), [`record_history`], then
+//! [`run_story`] (workloads that are written in SQL alone).
 //!
 //! Architecture invariants: this crate knows engines only through the engine table; it makes no
 //! transaction of its own but those of recorded histories, which are SQL text like all others.
@@ -42,9 +43,10 @@ mod remote;
 mod report;
 mod selection;
 mod source;
+mod story;
 mod table;
 
-pub use data::LogSettings;
+pub use data::{LogSettings, RunDirectory};
 pub use driver::{Driver, Length, Population};
 pub use error::BenchError;
 pub use figure::{
@@ -64,4 +66,8 @@ pub use report::{
     TimeBreakdown, write_json,
 };
 pub use selection::{Variant, select_engines};
+pub use story::{
+    Story, StoryCallReport, StoryOptions, StoryReport, Target, run_story, stories, story_named,
+    write_stories, write_stories_json,
+};
 pub use table::{Style, write_table};

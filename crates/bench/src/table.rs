@@ -86,7 +86,7 @@ fn write_waits(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
     writeln!(out)
 }
 
-fn empty_table(style: Style) -> Table {
+pub(crate) fn empty_table(style: Style) -> Table {
     let mut table = Table::new();
     table.load_preset(if style.fancy { presets::UTF8_HORIZONTAL_ONLY } else { presets::NOTHING });
     // Reports are piped and compared: a row is a line, whatever the terminal's width.
@@ -97,7 +97,7 @@ fn empty_table(style: Style) -> Table {
     table
 }
 
-fn write_lines(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_lines(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
 }
 

@@ -2,6 +2,7 @@
 
 mod figure;
 mod remote;
+mod story;
 mod top;
 
 use clap::builder::PossibleValuesParser;
@@ -14,6 +15,7 @@ use hotrow_bench::LogSettings;
 
 pub(crate) use figure::{FigureArguments, FigureRunArguments, ModelArguments};
 pub(crate) use remote::RemoteArguments;
+pub(crate) use story::StoryArguments;
 pub(crate) use top::{Sort, TopArguments};
 
 use crate::settings::Flags;
@@ -100,6 +102,7 @@ Examples:
   hotrow bench history --format elle --out history.edn
   hotrow bench figure --list                     experiments of papers, to be run again
   hotrow bench model                             engines beside their analytical models
+  hotrow bench story flash_sale                  a schema, its procedures and what must hold
 
 Each run starts on a freshly loaded database and ends with the workload's checks; when one
 fails, the figures mean nothing and the exit code is 1.
@@ -113,7 +116,8 @@ const USAGE: &str = "\
 hotrow bench [OPTIONS] [WORKLOAD]
        hotrow bench history [OPTIONS]
        hotrow bench figure [OPTIONS] NAME
-       hotrow bench model [OPTIONS]";
+       hotrow bench model [OPTIONS]
+       hotrow bench story [OPTIONS] STORY...";
 
 #[derive(Args, Debug)]
 #[command(
@@ -139,6 +143,9 @@ pub(crate) enum BenchCommand {
     /// Run the figures that put an engine beside its analytical model: what it does with a load,
     /// and what the model expects from what calls cost in the same run
     Model(ModelArguments),
+    /// Run contended workloads that are written in SQL alone, your own too, on engines and beside
+    /// other servers, and check what they leave
+    Story(StoryArguments),
 }
 
 #[derive(Args, Debug)]

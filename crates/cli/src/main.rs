@@ -26,6 +26,7 @@ mod shell;
 mod show;
 mod sql;
 mod statement_end;
+mod story;
 mod top;
 
 use std::io;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
             Some(BenchCommand::History(arguments)) => history::run(&arguments),
             Some(BenchCommand::Figure(arguments)) => figure::run(&arguments),
             Some(BenchCommand::Model(arguments)) => figure::run_models(&arguments),
+            Some(BenchCommand::Story(arguments)) => story::run(&arguments),
             None => bench::run(&arguments.run),
         },
         Command::Sql(arguments) => sql::run(&arguments),

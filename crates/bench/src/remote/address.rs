@@ -80,6 +80,14 @@ impl fmt::Display for ServerAddress {
 }
 
 impl ServerAddress {
+    /// The same server, and another of its databases.
+    #[must_use]
+    pub fn of_database(&self, name: &str) -> Self {
+        let mut config = self.config.clone();
+        config.dbname(name);
+        Self { config }
+    }
+
     /// Connects. Not encrypted.
     ///
     /// # Errors
