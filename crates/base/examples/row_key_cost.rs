@@ -52,7 +52,7 @@ struct Setting {
 
 fn setting() -> Setting {
     let column = |data_type| ColumnType { data_type, nullable: false };
-    let part = |data_type| KeyPart { data_type, nullable: false };
+    let part = |data_type| KeyPart { data_type, nullable: false, descending: false };
     let rows = RowLayout::new(&COLUMNS.map(column)).expect("small");
     let keys = KeyLayout::new(&[COLUMNS[0], COLUMNS[1], COLUMNS[2]].map(part)).expect("short");
     let values = [Datum::int(7), Datum::int(3), Datum::int(3_001), Datum::numeric(1_000)];

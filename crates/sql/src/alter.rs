@@ -406,6 +406,7 @@ fn definition_of(catalog: &Catalog, table: &Table) -> TableDefinition {
         IndexDefinition {
             name,
             columns,
+            descending: index.descending.clone(),
             unique: index.unique,
             kind: index.kind,
             is_constraint: index.is_constraint,

@@ -213,13 +213,9 @@ pub(crate) fn add_sequence(catalog: &mut Catalog, definition: &SequenceDefinitio
         column("last_value", DataType::BigInt),
         column("is_called", DataType::Boolean),
     ];
-    let primary = IndexDefinition {
-        name: definition.name.clone(),
-        columns: vec![hotrow_base::ids::ColumnId(0)],
-        unique: true,
-        kind: IndexKind::Hash,
-        is_constraint: true,
-    };
+    let columns_of_key = vec![hotrow_base::ids::ColumnId(0)];
+    let primary =
+        IndexDefinition::of_constraint(definition.name.clone(), columns_of_key, IndexKind::Hash);
     let id = catalog.add_table(&definition.name, columns, Some(primary))?;
     catalog.table_mut(id).sequence = Some(definition.sequence);
     Ok(())

@@ -171,13 +171,7 @@ impl Compiler<'_> {
             self.free_name(draft, wanted)
         });
         let kind = IndexKind::BTree;
-        draft.table.unique.push(IndexDefinition {
-            name,
-            columns,
-            unique: true,
-            kind,
-            is_constraint: true,
-        });
+        draft.table.unique.push(IndexDefinition::of_constraint(name, columns, kind));
     }
 
     pub(crate) fn check(
@@ -343,8 +337,7 @@ pub(crate) fn primary_key(
     check_key(&draft.table.columns, &columns, place)?;
     let name = name.unwrap_or_else(|| format!("{}_pkey", draft.table.name));
     let kind = draft.primary_kind;
-    draft.table.primary =
-        Some(IndexDefinition { name, columns, unique: true, kind, is_constraint: true });
+    draft.table.primary = Some(IndexDefinition::of_constraint(name, columns, kind));
     Ok(())
 }
 

@@ -3,12 +3,13 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind, Table};
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{CompareOp, ExprKind, Place};
 use sqlparser::ast;
 
 use crate::changes::{CatalogChange, TableDefinition, is_there, left_out};
 use crate::definition::column_of;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::path::{Bound, bound, conjuncts};
 use crate::scope::Compiler;
 use crate::state::Row;
 use crate::token::folded;
@@ -34,27 +35,25 @@ impl Compiler<'_> {
                 ));
             }
         };
-        if let Some(predicate) = &written.predicate {
-            if written.unique {
+        let fixed = match &written.predicate {
+            Some(_) if written.unique => {
                 let hint = "declare a key over all rows, or check for the row that is there";
                 return Err(unsupported(place, "a unique index of some of the rows", hint));
             }
-            self.condition_over(table, predicate)?;
-        }
+            Some(predicate) => self.fixed_columns(table, predicate)?,
+            None => Vec::new(),
+        };
         if !written.include.is_empty() || !written.with.is_empty() {
             return Err(unsupported(place, "INCLUDE or WITH on an index", "leave it out"));
         }
         if written.nulls_distinct == Some(false) {
             return Err(unsupported(place, "NULLS NOT DISTINCT", "declare the columns NOT NULL"));
         }
-        let columns = written
-            .columns
-            .iter()
-            .map(|column| {
-                let name = index_column(column, place)?;
-                self.table_column(table, &name, place_in(&column.column.expr, place))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let named = |column: &ast::IndexColumn| {
+            let name = index_column(column, place)?;
+            self.table_column(table, &name, place_in(&column.column.expr, place))
+        };
+        let columns = written.columns.iter().map(named).collect::<Result<Vec<_>>>()?;
         check_key(&table.columns, &columns, place)?;
         let name = match &written.name {
             Some(name) => object_name(name, place_in(name, place))?,
@@ -70,23 +69,43 @@ impl Compiler<'_> {
         }
         let mut changes = Vec::new();
         let mut tell = |text| changes.push(CatalogChange::Nothing(left_out(text)));
+        let (is_kept, descending) = descending(table, &columns, &written.columns, kind);
+        // Rows of its WHERE lie together where that says which value a column has.
+        let fixed: Vec<_> = fixed.into_iter().filter(|column| !columns.contains(column)).collect();
+        let fixed = if kind == IndexKind::BTree { fixed } else { Vec::new() };
         if written.predicate.is_some() {
-            tell(format!("index \"{name}\" has all rows, not only those of its WHERE"));
+            let mut text = format!("index \"{name}\" has all rows, not only those of its WHERE");
+            if !fixed.is_empty() {
+                let names = fixed.iter().map(|column| &*table.columns[column.index()].name);
+                let names = names.collect::<Vec<_>>().join(", ");
+                text += &format!(", and its keys begin with {names}, so that those lie together");
+            }
+            tell(text);
         }
-        if written.columns.iter().any(is_backwards) {
+        if !is_kept {
             tell(format!("index \"{name}\" is ascending, and read in both directions"));
         }
+        let columns = [fixed, columns].concat();
+        check_key(&table.columns, &columns, place)?;
+        let unique = written.unique;
         let definition =
-            IndexDefinition { name, columns, unique: written.unique, kind, is_constraint: false };
+            IndexDefinition { name, columns, descending, unique, kind, is_constraint: false };
         changes.push(CatalogChange::CreateIndex { table: table_name, definition });
         Ok(changes)
     }
 
-    /// Fails where an expression is no condition over a table's rows.
-    fn condition_over(&mut self, table: &Table, written: &ast::Expr) -> Result<()> {
-        let row = Row::of(&table.name, &table.columns);
-        self.with_row(row, |this| this.condition(written, "WHERE"))?;
-        self.needs_query.take().map_or(Ok(()), Err)
+    /// The columns to which a condition over a table's rows gives one value each. Fails where it is
+    /// no condition.
+    fn fixed_columns(&mut self, table: &Table, written: &ast::Expr) -> Result<Vec<ColumnId>> {
+        let row = Row { table: table.id, ..Row::of(&table.name, &table.columns) };
+        let (condition, row) = self.with_row(row, |this| this.condition(written, "WHERE"))?;
+        self.needs_query.take().map_or(Ok(()), Err)?;
+        let conjuncts = conjuncts(Some(condition));
+        let bounds = conjuncts.iter().filter_map(|conjunct| bound(&row, 0, conjunct));
+        let is_fixed = |bound: &Bound| {
+            bound.op == CompareOp::Equal && matches!(bound.value.kind, ExprKind::Constant(_))
+        };
+        Ok(bounds.filter(is_fixed).map(|bound| bound.column).collect())
     }
 
     pub(crate) fn free_index_name(&self, wanted: String) -> String {
@@ -96,6 +115,28 @@ impl Compiler<'_> {
         }
         (1..).map(|n| format!("{wanted}{n}")).find(|name| !taken(name)).unwrap_or(wanted)
     }
+}
+
+/// The columns of an index whose greater values come first, and whether that is the order in which
+/// all of them are written.
+fn descending(
+    table: &Table,
+    columns: &[ColumnId],
+    written: &[ast::IndexColumn],
+    kind: IndexKind,
+) -> (bool, Vec<ColumnId>) {
+    let (mut is_kept, mut descending) = (true, Vec::new());
+    for (column, written) in columns.iter().zip(written) {
+        let described = &table.columns[column.index()];
+        let is_wanted = is_descending(written);
+        let can = kind == IndexKind::BTree && described.can_descend();
+        let nulls_first = written.column.options.nulls_first.unwrap_or(is_wanted);
+        is_kept &= if is_wanted { can } else { !nulls_first || !described.nullable };
+        if is_wanted && can {
+            descending.push(*column);
+        }
+    }
+    (is_kept, descending)
 }
 
 /// Refuses keys without columns, with a column twice, or longer than a key may be.
@@ -163,8 +204,11 @@ pub(crate) fn key_columns(
 
 /// Whether a column of an index is written to be sorted otherwise than ascending, NULLs last.
 fn is_backwards(written: &ast::IndexColumn) -> bool {
-    let options = &written.column.options;
-    matches!(options.sort, Some(ast::OrderBySort::Desc)) || options.nulls_first == Some(true)
+    is_descending(written) || written.column.options.nulls_first == Some(true)
+}
+
+fn is_descending(written: &ast::IndexColumn) -> bool {
+    matches!(written.column.options.sort, Some(ast::OrderBySort::Desc))
 }
 
 pub(crate) fn index_column(written: &ast::IndexColumn, place: Place) -> Result<String> {

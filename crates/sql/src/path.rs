@@ -8,6 +8,7 @@
 //!              I2 no statistics are asked: the longest equality prefix wins, so the same text
 //!              always gives the same plan
 
+use hotrow_base::decimal::Decimal;
 use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
@@ -17,7 +18,7 @@ use hotrow_transaction::program::{
 };
 
 use crate::state::Row;
-use crate::typing::{bigint, cast, constant, digits, joined, scalar};
+use crate::typing::{bigint, cast, common_type, constant, digits, joined, scalar};
 
 /// One ORDER BY key that is a column: the column, DESC, and whether NULLs stand where the index
 /// has them.
@@ -181,8 +182,13 @@ fn candidate(
         let next = *next?;
         bounds.iter().find(|b| b.column == next && ops.contains(&b.op))
     };
-    let lower = end([CompareOp::Greater, CompareOp::GreaterOrEqual]);
-    let upper = end([CompareOp::Less, CompareOp::LessOrEqual]);
+    let above = end([CompareOp::Greater, CompareOp::GreaterOrEqual]);
+    let below = end([CompareOp::Less, CompareOp::LessOrEqual]);
+    // Ends are those of keys, where greater values may come first.
+    let (lower, upper) = match next.is_some_and(|next| index.descending.contains(next)) {
+        true => (below, above),
+        false => (above, below),
+    };
     let ends = usize::from(lower.is_some()) + usize::from(upper.is_some());
     if prefix.is_empty() && ends == 0 && !orders {
         return None;
@@ -225,8 +231,8 @@ fn through_lists<'l>(
     }
 }
 
-/// Whether the index gives the order behind its prefix, and in which direction. Lists in the prefix
-/// are gone through in the index's order.
+/// Whether the index gives the order behind its prefix, and whether that is from its end down. Lists
+/// in the prefix are gone through in the index's order.
 fn served(
     row: &Row,
     index: &Index,
@@ -234,27 +240,34 @@ fn served(
     prefix: &[&Bound],
     order: &[ColumnOrder],
 ) -> Option<bool> {
+    // Lists are gone through by their values.
+    let is_descending = |bound: &&&Bound| index.descending.contains(&bound.column);
+    if prefix.iter().filter(|bound| bound.list.is_some()).any(|bound| is_descending(&bound)) {
+        return None;
+    }
     let prefix = prefix.iter().take_while(|bound| bound.list.is_none()).count();
     let is_one = |b: &Bound| b.op == CompareOp::Equal && b.list.is_none();
     let constant = |column: ColumnId| bounds.iter().any(|b| b.column == column && is_one(b));
+    let is_backward =
+        |(column, descending): &ColumnOrder| *descending != index.descending.contains(column);
     let mut wanted = order.iter().filter(|(column, _)| !constant(*column)).peekable();
-    let descending = wanted.peek().is_some_and(|(_, descending)| *descending);
+    let backward = wanted.peek().is_some_and(|first| is_backward(first));
     let mut given = index.entry_columns[prefix.min(index.entry_columns.len())..]
         .iter()
         .filter(|column| !constant(**column));
     // rows are unique in all columns of an entry, unless the unique index lets NULLs repeat
     let total = !index.unique || index.columns.iter().all(|c| !row.columns[c.index()].nullable);
-    for (column, direction) in wanted {
-        if *direction != descending {
+    for key in wanted {
+        if is_backward(key) != backward {
             return None;
         }
         match given.next() {
-            Some(next) if next == column => {}
+            Some(next) if *next == key.0 => {}
             Some(_) => return None,
-            None => return total.then_some(descending),
+            None => return total.then_some(backward),
         }
     }
-    Some(descending)
+    Some(backward)
 }
 
 /// Reads a conjunct as `column op value`.
@@ -328,7 +341,7 @@ pub(crate) fn key_value(value: &Expr, column: DataType, equality: bool) -> Optio
         return match (fits, equality) {
             // keys are encoded in the column's type; a value out of its range matches nothing
             (true, _) | (false, true) => Some((value.clone(), true)),
-            (false, false) => Some((clamped(value.clone(), column), false)),
+            (false, false) => Some((clamped(value.clone(), column)?, false)),
         };
     }
     match (column, value_type) {
@@ -336,6 +349,11 @@ pub(crate) fn key_value(value: &Expr, column: DataType, equality: bool) -> Optio
             DataType::Numeric { precision, scale },
             DataType::Numeric { precision: own, scale: own_scale },
         ) if own_scale == scale && (equality || own <= precision) => Some((value.clone(), true)),
+        // A number of the column is below, or above, what it was rounded from only if it is below,
+        // or above, that as well, or equal to it.
+        (DataType::Numeric { .. }, _) if digits(value_type).is_some() => {
+            Some((clamped(value.clone(), column)?, false))
+        }
         (DataType::Text | DataType::Varchar(_), _) if value_type.is_text() => {
             Some((value.clone(), true))
         }
@@ -345,18 +363,34 @@ pub(crate) fn key_value(value: &Expr, column: DataType, equality: bool) -> Optio
     }
 }
 
-/// A wider integer, forced into the column's range; the conjunct stays in the filter.
-fn clamped(value: Expr, column: DataType) -> Expr {
+/// A number forced into the column's range and rounded to its digits, which is the key nearest to
+/// it; the conjunct stays in the filter. None for columns that are no exact numbers.
+fn clamped(value: Expr, column: DataType) -> Option<Expr> {
     let (low, high) = match column {
-        DataType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        DataType::Integer => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        _ => (i64::MIN, i64::MAX),
+        DataType::SmallInt => (i64::from(i16::MIN).into(), i64::from(i16::MAX).into()),
+        DataType::Integer => (i64::from(i32::MIN).into(), i64::from(i32::MAX).into()),
+        DataType::BigInt => (i64::MIN.into(), i64::MAX.into()),
+        DataType::Numeric { precision, .. } => {
+            let most = 10_i128.pow(precision.into()) - 1;
+            (-most, most)
+        }
+        _ => return None,
     };
-    let wide = cast(value, DataType::BigInt);
-    let above = ExprKind::Call(Function::Greatest, vec![wide, bigint(low)]);
-    let above = scalar(above, DataType::BigInt);
-    let within = ExprKind::Call(Function::Least, vec![above, bigint(high)]);
-    cast(scalar(within, DataType::BigInt), column)
+    let end = |units| match column {
+        DataType::Numeric { scale, .. } => {
+            Some(constant(Value::Numeric(Decimal::new(units, scale)?), column))
+        }
+        _ => Some(bigint(units as i64)),
+    };
+    // Of a type that has both.
+    let wide = match column {
+        DataType::Numeric { .. } => common_type(value.data_type(), column)?,
+        _ => DataType::BigInt,
+    };
+    let within =
+        |function, value, end| scalar(ExprKind::Call(function, vec![value, cast(end, wide)]), wide);
+    let above = within(Function::Greatest, cast(value, wide), end(low)?);
+    Some(cast(within(Function::Least, above, end(high)?), column))
 }
 
 /// TRUE, for filters that nothing restricts.

@@ -184,6 +184,7 @@ fn main() {
     let primary = IndexDefinition {
         name: "t_pkey".into(),
         columns: vec![ColumnId(0)],
+        descending: Vec::new(),
         unique: true,
         kind: IndexKind::Hash,
         is_constraint: false,

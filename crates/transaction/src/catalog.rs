@@ -40,6 +40,18 @@ pub struct Column {
     pub draws: Option<Draws>,
 }
 
+impl Column {
+    /// What a key must know of it.
+    fn key_part(&self) -> KeyPart {
+        KeyPart { data_type: self.data_type, nullable: self.nullable, descending: false }
+    }
+
+    /// Whether an index can have its greater values first.
+    pub fn can_descend(&self) -> bool {
+        self.key_part().can_descend()
+    }
+}
+
 /// A column's numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Draws {
@@ -163,6 +175,8 @@ pub struct Index {
     pub table: TableId,
     /// declared key columns
     pub columns: Vec<ColumnId>,
+    /// those of them whose greater values come first
+    pub descending: Vec<ColumnId>,
     /// no two rows have equal declared columns (rows with a NULL in them aside)
     pub unique: bool,
     /// hash or B+-tree
@@ -283,12 +297,22 @@ pub struct IndexDefinition {
     pub name: String,
     /// declared key columns
     pub columns: Vec<ColumnId>,
+    /// those of them whose greater values are to come first, where keys can say that
+    pub descending: Vec<ColumnId>,
     /// UNIQUE
     pub unique: bool,
     /// hash or B+-tree
     pub kind: IndexKind,
     /// PRIMARY KEY or UNIQUE of a table, not an index of its own
     pub is_constraint: bool,
+}
+
+impl IndexDefinition {
+    /// That of PRIMARY KEY or UNIQUE.
+    pub fn of_constraint(name: String, columns: Vec<ColumnId>, kind: IndexKind) -> Self {
+        let descending = Vec::new();
+        Self { name, columns, descending, unique: true, kind, is_constraint: true }
+    }
 }
 
 /// How many users there can be.
@@ -371,7 +395,9 @@ impl Catalog {
                 }
             }
         }
-        let key = key_layout(owner, &definition.name, &entry_columns)?;
+        let mut descending = definition.descending;
+        descending.retain(|column| owner.columns[column.index()].can_descend());
+        let key = key_layout(owner, &definition.name, &entry_columns, &descending)?;
         let fields = entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
         self.index_names.insert_mut(definition.name.clone(), id);
         self.indexes.push(Index {
@@ -379,6 +405,7 @@ impl Catalog {
             name: definition.name,
             table,
             columns: definition.columns,
+            descending,
             unique: definition.unique,
             kind: definition.kind,
             is_constraint: definition.is_constraint,
@@ -428,7 +455,10 @@ impl Catalog {
             let index = self.indexes.change(index.index());
             moved(&mut index.columns);
             moved(&mut index.entry_columns);
-            index.key = key_layout(owner, &index.name, &index.entry_columns)?;
+            moved(&mut index.descending);
+            // One that may be NULL now, or has another type.
+            index.descending.retain(|column| owner.columns[column.index()].can_descend());
+            index.key = key_layout(owner, &index.name, &index.entry_columns, &index.descending)?;
             index.fields = index.entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
         }
         Ok(())
@@ -638,6 +668,7 @@ static NO_INDEX: LazyLock<Index> = LazyLock::new(|| Index {
     name: "(dropped)".to_owned(),
     table: TableId(u16::MAX),
     columns: Vec::new(),
+    descending: Vec::new(),
     unique: false,
     kind: IndexKind::BTree,
     is_constraint: false,
@@ -658,12 +689,17 @@ fn layout_of(table: &str, columns: &[Column]) -> Result<RowLayout, SqlError> {
     })
 }
 
-fn key_layout(table: &Table, index: &str, columns: &[ColumnId]) -> Result<KeyLayout, SqlError> {
-    let parts: Vec<_> = columns
-        .iter()
-        .map(|c| &table.columns[c.index()])
-        .map(|c| KeyPart { data_type: c.data_type, nullable: c.nullable })
-        .collect();
+fn key_layout(
+    table: &Table,
+    index: &str,
+    columns: &[ColumnId],
+    descending: &[ColumnId],
+) -> Result<KeyLayout, SqlError> {
+    let part = |column: &ColumnId| KeyPart {
+        descending: descending.contains(column),
+        ..table.columns[column.index()].key_part()
+    };
+    let parts: Vec<_> = columns.iter().map(part).collect();
     KeyLayout::new(&parts).map_err(|error| {
         let mut refused = SqlError::new(b"54001", format!("index \"{index}\": {error}"));
         refused.hint = Some("Index fewer or shorter columns.".to_owned());

@@ -12,6 +12,16 @@ pub struct KeyPart {
     pub data_type: DataType,
     /// whether it may be NULL
     pub nullable: bool,
+    /// whether greater values come first; for parts that [can](KeyPart::can_descend)
+    pub descending: bool,
+}
+
+impl KeyPart {
+    /// Whether greater values can come first: where a value is one integer of at most a word, and
+    /// never NULL.
+    pub fn can_descend(&self) -> bool {
+        compile(&Self { descending: false, ..*self }).is_plain
+    }
 }
 
 /// How a part's value is encoded.
@@ -30,6 +40,7 @@ pub(super) enum PartKind {
     Bytes16,
 }
 
+pub(super) const SIGN: u64 = 1 << 63;
 pub(super) const MARKER_VALUE: u8 = 1;
 pub(super) const MARKER_NULL: u8 = 2;
 
@@ -41,6 +52,9 @@ pub(super) struct Part {
     pub(super) width: u16,
     /// bits that a value of kind `Int` or `N64` must be moved up to fill a word
     pub(super) shift: u8,
+    /// the bits of that word that a key has otherwise: the sign, and all others where greater
+    /// values come first
+    pub(super) flip: u64,
     /// whether the part is one integer of 2, 4 or 8 bytes and nothing else
     pub(super) is_plain: bool,
 }
@@ -125,12 +139,12 @@ impl Part {
     /// An integer in range as the highest `width` bytes of a big-endian word, sign flipped.
     #[inline(always)]
     pub(super) const fn ordered(&self, value: i64) -> u64 {
-        ((value as u64) << (self.shift & 63)) ^ 1 << 63
+        ((value as u64) << (self.shift & 63)) ^ self.flip
     }
 
     /// Undoes [`Part::ordered`].
     pub(super) const fn int(&self, ordered: u64) -> i64 {
-        (ordered ^ 1 << 63) as i64 >> (self.shift & 63)
+        (ordered ^ self.flip) as i64 >> (self.shift & 63)
     }
 
     /// Byte length of this part at the start of `key`, marker included; at most the key's.
@@ -180,7 +194,8 @@ fn compile(part: &KeyPart) -> Part {
     let width = width(part.data_type).unwrap_or(0) as u16;
     let shift = 64_u16.saturating_sub(width * 8) as u8;
     let is_plain = !part.nullable && matches!(kind, PartKind::Int | PartKind::N64);
-    Part { kind, nullable: part.nullable, width, shift, is_plain }
+    let flip = if is_plain && part.descending { SIGN ^ u64::MAX } else { SIGN };
+    Part { kind, nullable: part.nullable, width, shift, flip, is_plain }
 }
 
 /// Bytes of a value of this type in a key, without marker; `None` if they vary.

@@ -1,4 +1,4 @@
-//! Keys of plain integers only: NOT NULL smallint, integer, bigint, date, timestamps.
+//! Keys of plain integers only: NOT NULL smallint, integer, bigint, date, timestamps, ascending.
 //!
 //! Role         the short way of [`KeyLayout`]'s operations for most keys there are. Each answers
 //!              "not mine" where anything is unusual (NULL, out of range, a key begun before), and
@@ -6,7 +6,7 @@
 //! Invariants   I1 a part is written as a whole word whose high `width` bytes are its own; the part
 //!                 behind it, or nobody, has the others
 
-use super::layout::{Part, PartKind};
+use super::layout::{Part, PartKind, SIGN};
 use super::{KEY_BYTES_INLINE, KeyLayout, KeySink};
 use crate::datum::Datum;
 use crate::row::{Field, Words};
@@ -31,7 +31,8 @@ pub(super) fn plain_parts(parts: &[Part]) -> Box<[PlainPart]> {
     let mut plain = Vec::with_capacity(parts.len());
     for part in parts {
         let whole_word_fits = usize::from(start) + 8 <= KEY_BYTES_INLINE;
-        if part.kind != PartKind::Int || part.nullable || !whole_word_fits {
+        let is_common = part.kind == PartKind::Int && !part.nullable && part.flip == SIGN;
+        if !is_common || !whole_word_fits {
             return Box::new([]);
         }
         let end = start + part.width;
@@ -46,8 +47,6 @@ pub(super) fn plain_parts(parts: &[Part]) -> Box<[PlainPart]> {
     }
     plain.into_boxed_slice()
 }
-
-const SIGN: u64 = 1 << 63;
 
 impl KeyLayout {
     /// Puts the key of `values`; `false`, and nothing is put, if it is not plain.

@@ -9,7 +9,12 @@ use proptest::prelude::*;
 use std::cmp::Ordering;
 
 fn part(data_type: DataType, nullable: bool) -> KeyPart {
-    KeyPart { data_type, nullable }
+    KeyPart { data_type, nullable, descending: false }
+}
+
+/// The same with its greater values first, where that can be.
+fn reversed(part: KeyPart, is_wanted: bool) -> KeyPart {
+    KeyPart { descending: is_wanted && part.can_descend(), ..part }
 }
 
 fn layout(parts: &[KeyPart]) -> KeyLayout {
@@ -18,7 +23,8 @@ fn layout(parts: &[KeyPart]) -> KeyLayout {
 
 /// Two tuples of one layout that often agree in their first parts.
 fn tuples() -> impl Strategy<Value = (Vec<KeyPart>, Vec<Plain>, Vec<Plain>)> {
-    let parts = vec((data_type(), any::<bool>()).prop_map(|(t, n)| part(t, n)), 1..5);
+    let one = (data_type(), any::<bool>(), any::<bool>());
+    let parts = vec(one.prop_map(|(t, n, descending)| reversed(part(t, n), descending)), 1..5);
     parts.prop_flat_map(|parts| {
         let value = |part: &KeyPart| plain(part.data_type, part.nullable);
         let (left, right) = (
@@ -60,6 +66,7 @@ fn compare_padded(left: &[u8], right: &[u8]) -> Ordering {
 }
 
 fn compare(part: KeyPart, left: &Plain, right: &Plain) -> Ordering {
+    let (left, right) = if part.descending { (right, left) } else { (left, right) };
     match (left, right) {
         (Plain::Null, _) | (_, Plain::Null) => (*left == Plain::Null).cmp(&(*right == Plain::Null)),
         (Plain::Int(left), Plain::Int(right)) => left.cmp(right),

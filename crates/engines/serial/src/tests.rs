@@ -120,6 +120,7 @@ fn counters() -> Schema {
     let key = IndexDefinition {
         name: "counter_pkey".into(),
         columns: vec![ColumnId(0)],
+        descending: Vec::new(),
         unique: true,
         kind: IndexKind::Hash,
         is_constraint: false,

@@ -414,7 +414,7 @@ pub(crate) fn key_code(index: &Index, parts: Box<[KeyPartCode]>) -> KeyCode {
 /// [`KeyPartCode::bits`] of a key part.
 pub(crate) fn packed_bits(part: KeyPart) -> u8 {
     match part.data_type {
-        _ if part.nullable => 0,
+        _ if part.nullable || part.descending => 0,
         DataType::SmallInt => 16,
         DataType::Integer | DataType::Date => 32,
         DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => 64,

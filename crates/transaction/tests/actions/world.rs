@@ -48,6 +48,7 @@ fn index(name: &str, columns: &[u16], unique: bool) -> IndexDefinition {
     IndexDefinition {
         name: name.into(),
         columns: columns.iter().map(|&c| ColumnId(c)).collect(),
+        descending: Vec::new(),
         unique,
         kind: IndexKind::BTree,
         is_constraint: false,

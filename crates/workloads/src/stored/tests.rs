@@ -28,6 +28,7 @@ fn catalog(filler: u32) -> Catalog {
     let primary = IndexDefinition {
         name: "usertable_pkey".to_owned(),
         columns: vec![ColumnId(0)],
+        descending: Vec::new(),
         unique: true,
         kind: IndexKind::Hash,
         is_constraint: false,

@@ -105,6 +105,7 @@ impl World {
         let index = |name: &str, column, unique, kind| IndexDefinition {
             name: name.into(),
             columns: vec![ColumnId(column)],
+            descending: Vec::new(),
             unique,
             kind,
             is_constraint: false,

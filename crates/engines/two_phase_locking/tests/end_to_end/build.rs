@@ -21,7 +21,14 @@ pub fn bigint(name: &str) -> Column {
 /// An index on a table's columns, by their numbers.
 pub fn index(name: &str, columns: &[u16], unique: bool, kind: IndexKind) -> IndexDefinition {
     let columns = columns.iter().map(|&column| ColumnId(column)).collect();
-    IndexDefinition { name: name.into(), columns, unique, kind, is_constraint: false }
+    IndexDefinition {
+        name: name.into(),
+        columns,
+        descending: Vec::new(),
+        unique,
+        kind,
+        is_constraint: false,
+    }
 }
 
 pub struct Build {

@@ -11,6 +11,8 @@ use super::{Fields, SystemContext};
 
 pub(crate) fn index_row(table: &Table, index: &Index) -> Fields {
     let count = index.columns.len();
+    // PostgreSQL's bits of DESC: descending, NULLs first.
+    let option = |column| Value::SmallInt(if index.descending.contains(column) { 3 } else { 0 });
     vec![
         ("indexrelid", Value::BigInt(INDEXES.of(index.id.index()))),
         ("indrelid", Value::BigInt(TABLES.of(table.id.index()))),
@@ -25,7 +27,7 @@ pub(crate) fn index_row(table: &Table, index: &Index) -> Fields {
         ("indkey", smalls(&index.columns)),
         ("indcollation", Value::Array(vec![Value::BigInt(0); count])),
         ("indclass", Value::Array(vec![Value::BigInt(0); count])),
-        ("indoption", Value::Array(vec![Value::SmallInt(0); count])),
+        ("indoption", Value::Array(index.columns.iter().map(option).collect())),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Names, numbers and definitions of what the system catalog lists.
 
+use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
@@ -79,12 +80,16 @@ pub(super) fn index_definition(table: &Table, index: &Index) -> String {
         IndexKind::Hash => "hash",
         IndexKind::BTree => "btree",
     };
-    let columns = column_list(table, &index.columns);
+    let column = |column: &ColumnId| {
+        let name = quoted(&table.columns[column.index()].name);
+        if index.descending.contains(column) { format!("{name} DESC") } else { name }
+    };
+    let columns = index.columns.iter().map(column).collect::<Vec<_>>().join(", ");
     let (name, table) = (quoted(&index.name), quoted(&table.name));
     format!("CREATE {unique}INDEX {name} ON public.{table} USING {method} ({columns})")
 }
 
-fn column_list(table: &Table, columns: &[hotrow_base::ids::ColumnId]) -> String {
+fn column_list(table: &Table, columns: &[ColumnId]) -> String {
     let names = columns.iter().map(|column| quoted(&table.columns[column.index()].name));
     names.collect::<Vec<_>>().join(", ")
 }
