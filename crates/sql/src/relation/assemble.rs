@@ -26,6 +26,11 @@ use crate::typing::joined;
 use super::from::Tree;
 use super::select::extended;
 
+/// The rank of a read that an index narrows.
+const RANK_RANGE: u8 = 1;
+/// That of a query, or of rows that were kept.
+const RANK_PLANNED: u8 = 2;
+
 /// One of the things an inner join joins.
 struct Item {
     tree: Tree,
@@ -241,11 +246,11 @@ impl Compiler<'_> {
                 let row = relation.row(table);
                 match choose(self.catalog, &row, own.to_vec(), &[]).path {
                     Path::Point { .. } => 0,
-                    Path::Range { .. } | Path::Lists { .. } => 1,
+                    Path::Range { .. } | Path::Lists { .. } => RANK_RANGE,
                     Path::Whole => 4,
                 }
             }
-            RelationKind::Planned(_) => 2,
+            RelationKind::Planned(_) => RANK_PLANNED,
             RelationKind::System(_) => 3,
         }
     }
@@ -266,6 +271,7 @@ impl Compiler<'_> {
             let (needs, rank) = (self.needs(&tree), self.rank(&tree, &own));
             items.push(Item { tree, own, slots, needs, rank });
         }
+        self.put_off_what_others_find(&mut items, &conditions);
         let mut placed: Vec<SlotId> = Vec::new();
         let mut plan: Option<Plan> = None;
         while !items.is_empty() {
@@ -282,6 +288,30 @@ impl Compiler<'_> {
         }
         // What is left reads nothing of these relations.
         self.filtered(plan.unwrap_or(Plan::One), conditions)
+    }
+
+    /// Of several rows of a table one each is found by its whole key where another item tells that:
+    /// then the other one comes first, if it is narrow itself.
+    fn put_off_what_others_find(&self, items: &mut [Item], conditions: &[Expr]) {
+        for at in 0..items.len() {
+            let item = &items[at];
+            let Tree::Leaf(leaf) = item.tree else { continue };
+            let relation = &self.levels.last().expect("a query is being compiled").relations[leaf];
+            let RelationKind::Table(table) = relation.kind else { continue };
+            let row = relation.row(table);
+            let is_found_by = |other: &Item| {
+                let is_of_both = |c: &&Expr| self.sides(c, &other.slots, &item.slots).is_some();
+                let equal = conditions.iter().filter(is_of_both);
+                let all = item.own.iter().chain(equal).cloned().collect();
+                matches!(choose(self.catalog, &row, all, &[]).path, Path::Point { .. })
+            };
+            let is_narrow = |other: &&Item| other.rank <= RANK_PLANNED && other.needs.is_empty();
+            let others = items.iter().enumerate().filter(|(other, _)| *other != at);
+            let mut others = others.map(|(_, other)| other).filter(is_narrow);
+            if item.rank == RANK_RANGE && others.any(is_found_by) {
+                items[at].rank = RANK_PLANNED + 1;
+            }
+        }
     }
 
     fn next_item(&self, items: &[Item], conditions: &[Expr], placed: &[SlotId]) -> usize {
