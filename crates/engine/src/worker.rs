@@ -10,12 +10,13 @@
 //!              I2 a call fetched is finished, whatever happens, unless its caller has given it up
 //!              while it was parked
 //!              I3 a call that meets conflicts or wrong guesses is repeated until it ends; after
-//!                 [`REPLANS_MAX`] wrong guesses it runs alone, at a quiet point
+//!                 as many wrong guesses as [`patience`] allows it runs alone, at a quiet point
 //! Source       preparing several calls before running the first overlaps their cache misses
 //!              (DESIGN section 1, "what planning buys")
 
 pub mod caller_places;
 mod parking_lot;
+mod patience;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +38,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, SqlError, Stop};
 use hotrow_transaction::plan::Plan;
 use parking_lot::{Arrival, ParkingLot};
+use patience::Patience;
 
 use crate::contract::{EngineOptions, Ground, RunningEngine};
 use crate::in_place::{InPlace, Scratch};
@@ -48,8 +50,6 @@ use crate::statistics::{Activity, CallTime, LockTiming, Statistics, Stopwatch, W
 
 pub use parking_lot::Resumed;
 
-/// Wrong guesses of reconnaissance before a call runs alone.
-const REPLANS_MAX: u32 = 32;
 /// Turns between two publications of the stopwatch and two looks at reclaimed memory.
 const TURNS_PER_HOUSEKEEPING: u32 = 64;
 /// Between two looks of a worker whose source is closed and whose last calls are parked.
@@ -81,6 +81,8 @@ pub struct Call {
     pub resumed: Option<Resumed>,
     /// when it came, if it was parked
     arrival: Option<Arrival>,
+    /// of all calls that came here
+    patience: Patience,
 }
 
 /// A call without the memory that running it takes: what many calls are that wait in a batch.
@@ -114,6 +116,7 @@ impl Call {
             planned_short: false,
             resumed: None,
             arrival: None,
+            patience: Patience::default(),
         }
     }
 
@@ -185,14 +188,21 @@ impl Call {
         committer: &Committer,
         books: &WorkerBooks,
     ) -> Next {
-        let Err(stop) = attempt else { return Next::End(Ok(())) };
+        let of = self.invocation.procedure;
+        let Err(stop) = attempt else {
+            self.patience.note_planned(of);
+            return Next::End(Ok(()));
+        };
         match stop {
             Stop::Error | Stop::OutOfMemory => {
                 return Next::End(Err(error_of(stop, schema, &mut self.frame).into()));
             }
             Stop::Log => return Next::End(Err(committer.failure().into())),
             Stop::Replan if self.exclusive || self.planned_short => return Next::Alone,
-            Stop::Replan if self.attempts >= REPLANS_MAX => return Next::Alone,
+            Stop::Replan if self.attempts >= self.patience.replans(of) => {
+                self.patience.note_alone(of);
+                return Next::Alone;
+            }
             Stop::Replan => books.replans.increment(),
             Stop::Conflict(reason) => books.conflicts[reason as usize].increment(),
         }
