@@ -65,6 +65,15 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         "USER",
         "ROLE",
     ];
+    let begins = |verb: &str| {
+        let (bytes, length) = (text.as_bytes(), verb.len());
+        bytes.get(..length).is_some_and(|first| first.eq_ignore_ascii_case(verb.as_bytes()))
+            && bytes.get(length).is_some_and(u8::is_ascii_whitespace)
+    };
+    // What most statements are, by one look.
+    if begins("SELECT") {
+        return counted("SELECT", rows.len() as u64);
+    }
     let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
     let verb = words.next().unwrap_or_default();
     // Compared as it is written: most statements are of one of these verbs.
@@ -96,7 +105,13 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
 fn counted(verb: &str, count: u64) -> String {
     let mut tag = String::with_capacity(verb.len() + 8);
     tag.push_str(verb);
-    let _ = write!(tag, " {count}"); // a String takes everything
+    tag.push(' ');
+    match count {
+        0..=9 => tag.push(char::from(b'0' + count as u8)),
+        _ => {
+            let _ = write!(tag, "{count}"); // a String takes everything
+        }
+    }
     tag
 }
 

@@ -113,6 +113,8 @@ impl Look<'_> {
         let mut is_first = true;
         // What a minus before a number is behind, and whether a number there stays what it is.
         let (mut last, mut is_closed) = (b'(', false);
+        // From where on the key has not got the text yet.
+        let mut rest = 0;
         while let Some(byte) = self.peek(0) {
             let from = self.at;
             let mut literal = None;
@@ -124,7 +126,9 @@ impl Look<'_> {
                     if std::mem::take(&mut is_first) && !FIRST_WORDS.iter().any(&is) {
                         return None;
                     }
-                    is_closed = CLOSED_BEHIND.iter().any(&is);
+                    // Few words begin with one of these letters.
+                    let may_close = matches!(word[0] | 0x20, b'l' | b'o' | b'f' | b'n' | b'i');
+                    is_closed = may_close && CLOSED_BEHIND.iter().any(&is);
                     last = b'a';
                 }
                 _ if is_first => return None,
@@ -169,14 +173,14 @@ impl Look<'_> {
             if literal.is_some() {
                 (last, is_closed) = (b'0', false);
             }
-            match kind {
-                Some(kind) => {
-                    shape.key.push(kind.mark());
-                    shape.literals.push(Literal { at: from..self.at, kind });
-                }
-                None => shape.key.extend_from_slice(&self.text[from..self.at]),
+            if let Some(kind) = kind {
+                shape.key.extend_from_slice(&self.text[rest..from]);
+                shape.key.push(kind.mark());
+                shape.literals.push(Literal { at: from..self.at, kind });
+                rest = self.at;
             }
         }
+        shape.key.extend_from_slice(&self.text[rest..]);
         (!is_first).then_some(())
     }
 
@@ -191,9 +195,9 @@ impl Look<'_> {
     /// A word; none if it is what a text begins with, as in E'...'.
     fn word(&mut self) -> Option<&[u8]> {
         let from = self.at;
-        while self.peek(0).is_some_and(|byte| is_of_word(byte) || byte == b'$') {
-            self.at += 1;
-        }
+        let rest = &self.text[from..];
+        let end = rest.iter().position(|byte| !IS_OF_WORD[usize::from(*byte)]);
+        self.at = from + end.unwrap_or(rest.len());
         let is_prefix = matches!(self.peek(0), Some(b'\'' | b'"'))
             || self.peek(0) == Some(b'&') && matches!(self.peek(1), Some(b'\'' | b'"'));
         (!is_prefix).then(|| &self.text[from..self.at])
@@ -230,6 +234,16 @@ impl Look<'_> {
         }
     }
 }
+
+/// Of each byte whether a word goes on with it.
+const IS_OF_WORD: [bool; 256] = {
+    let (mut is_of_word, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        is_of_word[byte] = self::is_of_word(byte as u8) || byte as u8 == b'$';
+        byte += 1;
+    }
+    is_of_word
+};
 
 const fn is_digit(byte: u8) -> bool {
     byte.is_ascii_digit()
