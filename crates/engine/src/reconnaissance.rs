@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_storage::record::Record;
+use hotrow_storage::record::{Record, RecordId};
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
 use hotrow_transaction::outcome::Stop;
 
@@ -19,8 +19,16 @@ use crate::in_place::{InPlace, Scratch};
 use crate::protection::{Alone, Protection};
 use crate::schema::Schema;
 
+/// Rows that later reads leave out, at most: who removes more in a loop gets a plan that is short.
+const GONE_MAX: usize = 16;
+
 /// Reads without protection. `P` hears which locks would protect them, and refuses none.
-pub struct TrialReads<'a, P: Protection = Alone>(InPlace<'a, P>);
+pub struct TrialReads<'a, P: Protection = Alone> {
+    reads: InPlace<'a, P>,
+    /// rows that the procedure removes: the first `gone_count`
+    gone: [(TableId, RecordId); GONE_MAX],
+    gone_count: usize,
+}
 
 impl<'a> TrialReads<'a> {
     /// Reads a schema's tables. `scratch` is only used for buffers.
@@ -32,14 +40,23 @@ impl<'a> TrialReads<'a> {
 impl<'a, P: Protection> TrialReads<'a, P> {
     /// As [`TrialReads::new`], with somebody who hears what would protect the reads.
     pub fn watched(schema: &'a Schema, scratch: &'a mut Scratch, watch: P) -> Self {
-        Self(InPlace::new(schema, scratch, watch))
+        Self::of(InPlace::new(schema, scratch, watch))
+    }
+
+    fn of(reads: InPlace<'a, P>) -> Self {
+        let none = (TableId(0), RecordId::from_bits(0));
+        Self { reads, gone: [none; GONE_MAX], gone_count: 0 }
+    }
+
+    fn gone(&self) -> &[(TableId, RecordId)] {
+        &self.gone[..self.gone_count]
     }
 }
 
 impl<'a> TrialReads<'a> {
     /// Of a transaction that goes on, with the buffers it has.
     pub fn resume(schema: &'a Schema, scratch: &'a mut Scratch) -> Self {
-        Self(InPlace::resume(schema, scratch, Alone))
+        Self::of(InPlace::resume(schema, scratch, Alone))
     }
 }
 
@@ -48,29 +65,47 @@ impl<'a, P: Protection> RecordAccess for TrialReads<'a, P> {
     type Row = [AtomicU64];
 
     fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<Record<'a>>, Stop> {
-        self.0.find(at, intent)
+        let found = self.reads.find(at, intent)?;
+        Ok(found.filter(|record| !self.gone().contains(&(at.table, record.id()))))
     }
 
     fn row(&self, table: TableId, record: Record<'a>) -> &[AtomicU64] {
-        self.0.row(table, record)
+        self.reads.row(table, record)
     }
 
     fn scan(
         &mut self,
         range: &RangeAt<'_>,
         intent: Intent,
-        visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
+        mut visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
-        self.0.scan(range, intent, visit)
+        let Self { reads, gone, gone_count } = self;
+        let (gone, table) = (&gone[..*gone_count], range.table);
+        reads.scan(range, intent, |record, row| match gone.contains(&(table, record.id())) {
+            true => ControlFlow::Continue(()),
+            false => visit(record, row),
+        })
     }
 
     fn scan_table(
         &mut self,
         table: TableId,
         intent: Intent,
-        visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
+        mut visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
-        self.0.scan_table(table, intent, visit)
+        let Self { reads, gone, gone_count } = self;
+        let gone = &gone[..*gone_count];
+        reads.scan_table(table, intent, |record, row| match gone.contains(&(table, record.id())) {
+            true => ControlFlow::Continue(()),
+            false => visit(record, row),
+        })
+    }
+
+    fn forget(&mut self, table: TableId, record: Record<'a>) {
+        if let Some(place) = self.gone.get_mut(self.gone_count) {
+            *place = (table, record.id());
+            self.gone_count += 1;
+        }
     }
 
     fn update(

@@ -292,6 +292,7 @@ impl Compiler<'_> {
                             order_by,
                             limit,
                             offset,
+                            counted: None,
                         };
                         let access = self.access(source, Effect::Read(consume))?;
                         return self.emit_kept_rows(out, (rows, access), &columns);
@@ -304,6 +305,7 @@ impl Compiler<'_> {
                         order_by,
                         limit,
                         offset,
+                        counted: None,
                     },
                     Sink::Slots { slots, strict } => {
                         let into = self.fitted(&slots, &columns)?;
@@ -490,7 +492,8 @@ impl Compiler<'_> {
         let columns = columns.into_iter().map(|(_, value)| value).collect();
         let rows = self.row_set();
         let to = RowsTo::Loop(rows);
-        let consume = Consume::Rows { to, columns, distinct, order_by, limit, offset };
+        let counted = None;
+        let consume = Consume::Rows { to, columns, distinct, order_by, limit, offset, counted };
         Ok(Some((rows, self.access(source, Effect::Read(consume))?)))
     }
 

@@ -163,6 +163,11 @@ pub trait RecordAccess {
     /// Removes a record found with [`Intent::Write`] from the table and all its indexes.
     fn remove(&mut self, table: TableId, record: Self::Record) -> Result<(), Stop>;
 
+    /// Of a trial read: the procedure removes this row, so what is read on trial later should not
+    /// find it again. An access path that cannot leave it out goes on showing it, and the plan is a
+    /// guess the more.
+    fn forget(&mut self, _table: TableId, _record: Self::Record) {}
+
     /// Notes under a number how far the transaction has come, until the number is used again.
     /// An access path that changes nothing has nothing to note.
     fn note_place(&mut self, _number: u16) -> Result<(), Stop> {

@@ -186,7 +186,12 @@ fn run_from<A: RecordAccess, H: Hook>(
                 continue;
             }
             Op::Remove { site } => {
-                access.remove(program.access[site as usize].table, found(record))?;
+                let table = program.access[site as usize].table;
+                if H::FORGIVES {
+                    access.forget(table, found(record));
+                } else {
+                    access.remove(table, found(record))?;
+                }
                 continue;
             }
             Op::Visit { site, missing } => {

@@ -574,13 +574,17 @@ pub enum Consume {
         limit: Option<Expr>,
         /// OFFSET; bigint
         offset: Option<Expr>,
+        /// which of `columns` says whether a row counts for LIMIT; none: each does. With one, all
+        /// rows are kept that are visited until so many have come that count
+        counted: Option<u16>,
     },
 }
 
 impl Consume {
     /// All rows, in the path's order.
     pub fn all_rows(to: RowsTo, columns: Vec<Expr>) -> Self {
-        Self::Rows { to, columns, distinct: false, order_by: Vec::new(), limit: None, offset: None }
+        let (distinct, order_by, limit, offset) = (false, Vec::new(), None, None);
+        Self::Rows { to, columns, distinct, order_by, limit, offset, counted: None }
     }
 }
 

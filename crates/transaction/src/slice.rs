@@ -8,7 +8,9 @@
 //!              predicted values has had its mark run with the same granule: branches on unknown
 //!              conditions contribute both arms, unknown loops their body, unknown blocks all that
 //!              is in them
-//!              I2 a slice only reads; reads in it are reconnaissance
+//!              I2 a slice only reads; reads in it are reconnaissance. A row that is removed by its
+//!              key in a loop is left out by what it reads later, so that a loop which takes one
+//!              row after the other comes to its end on trial, too
 //!              I3 marks with keys stand in the order in which execution reaches their sites
 //!              I4 the mark of a site with trial reads stands right before them
 //!              I5 a loop without a bound is in the slice with all that may end it, and what they
@@ -173,6 +175,7 @@ impl Slice {
             protected: Vec::new(),
             locals: LocalSlots::of(&needs.procedure),
             reads: false,
+            on_trial: 0,
             next_site: 0,
             labels: walk::labels(&needs.procedure.body),
             ended: Vec::new(),
@@ -239,6 +242,8 @@ struct Cutter<'a> {
     protected: Vec<ProtectedKnowledge>,
     locals: LocalSlots,
     reads: bool,
+    /// loops without a bound around here whose turns are tried
+    on_trial: u32,
     next_site: u16,
     /// the next label that no block has
     labels: u16,
@@ -272,6 +277,9 @@ impl<'a> Cutter<'a> {
                 if self.needs.reads(site) {
                     self.reads = true;
                     out.push(keep(StatementKind::Access(Box::new(recon::read_of(access)))));
+                }
+                if let Some(removal) = recon::removal_of(access).filter(|_| self.on_trial > 0) {
+                    self.aside(keep(StatementKind::Access(Box::new(removal))), out);
                 }
             }
             StatementKind::Insert(insert) => {
@@ -427,7 +435,9 @@ impl<'a> Cutter<'a> {
             self.labels = self.labels.saturating_add(1);
             self.ended.push((statement, label));
         }
+        self.on_trial += 1;
         let body = self.block(body, inner);
+        self.on_trial -= 1;
         let mut kind = StatementKind::Loop { body };
         if is_ended {
             self.ended.pop();

@@ -211,6 +211,7 @@ fn procedure() -> Procedure {
             }],
             limit: Some(constant(BIG, 10_i64)),
             offset: None,
+            counted: None,
         }),
     });
     let show = StatementKind::ReturnNext(vec![build.read(owner_copy)]);

@@ -242,3 +242,47 @@ fn explain_tells_what_becomes_of_a_loop() {
         assert!(told.is_some_and(|line| line.contains(expected)), "{name}: {text}");
     }
 }
+
+/// One that removes what it has found finds the next one on trial as well, and what it visits behind
+/// LIMIT is all that it holds.
+#[test]
+fn a_loop_that_takes_one_row_after_the_other_is_planned() {
+    const QUEUE: &str = "
+        CREATE TABLE queue (id bigint PRIMARY KEY, lane bigint NOT NULL, size bigint NOT NULL);
+        CREATE INDEX queue_lane ON queue (lane, id);
+        CREATE FUNCTION take(p_lane bigint, p_size bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+        DECLARE o record; v_left bigint := p_size; v_taken bigint := 0;
+        BEGIN
+          WHILE v_left > 0 LOOP
+            SELECT * INTO o FROM queue WHERE lane = p_lane AND size > 0 ORDER BY id LIMIT 1;
+            EXIT WHEN NOT FOUND;
+            DELETE FROM queue WHERE id = o.id;
+            v_left := v_left - o.size;
+            v_taken := v_taken + 1;
+          END LOOP;
+          RETURN v_taken;
+        END $$;
+        CREATE PROCEDURE put(p_most bigint) LANGUAGE plpgsql AS $$
+        BEGIN FOR i IN 1..p_most LOOP INSERT INTO queue VALUES (i, i % 2, i % 3); END LOOP; END $$;";
+    every_engine(|config| {
+        let name = format!("{config:?}");
+        let db = open(config);
+        let session = db.session();
+        session.execute(QUEUE).expect("it is legal");
+        session.call("put", (100_i64,)).expect("it is legal");
+        let take = |lane: i64, size: i64| session.call("take", (lane, size)).expect("it is legal");
+        let alone = || {
+            let status = session.execute("SELECT run_alone FROM hotrow.engine_status");
+            status.expect("it is legal")[0].rows.iter().next().expect("a row")[0].to_string()
+        };
+        let before = alone();
+        for (size, taken) in [(1, 1), (3, 2), (10, 7), (0, 0)] {
+            assert_eq!(take(1, size).one::<i64>().expect("a number"), taken, "{name}: {size}");
+        }
+        assert_eq!(alone(), before, "{name}: what was found on trial was enough");
+        // More than a trial can leave out.
+        assert_eq!(take(0, 1_000).one::<i64>().expect("a number"), 34, "{name}");
+        assert_eq!(take(0, 1).one::<i64>().expect("a number"), 0, "{name}");
+        Ok(())
+    });
+}

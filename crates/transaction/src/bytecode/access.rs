@@ -257,6 +257,8 @@ pub enum Gather {
         limit: Option<u16>,
         /// slot of OFFSET
         offset: Option<u16>,
+        /// slot of what says whether a row counts for LIMIT; none: each does
+        counted: Option<u16>,
         /// whether values point into the heap
         has_bytes: bool,
     },

@@ -8,6 +8,9 @@ use crate::bytecode::{Gather, OrderCode, RowRun};
 use crate::frame::{Frame, Gathered, Machine, Progress};
 use crate::program::RowsTo;
 
+/// Rows that are sorted together before those are forgotten that nobody wants.
+const FORGOTTEN_TOGETHER: u64 = 256;
+
 /// What the visit does next with a row that was handed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Added {
@@ -92,6 +95,12 @@ impl<'a> Sink<'a> {
         machine: &mut Machine,
         gathered: &mut Gathered,
     ) -> Result<Added, Fault> {
+        if let Gather::Rows { row, counted: Some(counted), .. } = self.code
+            && !machine.slots[*counted].is_true()
+        {
+            keep(*row, machine, gathered)?;
+            return Ok(Added::Keep);
+        }
         self.progress.seen += 1;
         let added = self.added(machine, gathered)?;
         self.progress.is_full |= added == Added::Last;
@@ -110,8 +119,12 @@ impl<'a> Sink<'a> {
                 }
                 added
             }
-            Gather::First { row, order, .. } if !order.is_empty() => {
+            Gather::First { row, order, single, .. } if !order.is_empty() => {
                 keep(*row, machine, gathered)?;
+                // Of several rows where there must be one, it is to be known that they were.
+                if !single {
+                    self.forget_last(*row, order, machine, gathered)?;
+                }
                 Added::Keep
             }
             Gather::First { single, .. } => {
@@ -133,6 +146,9 @@ impl<'a> Sink<'a> {
                 if !windowed || in_window() {
                     keep(*row, machine, gathered)?;
                 }
+                if !order.is_empty() && distinct.is_empty() {
+                    self.forget_last(*row, order, machine, gathered)?;
+                }
                 if windowed
                     && self.progress.seen >= self.progress.skip.saturating_add(self.progress.take)
                 {
@@ -144,6 +160,34 @@ impl<'a> Sink<'a> {
                 }
             }
         })
+    }
+
+    /// Where there are many more rows than are wanted of all that come, forgets those that stand
+    /// behind that many by now. So few of many rows take little memory, and most are never sorted.
+    fn forget_last(
+        &self,
+        row: RowRun,
+        keys: &[OrderCode],
+        machine: &mut Machine,
+        gathered: &mut Gathered,
+    ) -> Result<(), Fault> {
+        let width = row.width().max(1);
+        let wanted = self.progress.skip.saturating_add(self.progress.take);
+        let most = wanted.saturating_mul(2).max(FORGOTTEN_TOGETHER);
+        if ((gathered.datums.len() / width) as u64) < most {
+            return Ok(());
+        }
+        gathered.number(row, machine)?;
+        gathered.sort(row, keys, machine)?;
+        let all = gathered.datums.len();
+        // Fewer than there are. Ties stay in the order in which they came.
+        for at in 0..wanted as usize {
+            let start = gathered.order[at] as usize * width;
+            machine.room(&mut gathered.datums, width)?;
+            gathered.datums.extend_from_within(start..start + width);
+        }
+        gathered.datums.drain(..all);
+        Ok(())
     }
 
     /// Puts results where they belong. False: there is none.

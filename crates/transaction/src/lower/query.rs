@@ -164,7 +164,7 @@ impl Lowerer<'_> {
                 let single = *strict || is_change;
                 Gather::First { row, single, order, offset: window.offset }
             }
-            Consume::Rows { to, columns, distinct, order_by, .. } => {
+            Consume::Rows { to, columns, distinct, order_by, counted, .. } => {
                 let values: Vec<_> = columns
                     .iter()
                     .enumerate()
@@ -179,6 +179,7 @@ impl Lowerer<'_> {
                     order,
                     limit: window.limit,
                     offset: window.offset,
+                    counted: counted.map(|column| row.first + row.keys + column),
                     has_bytes,
                 }
             }

@@ -29,6 +29,16 @@ pub(super) fn read_of(access: &Access) -> Access {
     read
 }
 
+/// What a trial read leaves out from now on: the row that an access removes by its key.
+pub(super) fn removal_of(access: &Access) -> Option<Access> {
+    let is_by_key = matches!(access.path, Path::Point { .. }) && access.filter.is_none();
+    if !is_by_key || !matches!(access.effect, Effect::Delete { .. }) {
+        return None;
+    }
+    let effect = Effect::Delete { consume: Consume::Discard };
+    Some(Access { bind: Vec::new(), effect, ..access.clone() })
+}
+
 /// Look-ups, one per unique index, that find a row when an insert would conflict with it.
 pub(super) fn conflicts<'a>(
     catalog: &'a Catalog,

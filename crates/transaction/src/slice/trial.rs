@@ -55,7 +55,9 @@ impl Cutter<'_> {
         out.push(Statement { kind, place });
     }
 
-    /// A trial read of all rows an access may visit, with a mark for each row's own granule.
+    /// A trial read of all rows an access may visit, with a mark for each row's own granule. Where
+    /// it ends behind so many rows, the trial read ends there as well: with those, too, that the
+    /// access visits and that do not match.
     pub(super) fn mark_rows(
         &mut self,
         site: u16,
@@ -82,17 +84,29 @@ impl Cutter<'_> {
             values.push(Expr { kind: ExprKind::Slot(bound), sql_type });
             into.push(fresh(sql_type, &mut self.slots));
         }
+        let lock =
+            LockMark { space: Space::Index(primary), parts: into.clone(), mode, is_key: false };
         let rows = RowSetId(self.row_sets);
         self.row_sets += 1;
+        let mut consume = Consume::all_rows(RowsTo::Loop(rows), values);
+        if let Some(most) = last_row(access).filter(|_| self.needs.reads(site))
+            && let Consume::Rows { columns, limit, counted, .. } = &mut consume
+        {
+            *limit = Some(most);
+            if let Some(matches) = &access.filter {
+                *counted = Some(columns.len() as u16);
+                columns.push(matches.clone());
+                into.push(fresh(matches.sql_type, &mut self.slots));
+                bind.extend(&access.bind); // what it reads
+            }
+        }
         let query = Access {
             table: access.table,
             path: access.path.each().clone(),
             bind,
             filter: None,
-            effect: Effect::Read(Consume::all_rows(RowsTo::Loop(rows), values)),
+            effect: Effect::Read(consume),
         };
-        let lock =
-            LockMark { space: Space::Index(primary), parts: into.clone(), mode, is_key: false };
         let mark = self.push_mark(SiteMark { site, key: None, locks: vec![lock], is_read: false });
         let body = vec![Statement { kind: mark, place }];
         let kind = StatementKind::ForQuery { rows, query: Box::new(query), into, body };
@@ -113,6 +127,28 @@ impl Cutter<'_> {
         }
         out.push(statement);
         out.append(&mut back);
+    }
+}
+
+/// How many matching rows end an access that visits its rows in order; none: it visits all.
+fn last_row(access: &Access) -> Option<Expr> {
+    if !access.path.lists().is_empty() {
+        return None;
+    }
+    match &access.effect {
+        Effect::Read(Consume::First { strict: false, order_by, offset: None, .. })
+            if order_by.is_empty() =>
+        {
+            Some(bigint(1))
+        }
+        Effect::Read(Consume::Rows {
+            distinct: false,
+            order_by,
+            limit: Some(limit),
+            offset: None,
+            ..
+        }) if order_by.is_empty() => Some(limit.clone()),
+        _ => None,
     }
 }
 

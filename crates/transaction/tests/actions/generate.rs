@@ -516,7 +516,8 @@ impl Generator<'_> {
         let order_by = if matches!(path, Path::Whole) { vec![key] } else { Vec::new() };
         let to = RowsTo::Loop(rows);
         let (distinct, limit, offset) = (false, None, None);
-        let consume = Consume::Rows { to, columns, distinct, order_by, limit, offset };
+        let counted = None;
+        let consume = Consume::Rows { to, columns, distinct, order_by, limit, offset, counted };
         let effect = Effect::Read(consume);
         (rows, Access { table, path, bind, filter: None, effect })
     }

@@ -117,6 +117,7 @@ fn select(
             order_by,
             limit,
             offset,
+            counted: None,
         }),
     })));
     build.procedure

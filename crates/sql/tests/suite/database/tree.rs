@@ -257,7 +257,7 @@ impl Printer<'_> {
                 text.push_str(&format!(" into {}", pairs(into)));
                 text
             }
-            Consume::Rows { to, columns, distinct, order_by, limit, offset } => {
+            Consume::Rows { to, columns, distinct, order_by, limit, offset, .. } => {
                 let mut text = format!(" {to:?} ({})", self.list(columns));
                 if *distinct {
                     text.push_str(" distinct");
