@@ -51,6 +51,7 @@ pub(crate) fn data_type() -> impl Strategy<Value = DataType> {
         Just(DataType::SmallInt),
         Just(DataType::Integer),
         Just(DataType::BigInt),
+        Just(DataType::Oid),
         Just(DataType::Real),
         Just(DataType::Double),
         (1..=38_u8).prop_map(|precision| DataType::Numeric { precision, scale: 0 }),
@@ -73,6 +74,7 @@ pub(crate) fn plain(data_type: DataType, nullable: bool) -> BoxedStrategy<Plain>
         DataType::Integer | DataType::Date => {
             any::<i32>().prop_map(|v| Plain::Int(v.into())).boxed()
         }
+        DataType::Oid => any::<u32>().prop_map(|v| Plain::Int(v.into())).boxed(),
         DataType::Real => any::<f32>().prop_map(|v| Plain::Float(f64::from(v).to_bits())).boxed(),
         DataType::Double => any::<f64>().prop_map(|v| Plain::Float(v.to_bits())).boxed(),
         DataType::Numeric { precision, .. } => {

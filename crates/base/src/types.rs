@@ -17,6 +17,8 @@ pub enum DataType {
     Integer,
     /// `bigint`, 64 bits
     BigInt,
+    /// `oid`, the number of something in the system catalog: 0 to 4294967295, kept as a bigint
+    Oid,
     /// `real`, 32 bits
     Real,
     /// `double precision`, 64 bits
@@ -56,9 +58,9 @@ pub enum DataType {
 }
 
 impl DataType {
-    /// smallint, integer or bigint.
+    /// smallint, integer, bigint or oid.
     pub const fn is_integer(self) -> bool {
-        matches!(self, Self::SmallInt | Self::Integer | Self::BigInt)
+        matches!(self, Self::SmallInt | Self::Integer | Self::BigInt | Self::Oid)
     }
 
     /// Whether values of two types compare as they are kept, without a conversion of either.
@@ -111,6 +113,7 @@ impl fmt::Display for DataType {
             Self::SmallInt => f.write_str("smallint"),
             Self::Integer => f.write_str("integer"),
             Self::BigInt => f.write_str("bigint"),
+            Self::Oid => f.write_str("oid"),
             Self::Real => f.write_str("real"),
             Self::Double => f.write_str("double precision"),
             Self::Numeric { precision, scale } => write!(f, "numeric({precision},{scale})"),

@@ -40,7 +40,7 @@ pub enum Value {
     SmallInt(i16),
     /// `integer`
     Int(i32),
-    /// `bigint`
+    /// `bigint` or `oid`
     BigInt(i64),
     /// `real`
     Real(f32),
@@ -103,7 +103,7 @@ impl Value {
             DataType::Boolean => Self::Bool(datum.is_true()),
             DataType::SmallInt => Self::SmallInt(int as i16),
             DataType::Integer => Self::Int(int as i32),
-            DataType::BigInt => Self::BigInt(int),
+            DataType::BigInt | DataType::Oid => Self::BigInt(int),
             DataType::Real => Self::Real(datum.as_float() as f32),
             DataType::Double => Self::Double(datum.as_float()),
             DataType::Numeric { scale, .. } => {

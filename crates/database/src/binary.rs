@@ -30,6 +30,10 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         Value::Bool(value) => out.put_u8(u8::from(*value)),
         Value::SmallInt(value) => out.put_slice(&value.to_be_bytes()),
         Value::Int(value) | Value::Date(value) => out.put_slice(&value.to_be_bytes()),
+        // A value that is one lies in 32 bits.
+        Value::BigInt(value) if data_type == DataType::Oid => {
+            out.put_slice(&(*value as u32).to_be_bytes());
+        }
         Value::BigInt(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
             out.put_slice(&value.to_be_bytes());
         }
@@ -54,9 +58,6 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
 }
 
 /// One dimension, counted from 1.
-/// The type oid, of four bytes, which is bigint here.
-const OID: u32 = 26;
-
 fn write_array(elements: &[Value], element: DataType, out: &mut impl Buffer) {
     let has_nulls = elements.iter().any(Value::is_null);
     out.put_slice(&i32::from(!elements.is_empty()).to_be_bytes());
@@ -70,21 +71,6 @@ fn write_array(elements: &[Value], element: DataType, out: &mut impl Buffer) {
     for value in elements {
         write_with_length(value, element, out);
     }
-}
-
-/// Appends the length of an array of bigints, and the array, as an oid[]: their lower four bytes.
-pub fn write_oids(oids: &[Value], out: &mut impl Buffer) {
-    let ints: Vec<Value> = oids
-        .iter()
-        .map(|oid| match oid {
-            Value::BigInt(oid) => Value::Int(*oid as i32),
-            _ => Value::Null,
-        })
-        .collect();
-    let start = out.len();
-    write_with_length(&Value::Array(ints), DataType::Integer, out);
-    // Behind the length come the dimensions and whether there are NULLs.
-    out[start + 12..start + 16].copy_from_slice(&OID.to_be_bytes());
 }
 
 /// Appends a value's length and the value; NULL has the length -1.
@@ -130,6 +116,7 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         DataType::SmallInt => Value::SmallInt(i16::from_be_bytes(exactly(bytes)?)),
         DataType::Integer => Value::Int(i32::from_be_bytes(exactly(bytes)?)),
         DataType::BigInt => Value::BigInt(i64::from_be_bytes(exactly(bytes)?)),
+        DataType::Oid => Value::BigInt(u32::from_be_bytes(exactly(bytes)?).into()),
         DataType::Real => Value::Real(f32::from_be_bytes(exactly(bytes)?)),
         DataType::Double => Value::Double(f64::from_be_bytes(exactly(bytes)?)),
         DataType::Date => Value::Date(i32::from_be_bytes(exactly(bytes)?)),
@@ -177,8 +164,7 @@ fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
     let (dimensions, _has_nulls, given) = (int()?, int()?, int()?);
     let wanted = known_type(element).oid as u32;
     let is_text = element.is_text() && matches!(given, 25 | 1042 | 1043 | 705);
-    let are_oids = element == DataType::BigInt && given as u32 == OID;
-    if given as u32 != wanted && !is_text && !are_oids {
+    if given as u32 != wanted && !is_text {
         let message = format!("the array's elements have the type with OID {given}, not {wanted}");
         return Err(SqlError::new(b"42804", message));
     }
@@ -205,13 +191,7 @@ fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
         let length = usize::try_from(length).map_err(|_| incorrect())?;
         let (value, after) = rest.split_at_checked(length).ok_or_else(incorrect)?;
         rest = after;
-        elements.push(match are_oids {
-            true => {
-                let oid = u32::from_be_bytes(value.try_into().map_err(|_| incorrect())?);
-                Value::BigInt(oid.into())
-            }
-            false => read_scalar(value, element)?,
-        });
+        elements.push(read_scalar(value, element)?);
     }
     if rest.is_empty() { Ok(Value::Array(elements)) } else { Err(incorrect()) }
 }

@@ -8,7 +8,7 @@ use hotrow_base::panics;
 
 use crate::connection::Outgoing;
 use crate::report::notice;
-use crate::wire::{self, Bigints, Format};
+use crate::wire::{self, Format};
 
 /// A statement's whole answer.
 pub(crate) fn say_result(
@@ -22,8 +22,8 @@ pub(crate) fn say_result(
     if !result.types.is_empty() {
         let names = result.rows.columns().iter().map(String::as_str);
         let columns = names.zip(result.types.iter().copied());
-        describe_rows(out, columns, origins, Bigints::Own, |_| Format::Text);
-        send_rows(out, result, 0..result.rows.len(), Bigints::Own, |_| Format::Text);
+        describe_rows(out, columns, origins, |_| Format::Text);
+        send_rows(out, result, 0..result.rows.len(), |_| Format::Text);
     }
     say_tag(out, result, result.rows.len());
 }
@@ -80,7 +80,6 @@ pub(crate) fn describe_rows<'a>(
     out: &mut Outgoing,
     columns: impl ExactSizeIterator<Item = (&'a str, SqlType)>,
     origins: &[(u32, i16)],
-    bigints: Bigints,
     format: impl Fn(usize) -> Format,
 ) {
     out.say_by(b'T', |body| {
@@ -91,7 +90,7 @@ pub(crate) fn describe_rows<'a>(
             body.put_u8(0);
             body.put_u32(table);
             body.put_i16(column);
-            body.put_u32(bigints.oid(of));
+            body.put_u32(wire::oid(of));
             body.put_i16(wire::size(of));
             body.put_i32(wire::modifier(of));
             body.put_i16(format(at).code());
@@ -104,14 +103,13 @@ pub(crate) fn send_rows(
     out: &mut Outgoing,
     result: &StatementResult,
     which: Range<usize>,
-    bigints: Bigints,
     format: impl Fn(usize) -> Format,
 ) {
     for row in result.rows.iter().skip(which.start).take(which.len()) {
         out.say_by(b'D', |body| {
             body.put_u16(row.len() as u16);
             for (at, (value, of)) in row.iter().zip(&result.types).enumerate() {
-                bigints.write_with_length(value, format(at), *of, body);
+                wire::write_with_length(value, format(at), *of, body);
             }
         });
     }

@@ -575,7 +575,7 @@ impl<'a> Conversation<'a> {
             true => self.out.say(&NoData::new()),
             false => {
                 let columns = columns.iter().map(|(name, of)| (name.as_str(), *of));
-                describe_rows(self.out, columns, &origins, described.bigints, format);
+                describe_rows(self.out, columns, &origins, format);
             }
         }
         Ok(())
@@ -626,9 +626,7 @@ impl<'a> Conversation<'a> {
             rows => all.min(first + rows as usize),
         };
         if !result.types.is_empty() {
-            let bigints = portal.statement.bigints;
-            bigints.check(result.rows.iter().skip(first).take(end - first).flatten())?;
-            send_rows(out, result, first..end, bigints, |at| portal.format(at));
+            send_rows(out, result, first..end, |at| portal.format(at));
         }
         if end < all {
             out.say(&PortalSuspended::new());

@@ -9,7 +9,7 @@ use hotrow::{Direction, NamedBy, Prepared, Session, SqlError, SqlType, Statement
 use hotrow_base::by_name::ByName;
 
 use crate::frontend::Bind;
-use crate::wire::{self, Bigints, Format};
+use crate::wire::{self, Format};
 
 /// A prepared statement.
 pub(crate) struct Statement {
@@ -19,15 +19,12 @@ pub(crate) struct Statement {
     pub(crate) named: Vec<u32>,
     /// compiled; none: there is no statement in the text
     pub(crate) prepared: Option<Prepared>,
-    /// what arrays of bigint are in it
-    pub(crate) bigints: Bigints,
 }
 
 impl Statement {
     /// A statement as it was sent.
     pub(crate) fn new(text: String, named: Vec<u32>, prepared: Option<Prepared>) -> Self {
-        let bigints = Bigints::in_text(&text);
-        Self { text, named, prepared, bigints }
+        Self { text, named, prepared }
     }
 
     /// Bytes of its text, and what it was parsed and compiled to, estimated.
@@ -38,7 +35,7 @@ impl Statement {
     /// The types of its parameters by number: those that were named, as they were, since drivers
     /// hold on to them.
     pub(crate) fn parameter_numbers(&self) -> Vec<u32> {
-        let own = self.parameters().iter().map(|of| self.bigints.oid(*of));
+        let own = self.parameters().iter().map(|of| wire::oid(*of));
         let named = self.named.iter().copied().chain(std::iter::repeat(0));
         own.zip(named).map(|(own, named)| if wire::is_open(named) { own } else { named }).collect()
     }

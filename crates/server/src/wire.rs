@@ -37,10 +37,11 @@ impl Format {
 }
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 18] = [
+const KNOWN: [DataType; 19] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
+    DataType::Oid,
     DataType::SmallInt,
     DataType::Integer,
     DataType::Text,
@@ -88,71 +89,6 @@ pub(crate) fn modifier(sql_type: SqlType) -> i32 {
 
 /// The type of parameters that are no arguments: JDBC sends them for what a call returns.
 pub(crate) const VOID: u32 = 2278;
-
-/// What arrays of bigint are to a client.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bigints {
-    /// bigint[]
-    Own,
-    /// oid[]
-    Oids,
-}
-
-impl Bigints {
-    /// What they are in a statement: oids where it casts to oid[]. The type oid is bigint here, and
-    /// asyncpg knows how an oid[] is sent, not a bigint[]: it asks the catalog for types that it
-    /// does not know, with arrays of oids in its question and in the answer, and were those told to
-    /// be bigint[], it would ask about that by the same question, for ever.
-    pub(crate) fn in_text(text: &str) -> Self {
-        if text.contains("::oid[]") { Self::Oids } else { Self::Own }
-    }
-
-    /// Fails where arrays of bigint are to be sent as oids and one of their numbers is none: 22003.
-    pub(crate) fn check<'v>(
-        self,
-        values: impl IntoIterator<Item = &'v Value>,
-    ) -> Result<(), SqlError> {
-        if self == Self::Own {
-            return Ok(());
-        }
-        for value in values {
-            let Value::Array(elements) = value else { continue };
-            for element in elements {
-                if let Value::BigInt(number) = element
-                    && u32::try_from(*number).is_err()
-                {
-                    return Err(SqlError::new(b"22003", "OID out of range"));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The identifier of a type.
-    pub(crate) fn oid(self, sql_type: SqlType) -> u32 {
-        match (self, sql_type) {
-            (Self::Oids, SqlType::Array(DataType::BigInt)) => 1028,
-            _ => oid(sql_type),
-        }
-    }
-
-    /// Appends a value's length and the value; NULL has the length -1.
-    pub(crate) fn write_with_length(
-        self,
-        value: &Value,
-        format: Format,
-        sql_type: SqlType,
-        out: &mut BytesMut,
-    ) {
-        let (SqlType::Scalar(of) | SqlType::Array(of)) = sql_type;
-        match (self, format, value) {
-            (Self::Oids, Format::Binary, Value::Array(oids)) if of == DataType::BigInt => {
-                binary::write_oids(oids, out);
-            }
-            _ => write_with_length(value, format, of, out),
-        }
-    }
-}
 
 /// Whether a client names no type: unspecified, or unknown.
 pub(crate) fn is_open(oid: u32) -> bool {
@@ -203,9 +139,10 @@ pub(crate) fn write(value: &Value, format: Format, data_type: DataType, out: &mu
 pub(crate) fn write_with_length(
     value: &Value,
     format: Format,
-    data_type: DataType,
+    sql_type: SqlType,
     out: &mut BytesMut,
 ) {
+    let (SqlType::Scalar(data_type) | SqlType::Array(data_type)) = sql_type;
     if value.is_null() {
         return out.put_slice(&(-1_i32).to_be_bytes());
     }

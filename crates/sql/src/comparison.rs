@@ -12,7 +12,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::operand::Operand;
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type, comparable, constant, joined, scalar};
+use crate::typing::{cast, comparable, compared_type, constant, joined, scalar};
 use crate::written::{bare, row_values};
 
 /// Values of rows that are compared by their order: each lies in what is computed of those before.
@@ -188,7 +188,7 @@ impl Compiler<'_> {
         if let Some(narrow) = narrowed(&right, left_type) {
             return Ok((left, narrow));
         }
-        let common = common_type(left_type, right_type).ok_or_else(|| {
+        let common = compared_type(left_type, right_type).ok_or_else(|| {
             error(
                 b"42883",
                 left_place,

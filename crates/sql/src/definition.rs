@@ -102,7 +102,7 @@ impl Compiler<'_> {
         if described.draws.is_some() || described.default.is_some() {
             return Err(defaults_twice(&draft.table.name, &described.name, place));
         }
-        if described.data_type.is_integer() {
+        if described.data_type.is_integer() && described.data_type != DataType::Oid {
             let wanted = joined_name(&draft.table, &[column], "seq");
             let name = self.free_name(draft, wanted);
             let sequence = sequence_of(described.data_type, options, place)?;

@@ -15,6 +15,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
 use crate::operand::{OpenText, Operand};
+use crate::operator::oid_as_bigint;
 use crate::parameters::parameter_number;
 use crate::scope::Compiler;
 use crate::script::FREE_BYTES;
@@ -442,6 +443,8 @@ impl Compiler<'_> {
                         format!("operator does not exist: - {data_type}"),
                     ));
                 }
+                let expr = oid_as_bigint(expr);
+                let data_type = expr.data_type();
                 Ok(Operand::Typed(scalar(ExprKind::Negate(Box::new(expr)), data_type)))
             }
             other => Err(unsupported(

@@ -19,7 +19,7 @@ use crate::error::{Advice, Result, error, place_in};
 use crate::path::{Bound, Chosen, ColumnOrder, Listed, bound, choose_with, column_in, key_value};
 use crate::scope::Compiler;
 use crate::state::{Row, Variable};
-use crate::typing::{cast, common_type, scalar};
+use crate::typing::{cast, compared_type, scalar};
 use crate::written::{bare, dotted};
 
 impl Compiler<'_> {
@@ -163,7 +163,7 @@ fn is_key(row: &Row, column: ColumnId, data_type: DataType) -> bool {
 
 /// The type in which keys of two types are told apart as the column tells them.
 fn common_key_type(a: DataType, b: DataType) -> Option<DataType> {
-    if a.is_kept_like(b) { common_type(a, b) } else { None }
+    if a.is_kept_like(b) { compared_type(a, b) } else { None }
 }
 
 /// A value in a form in which it compares with an array's elements as they are.
@@ -180,5 +180,5 @@ fn comparable_with_elements(value: Expr, element: DataType) -> Option<Expr> {
     if own.is_kept_like(element) && !is_padded(element) {
         return Some(value);
     }
-    (common_type(own, element) == Some(element)).then(|| cast(value, element))
+    (compared_type(own, element) == Some(element)).then(|| cast(value, element))
 }

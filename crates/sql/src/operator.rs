@@ -141,8 +141,9 @@ impl Compiler<'_> {
     }
 }
 
-/// Arithmetic on two numbers, with the types of the table above.
+/// Arithmetic on two numbers, with the types of the table above; oids are bigints in it.
 pub(crate) fn numbers(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -> Result<Expr> {
+    let [left, right] = [left, right].map(oid_as_bigint);
     let (l, r) = (left.data_type(), right.data_type());
     let result = if l.is_integer() && r.is_integer() {
         wider(l, r)
@@ -161,6 +162,11 @@ pub(crate) fn numbers(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -
         other => (cast(left, other), cast(right, other)),
     };
     Ok(scalar(ExprKind::Arithmetic(op, Box::new(left), Box::new(right)), result))
+}
+
+/// What is computed of an oid is no oid: it may be negative.
+pub(crate) fn oid_as_bigint(expr: Expr) -> Expr {
+    if expr.data_type() == DataType::Oid { cast(expr, DataType::BigInt) } else { expr }
 }
 
 /// An integer as a numeric of its digits; a numeric as it is.

@@ -52,7 +52,7 @@ pub(crate) const TYPES: &[KnownType] = {
         t((21, 1005), "int2", "smallint", 2, "N", Some(T::SmallInt)),
         t((23, 1007), "int4", "integer", 4, "N", Some(T::Integer)),
         t((25, 1009), "text", "text", -1, "S", Some(T::Text)),
-        t((26, 1028), "oid", "oid", 4, "N", Some(T::BigInt)),
+        t((26, 1028), "oid", "oid", 4, "N", Some(T::Oid)),
         t((700, 1021), "float4", "real", 4, "N", Some(T::Real)),
         t((701, 1022), "float8", "double precision", 8, "N", Some(T::Double)),
         t((1042, 1014), "bpchar", "character", -1, "S", Some(T::Char(1))),

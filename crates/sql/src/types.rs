@@ -46,8 +46,14 @@ pub(crate) fn data_type(written: &Written, catalog: &Catalog, place: Place) -> R
     let Written::Custom(name, _) = written else { return built_in(written, place) };
     match named_type(name, catalog, place) {
         Some(named) => scalar_of(&named, name, place),
+        None if is_oid(name) => Ok(DataType::Oid),
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
     }
+}
+
+/// Whether a name that the parser does not know is that of the type of catalog numbers.
+fn is_oid(name: &ast::ObjectName) -> bool {
+    matches!(name.to_string().to_lowercase().as_str(), "oid" | "pg_catalog.oid")
 }
 
 /// A scalar type that nobody has to make.

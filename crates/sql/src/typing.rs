@@ -45,7 +45,8 @@ pub(crate) fn digits(data_type: DataType) -> Option<(u8, u8)> {
     Some(match data_type {
         DataType::SmallInt => (5, 0),
         DataType::Integer => (10, 0),
-        DataType::BigInt => (19, 0),
+        // An oid is kept as a bigint, and its keys are of the same width.
+        DataType::BigInt | DataType::Oid => (19, 0),
         DataType::Numeric { precision, scale } => (precision, scale),
         _ => return None,
     })
@@ -58,7 +59,17 @@ fn common_numeric(left: (u8, u8), right: (u8, u8)) -> DataType {
     DataType::Numeric { precision: (whole + scale).min(38), scale }
 }
 
-/// The type two operands meet in, for comparisons, CASE, COALESCE and the like.
+/// The type two operands are compared in. Oids and other integers are compared as numbers: none of
+/// them has to be an oid for that.
+pub(crate) fn compared_type(left: DataType, right: DataType) -> Option<DataType> {
+    let is_mixed = left.is_integer() && right.is_integer() && left != right;
+    match is_mixed && (left == DataType::Oid || right == DataType::Oid) {
+        true => Some(DataType::BigInt),
+        false => common_type(left, right),
+    }
+}
+
+/// The type two values meet in, for CASE, COALESCE, UNION and the like.
 pub(crate) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
     use DataType as T;
     if left == right {
@@ -66,6 +77,10 @@ pub(crate) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
     }
     if left.is_text() && right.is_text() {
         return Some(T::Text);
+    }
+    if left == T::Oid || right == T::Oid {
+        // Of the integers, oid is what PostgreSQL prefers; other numbers do not become one.
+        return (left.is_integer() && right.is_integer()).then_some(T::Oid);
     }
     if left.is_integer() && right.is_integer() {
         return Some(wider(left, right));
@@ -132,6 +147,12 @@ pub(crate) fn check_order(sql_type: SqlType, place: Place) -> Result<()> {
 fn allowed(from: DataType, to: DataType, coercion: Coercion) -> bool {
     use DataType as T;
     let temporal = |t| matches!(t, T::Date | T::Timestamp | T::TimestampTz);
+    match (from, to) {
+        (from, T::Oid) if from.is_number() => return from.is_integer(),
+        (T::Oid, to) if to.is_number() => return matches!(to, T::Integer | T::BigInt),
+        (T::Jsonb, T::Oid) => return false,
+        _ => {}
+    }
     if from == to
         || from.is_number() && to.is_number()
         || to.is_text()

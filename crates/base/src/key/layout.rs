@@ -177,6 +177,7 @@ fn compile(part: &KeyPart) -> Part {
     let kind = match part.data_type {
         DataType::Boolean => PartKind::Bool,
         DataType::SmallInt | DataType::Integer | DataType::BigInt => PartKind::Int,
+        DataType::Oid => PartKind::Int,
         DataType::Date | DataType::Timestamp | DataType::TimestampTz => PartKind::Int,
         DataType::Enum(_) => PartKind::Int,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
@@ -205,6 +206,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::SmallInt | DataType::Enum(_) => 2,
         DataType::Integer | DataType::Date | DataType::Real => 4,
         DataType::BigInt | DataType::Timestamp | DataType::TimestampTz | DataType::Double => 8,
+        DataType::Oid => 8,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => 8,
         DataType::Numeric { .. } | DataType::Uuid | DataType::Interval => 16,
         DataType::Char(n) => n as usize,

@@ -27,6 +27,7 @@ impl Value {
             (Self::Json(text), DataType::Jsonb) => {
                 Self::parse(data_type, text)?.to_datum(data_type, heap)
             }
+            (Self::Jsonb(_), DataType::Oid) => Err(self.no_cast(data_type)),
             (Self::Jsonb(text), _) if data_type.is_number() || data_type == DataType::Boolean => {
                 json::scalar_of(text, data_type)?.to_datum(data_type, heap)
             }
@@ -41,6 +42,7 @@ impl Value {
             (_, DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
                 self.to_integer(data_type).map(Datum::int)
             }
+            (_, DataType::Oid) => self.to_oid().map(Datum::int),
             (_, DataType::Real | DataType::Double) => self.to_float(data_type).map(Datum::float),
             (_, DataType::Numeric { precision, scale }) => {
                 self.to_numeric(precision, scale).map(Datum::numeric)
@@ -82,9 +84,18 @@ impl Value {
         let in_range = |value: &i64| match data_type {
             DataType::SmallInt => i16::try_from(*value).is_ok(),
             DataType::Integer => i32::try_from(*value).is_ok(),
+            DataType::Oid => u32::try_from(*value).is_ok(),
             _ => true,
         };
         integer.filter(in_range).ok_or_else(|| ValueError::out_of_range(data_type))
+    }
+
+    /// Integers become oids where they are in range, and nothing else does.
+    fn to_oid(&self) -> Result<i64, ValueError> {
+        match self {
+            Self::SmallInt(_) | Self::Int(_) | Self::BigInt(_) => self.to_integer(DataType::Oid),
+            _ => Err(self.no_cast(DataType::Oid)),
+        }
     }
 
     fn to_float(&self, data_type: DataType) -> Result<f64, ValueError> {

@@ -85,6 +85,7 @@ impl ValueError {
                 precision.saturating_sub(scale)
             ),
             DataType::Real | DataType::Double => "value out of range: overflow".to_owned(),
+            DataType::Oid => "OID out of range".to_owned(),
             _ => format!("{} out of range", name(data_type)),
         };
         Self::new("22003", message)
@@ -222,6 +223,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::SmallInt => "smallint",
         DataType::Integer => "integer",
         DataType::BigInt => "bigint",
+        DataType::Oid => "oid",
         DataType::Real => "real",
         DataType::Double => "double precision",
         DataType::Numeric { .. } => "numeric",

@@ -20,6 +20,7 @@ impl Value {
             DataType::SmallInt => parse_int(data_type, bare).map(Self::SmallInt),
             DataType::Integer => parse_int(data_type, bare).map(Self::Int),
             DataType::BigInt => parse_int(data_type, bare).map(Self::BigInt),
+            DataType::Oid => parse_oid(bare).map(Self::BigInt),
             DataType::Real => parse_real(bare).map(Self::Real),
             DataType::Double => parse_double(bare).map(Self::Double),
             DataType::Numeric { precision, scale } => {
@@ -68,6 +69,16 @@ where
         }
         _ => ValueError::syntax(data_type, text),
     })
+}
+
+/// A negative number is what its 32 bits are without a sign, as PostgreSQL reads it.
+fn parse_oid(text: &str) -> Result<i64, ValueError> {
+    let number: i64 = parse_int(DataType::Oid, text)?;
+    match (u32::try_from(number), i32::try_from(number)) {
+        (Ok(oid), _) => Ok(oid.into()),
+        (_, Ok(signed)) => Ok((signed as u32).into()),
+        _ => Err(ValueError::text_out_of_range(DataType::Oid, text)),
+    }
 }
 
 fn parse_double(text: &str) -> Result<f64, ValueError> {

@@ -203,6 +203,7 @@ fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
     use DataType as T;
     let becomes = match (given, to) {
         (T::Date, T::Timestamp | T::TimestampTz) | (T::Timestamp, T::TimestampTz) => true,
+        (T::SmallInt | T::Integer | T::BigInt, T::Oid) | (T::Oid, T::BigInt) => true,
         _ => width(given).is_some_and(|own| width(to).is_some_and(|to| own < to)),
     };
     if given == to || given.is_text() && to.is_text() {

@@ -15,7 +15,7 @@ use crate::operand::Operand;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
 use crate::type_table::kept_as;
-use crate::typing::{call, cast, common_type, constant};
+use crate::typing::{call, cast, compared_type, constant};
 use crate::written::{arguments, bare, dotted, ident_name};
 
 impl Compiler<'_> {
@@ -122,7 +122,7 @@ impl Compiler<'_> {
                 let element = array.data_type();
                 let left = self.settle(left_operand, element, place_in(left, place))?;
                 let left_type = self.scalar_type(&left, place)?;
-                let common = common_type(left_type, element).ok_or_else(|| {
+                let common = compared_type(left_type, element).ok_or_else(|| {
                     let message = format!("operator does not exist: {left_type} = {element}");
                     error(b"42883", place, message)
                 })?;
@@ -450,11 +450,11 @@ impl Compiler<'_> {
             let number = super::system::relation_number(self.catalog, name).ok_or_else(|| {
                 error(b"42P01", place, format!("relation \"{name}\" does not exist"))
             })?;
-            return Ok(crate::typing::bigint(number));
+            return Ok(constant(Value::BigInt(number), DataType::Oid));
         }
         let (function, gives) = match (expr.data_type().is_text(), is_class) {
-            (true, true) => (SystemFunction::RelationOid, DataType::BigInt),
-            (true, false) => (SystemFunction::TypeOid, DataType::BigInt),
+            (true, true) => (SystemFunction::RelationOid, DataType::Oid),
+            (true, false) => (SystemFunction::TypeOid, DataType::Oid),
             (false, true) => (SystemFunction::RelationName, DataType::Text),
             (false, false) => (SystemFunction::TypeName, DataType::Text),
         };

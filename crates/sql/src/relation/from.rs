@@ -12,7 +12,7 @@ use crate::relation::level::{
 };
 use crate::scope::Compiler;
 use crate::token::folded;
-use crate::typing::{cast, common_type, comparable, scalar};
+use crate::typing::{cast, comparable, compared_type, scalar};
 use crate::written::dotted;
 
 use super::{lists, system};
@@ -208,7 +208,7 @@ impl Compiler<'_> {
         for (_, [first, second]) in named {
             let (first, second) = (self.slot_at(*first)?, self.slot_at(*second)?);
             let (one, two) = (scalar_of(first.sql_type), scalar_of(second.sql_type));
-            let Some(common) = common_type(one, two) else {
+            let Some(common) = compared_type(one, two) else {
                 let message = format!("JOIN/USING types {one} and {two} cannot be matched");
                 return Err(error(b"42804", place, message));
             };
@@ -239,7 +239,7 @@ impl Compiler<'_> {
                 gone.push(kept);
                 kept = (relation, at);
                 let both = [self.slot_at(*first)?, self.slot_at(*second)?];
-                let common = common_type(both[0].data_type(), both[1].data_type());
+                let common = compared_type(both[0].data_type(), both[1].data_type());
                 let common = common.unwrap_or(DataType::Text); // they have been compared
                 let both = both.map(|side| cast(side, common));
                 let slot = self.temporary(name, common)?;

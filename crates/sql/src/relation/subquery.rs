@@ -13,7 +13,7 @@ use crate::error::{Advice, Result, error, place_in};
 use crate::path::truth;
 use crate::relation::level::{Bound, RelationKind, scalar_of};
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type, comparable};
+use crate::typing::{cast, comparable, compared_type};
 use crate::written::row_values;
 
 impl Compiler<'_> {
@@ -133,7 +133,7 @@ impl Compiler<'_> {
         let left = self.settle(operand, of, place)?;
         let left_type = self.scalar_type(&left, place)?;
         let sign = op.symbol();
-        let common = common_type(left_type, of).ok_or_else(|| {
+        let common = compared_type(left_type, of).ok_or_else(|| {
             let message = format!("operator does not exist: {left_type} {sign} {of}");
             error(b"42883", place, message).hint("You might need to add explicit type casts.")
         })?;

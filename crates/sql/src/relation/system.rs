@@ -66,8 +66,8 @@ struct SystemRelation {
     columns: Vec<SystemColumn>,
 }
 
-/// Names, and columns with a letter for their types: `o` bigint (an object's number), `i` integer,
-/// `s` smallint, `b` boolean, `f` real, `t` text, `z` timestamptz; capital letters: arrays.
+/// Names, and columns with a letter for their types: `o` oid (an object's number), `l` bigint, `i`
+/// integer, `s` smallint, `b` boolean, `f` real, `t` text, `z` timestamptz; capital letters: arrays.
 const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_namespace", "oid:o nspname:t nspowner:o nspacl:T"),
     (
@@ -151,30 +151,30 @@ const RELATIONS: &[(&str, &str)] = &[
     ),
     (
         "pg_catalog.pg_prepared_statements",
-        "name:t statement:t prepare_time:z parameter_types:T from_sql:b generic_plans:o \
-         custom_plans:o",
+        "name:t statement:t prepare_time:z parameter_types:T from_sql:b generic_plans:l \
+         custom_plans:l",
     ),
     ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:T spcoptions:T"),
     ("pg_catalog.pg_language", "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b"),
     ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:t"),
     (
         "hotrow.engine_status",
-        "engine:t settings:t choice:t threads:o durability:t uptime_s:o committed:o failed:o \
-         undone:o replanned:o run_alone:o lock_waits:o messages:o running:o parked:o queued:o \
-         queue_capacity:o \
-         open_transactions:o open_transactions_max:o statements:o statements_failed:o \
-         session_commits:o session_rollbacks:o session_repeats:o snapshots:o snapshot_bytes:o \
-         calls_refused:o execute_ms:o plan_ms:o lock_ms:o wait_ms:o log_ms:o idle_ms:o \
-         memory_bytes:o memory_limit_bytes:o log_bytes:o log_entries:o log_syncs:o log_sync_ms:o \
-         log_since_checkpoint_bytes:o log_failure:t",
+        "engine:t settings:t choice:t threads:l durability:t uptime_s:l committed:l failed:l \
+         undone:l replanned:l run_alone:l lock_waits:l messages:l running:l parked:l queued:l \
+         queue_capacity:l \
+         open_transactions:l open_transactions_max:l statements:l statements_failed:l \
+         session_commits:l session_rollbacks:l session_repeats:l snapshots:l snapshot_bytes:l \
+         calls_refused:l execute_ms:l plan_ms:l lock_ms:l wait_ms:l log_ms:l idle_ms:l \
+         memory_bytes:l memory_limit_bytes:l log_bytes:l log_entries:l log_syncs:l log_sync_ms:l \
+         log_since_checkpoint_bytes:l log_failure:t",
     ),
     (
         "hotrow.calls",
-        "procedure:t calls:o failed:o mean_us:f p50_us:f p99_us:f max_us:f queue_us:f plan_us:f \
+        "procedure:t calls:l failed:l mean_us:f p50_us:f p99_us:f max_us:f queue_us:f plan_us:f \
          lock_us:f execute_us:f reply_us:f log_us:f",
     ),
-    ("hotrow.hot_keys", "table_name:t key:t waits:o total_ms:f longest_ms:f"),
-    ("hotrow.waits", "table_name:t key:t waiter:t holder:t waits:o total_ms:f longest_ms:f"),
+    ("hotrow.hot_keys", "table_name:t key:t waits:l total_ms:f longest_ms:f"),
+    ("hotrow.waits", "table_name:t key:t waiter:t holder:t waits:l total_ms:f longest_ms:f"),
     // What there is none of:
     ("pg_catalog.pg_description", "objoid:o classoid:o objsubid:i description:t"),
     ("pg_catalog.pg_shdescription", "objoid:o classoid:o description:t"),
@@ -215,12 +215,12 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_auth_members", "roleid:o member:o grantor:o admin_option:b"),
     (
         "pg_catalog.pg_sequence",
-        "seqrelid:o seqtypid:o seqstart:o seqincrement:o seqmax:o seqmin:o seqcache:o seqcycle:b",
+        "seqrelid:o seqtypid:o seqstart:l seqincrement:l seqmax:l seqmin:l seqcache:l seqcycle:b",
     ),
     (
         "pg_catalog.pg_sequences",
-        "schemaname:t sequencename:t sequenceowner:t data_type:t start_value:o min_value:o \
-         max_value:o increment_by:o cycle:b cache_size:o last_value:o",
+        "schemaname:t sequencename:t sequenceowner:t data_type:t start_value:l min_value:l \
+         max_value:l increment_by:l cycle:b cache_size:l last_value:l",
     ),
     ("pg_catalog.pg_matviews", "schemaname:t matviewname:t matviewowner:t definition:t"),
     ("pg_catalog.pg_foreign_table", "ftrelid:o ftserver:o ftoptions:T"),
@@ -300,7 +300,8 @@ static KNOWN: LazyLock<Vec<SystemRelation>> = LazyLock::new(|| {
 
 fn type_of(letter: &str) -> SqlType {
     let scalar = |letter: &str| match letter {
-        "o" => DataType::BigInt,
+        "o" => DataType::Oid,
+        "l" => DataType::BigInt,
         "i" => DataType::Integer,
         "s" => DataType::SmallInt,
         "b" => DataType::Boolean,

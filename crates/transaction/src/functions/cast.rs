@@ -49,6 +49,7 @@ pub fn cast(
         DataType::SmallInt => to_int(value, from, 16),
         DataType::Integer => to_int(value, from, 32),
         DataType::BigInt => to_int(value, from, 64),
+        DataType::Oid => to_oid(value),
         DataType::Numeric { precision, scale } => to_numeric(value, from, precision, scale),
         DataType::Real => to_float(value, from).and_then(to_real),
         DataType::Double => to_float(value, from).map(Datum::float),
@@ -81,6 +82,14 @@ fn to_int(value: Datum, from: DataType, bits: u8) -> Result<Datum, Fault> {
     wide.filter(|&int| (int << spare) >> spare == int)
         .map(Datum::int)
         .ok_or(Fault::IntRange { bits })
+}
+
+/// An integer as the number of something in the system catalog.
+fn to_oid(value: Datum) -> Result<Datum, Fault> {
+    match u32::try_from(value.as_int()) {
+        Ok(_) => Ok(value),
+        Err(_) => Err(Fault::new(b"22003", "OID out of range")),
+    }
 }
 
 fn to_numeric(value: Datum, from: DataType, precision: u8, scale: u8) -> Result<Datum, Fault> {
@@ -146,7 +155,7 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
     let start = machine.heap.len();
     let mut out = HeapWriter(&mut machine.heap);
     let written = match from {
-        DataType::SmallInt | DataType::Integer | DataType::BigInt => {
+        DataType::SmallInt | DataType::Integer | DataType::BigInt | DataType::Oid => {
             write!(out, "{}", value.as_int())
         }
         DataType::Boolean => out.write_str(if value.is_true() { "true" } else { "false" }),
@@ -308,6 +317,7 @@ fn place(units: i128, is_exact: bool, to: DataType) -> Fitted {
     let (least, greatest) = match to {
         DataType::SmallInt => (i128::from(i16::MIN), i128::from(i16::MAX)),
         DataType::Integer | DataType::Date => (i128::from(i32::MIN), i128::from(i32::MAX)),
+        DataType::Oid => (0, i128::from(u32::MAX)),
         DataType::Numeric { precision, .. } => {
             let limit = POWERS_OF_TEN[precision as usize] - 1;
             (-limit, limit)

@@ -387,7 +387,7 @@ fn is_cast_away(expr: &Expr, to: DataType) -> bool {
     }
 }
 
-/// Bits of an integer type.
+/// Bits of an integer type with a sign.
 pub(super) fn int_bits(data_type: DataType) -> Option<u8> {
     match data_type {
         DataType::SmallInt => Some(16),
@@ -415,6 +415,7 @@ pub(super) fn is_same_datum(from: DataType, to: DataType) -> bool {
         return from <= to;
     }
     match (from, to) {
+        (DataType::Oid, DataType::BigInt) => true,
         (
             DataType::Numeric { precision: from, scale: from_scale },
             DataType::Numeric { precision, scale },

@@ -73,9 +73,10 @@ fn is_convertible(from: DataType, to: DataType) -> bool {
         _ if from == to || to.is_text() || from.is_text() => true,
         T::Json | T::Jsonb => from.is_json(),
         // Which of them it can be is asked of the value.
-        _ if from == T::Jsonb => true,
+        _ if from == T::Jsonb => to != T::Oid,
         T::Boolean => from.is_integer(),
         T::SmallInt | T::Integer | T::BigInt => from.is_number() || from == T::Boolean,
+        T::Oid => from.is_integer(),
         T::Numeric { .. } | T::Real | T::Double => from.is_number(),
         T::Date | T::Timestamp | T::TimestampTz => is_time(from),
         _ => false,

@@ -35,7 +35,7 @@ const DATABASE: i64 = 16_383;
 fn unknown(sql_type: SqlType) -> Value {
     match sql_type {
         SqlType::Scalar(DataType::Boolean) => Value::Bool(false),
-        SqlType::Scalar(DataType::BigInt) => Value::BigInt(0),
+        SqlType::Scalar(DataType::BigInt | DataType::Oid) => Value::BigInt(0),
         SqlType::Scalar(DataType::Integer) => Value::Int(0),
         SqlType::Scalar(DataType::SmallInt) => Value::SmallInt(0),
         SqlType::Scalar(DataType::Real) => Value::Real(0.0),
@@ -63,7 +63,7 @@ fn is_of(value: &Value, sql_type: SqlType) -> bool {
     match (value, sql_type) {
         (Value::Null, _)
         | (Value::Bool(_), SqlType::Scalar(DataType::Boolean))
-        | (Value::BigInt(_), SqlType::Scalar(DataType::BigInt))
+        | (Value::BigInt(_), SqlType::Scalar(DataType::BigInt | DataType::Oid))
         | (Value::Int(_), SqlType::Scalar(DataType::Integer))
         | (Value::SmallInt(_), SqlType::Scalar(DataType::SmallInt))
         | (Value::Real(_), SqlType::Scalar(DataType::Real))
