@@ -37,6 +37,8 @@ pub enum DataType {
     Varchar(u32),
     /// `char(n)`, blank padded; n bytes, stored in place
     Char(u32),
+    /// `"char"`, one letter, which columns of the system catalog are of; kept as a text
+    CatalogChar,
     /// `bytea`
     Bytea,
     /// `timestamp`: microseconds since 2000-01-01 00:00
@@ -80,9 +82,9 @@ impl DataType {
         matches!(self, Self::Real | Self::Double)
     }
 
-    /// text, varchar or char.
+    /// text, varchar, char or "char".
     pub const fn is_text(self) -> bool {
-        matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
+        matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_) | Self::CatalogChar)
     }
 
     /// json or jsonb.
@@ -120,6 +122,7 @@ impl fmt::Display for DataType {
             Self::Text => f.write_str("text"),
             Self::Varchar(n) => write!(f, "varchar({n})"),
             Self::Char(n) => write!(f, "char({n})"),
+            Self::CatalogChar => f.write_str("\"char\""),
             Self::Bytea => f.write_str("bytea"),
             Self::Timestamp => f.write_str("timestamp"),
             Self::TimestampTz => f.write_str("timestamptz"),

@@ -40,6 +40,10 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         Value::Real(value) => out.put_slice(&value.to_be_bytes()),
         Value::Double(value) => out.put_slice(&value.to_be_bytes()),
         Value::Numeric(value) => numeric::write(*value, out),
+        // No letter is a zero.
+        Value::Text(value) if data_type == DataType::CatalogChar && value.is_empty() => {
+            out.put_u8(0);
+        }
         Value::Text(value) | Value::Json(value) => out.put_slice(value.as_bytes()),
         Value::Jsonb(value) => {
             out.put_u8(JSONB_VERSION);
@@ -133,7 +137,8 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         }
         DataType::Uuid => Value::Uuid(exactly(bytes)?),
         DataType::Bytea => Value::Bytea(bytes.to_vec()),
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
+        DataType::CatalogChar if bytes == [0] => Value::Text(String::new()),
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::CatalogChar => {
             Value::Text(text(bytes)?.to_owned())
         }
         DataType::Json | DataType::Enum(_) => {

@@ -37,7 +37,7 @@ impl Format {
 }
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 19] = [
+const KNOWN: [DataType; 20] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -49,6 +49,7 @@ const KNOWN: [DataType; 19] = [
     DataType::Double,
     DataType::Char(0),
     DataType::Varchar(0),
+    DataType::CatalogChar,
     DataType::Date,
     DataType::Timestamp,
     DataType::TimestampTz,

@@ -198,7 +198,7 @@ impl Compiler<'_> {
         })?;
         comparable(common, sign, left_place)?;
         let common = match common {
-            DataType::Char(_) | DataType::Varchar(_) => DataType::Text,
+            DataType::Char(_) | DataType::Varchar(_) | DataType::CatalogChar => DataType::Text,
             DataType::Numeric { scale, .. } => {
                 // operands that differ in precision only compare as they are
                 return Ok((rescaled(left, scale), rescaled(right, scale)));

@@ -363,9 +363,8 @@ impl Compiler<'_> {
             matches!(inner.kind, ExprKind::Slot(slot) if self.parameters.contains(&slot))
                 && expr.data_type().is_integer()
         };
-        let takes = |data_type| {
-            matches!(data_type, DataType::Integer | DataType::BigInt | DataType::Oid)
-        };
+        let takes =
+            |data_type| matches!(data_type, DataType::Integer | DataType::BigInt | DataType::Oid);
         let is_other = is_literal(left) && !takes(right.data_type())
             || is_literal(right) && !takes(left.data_type());
         self.literals.is_refused |= is_other;

@@ -65,7 +65,7 @@ pub(crate) const TYPES: &[KnownType] = {
         t((2950, 2951), "uuid", "uuid", 16, "U", Some(T::Uuid)),
         t((114, 199), "json", "json", -1, "U", Some(T::Json)),
         t((3802, 3807), "jsonb", "jsonb", -1, "U", Some(T::Jsonb)),
-        t((18, 1002), "char", "\"char\"", 1, "Z", Some(T::Text)),
+        t((18, 1002), "char", "\"char\"", 1, "Z", Some(T::CatalogChar)),
         t((19, 1003), "name", "name", 64, "S", Some(T::Text)),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),

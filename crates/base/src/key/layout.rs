@@ -186,7 +186,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Double => PartKind::F64,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => PartKind::Escaped,
         // Of no key that SQL makes.
-        DataType::Json | DataType::Jsonb => PartKind::Escaped,
+        DataType::Json | DataType::Jsonb | DataType::CatalogChar => PartKind::Escaped,
         DataType::Interval => PartKind::N128,
         DataType::Char(_) => PartKind::Char,
         DataType::Uuid => PartKind::Bytes16,
@@ -211,7 +211,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Numeric { .. } | DataType::Uuid | DataType::Interval => 16,
         DataType::Char(n) => n as usize,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => return None,
-        DataType::Json | DataType::Jsonb => return None,
+        DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
     })
 }
 

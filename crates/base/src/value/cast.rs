@@ -17,9 +17,7 @@ impl Value {
     pub fn to_datum(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {
         match (self, data_type) {
             (Self::Null, _) => Ok(Datum::NULL),
-            (_, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => {
-                self.to_text(data_type, heap)
-            }
+            _ if data_type.is_text() => self.to_text(data_type, heap),
             (Self::Json(text), DataType::Json)
             | (Self::Jsonb(text), DataType::Json | DataType::Jsonb) => {
                 Ok(Datum::of_bytes(text.as_bytes(), heap))
@@ -169,6 +167,11 @@ fn fit_text(data_type: DataType, text: &str) -> Result<&str, ValueError> {
     }
     let kept = match data_type {
         DataType::Varchar(n) => fit_characters(text.as_bytes(), n),
+        // What is longer is cut without a word, as in PostgreSQL.
+        DataType::CatalogChar => {
+            let end = text.chars().next().map_or(0, char::len_utf8);
+            Some(&text.as_bytes()[..end])
+        }
         DataType::Char(n) => {
             Some(trim_blanks(text.as_bytes())).filter(|bytes| bytes.len() <= n as usize)
         }

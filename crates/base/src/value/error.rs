@@ -230,6 +230,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Text => "text",
         DataType::Varchar(_) => "character varying",
         DataType::Char(_) => "character",
+        DataType::CatalogChar => "\"char\"",
         DataType::Bytea => "bytea",
         DataType::Timestamp => "timestamp",
         DataType::TimestampTz => "timestamp with time zone",

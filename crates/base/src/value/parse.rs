@@ -26,7 +26,7 @@ impl Value {
             DataType::Numeric { precision, scale } => {
                 parse_numeric(bare, precision, scale).map(Self::Numeric)
             }
-            DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
+            DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::CatalogChar => {
                 cast::stored_text(data_type, text).map(Self::Text)
             }
             DataType::Bytea => parse_bytea(text).map(Self::Bytea),

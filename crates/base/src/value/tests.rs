@@ -141,6 +141,15 @@ fn literals_are_read_as_postgresql_reads_them() {
     check(DataType::Uuid, "a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11", Ok(uuid));
     check(DataType::Uuid, "{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", Err("22P02"));
     check(DataType::Uuid, "a0e-ebc99-9c0b-4ef8-bb6d-6bb9bd380a11", Err("22P02"));
+    check(DataType::Oid, " 4294967295 ", Ok("4294967295"));
+    check(DataType::Oid, "-1", Ok("4294967295"));
+    check(DataType::Oid, "-2147483649", Err("22003"));
+    check(DataType::Oid, "4294967296", Err("22003"));
+    check(DataType::Oid, "12x", Err("22P02"));
+    check(DataType::Oid, "", Err("22P02"));
+    check(DataType::CatalogChar, "r", Ok("r"));
+    check(DataType::CatalogChar, "äb", Ok("ä"));
+    check(DataType::CatalogChar, "", Ok(""));
 }
 
 #[test]
@@ -161,6 +170,14 @@ fn assignments_cast_and_check() {
     check(Value::Double(f64::NAN), DataType::BigInt, Err("22003"));
     check(Value::Double(9.3e18), DataType::BigInt, Err("22003"));
     check(decimal(25, 1), DataType::Integer, Ok("3"));
+    check(Value::BigInt(4_294_967_295), DataType::Oid, Ok("4294967295"));
+    check(Value::BigInt(4_294_967_296), DataType::Oid, Err("22003"));
+    check(Value::Int(-1), DataType::Oid, Err("22003"));
+    check(Value::from("26"), DataType::Oid, Ok("26"));
+    check(decimal(20, 1), DataType::Oid, Err("42846"));
+    check(Value::Double(2.0), DataType::Oid, Err("42846"));
+    check(Value::Bool(true), DataType::Oid, Err("42846"));
+    check(Value::Jsonb("5".to_owned()), DataType::Oid, Err("42846"));
     check(decimal(12_345, 3), NUMERIC, Ok("12.35"));
     check(Value::BigInt(10_000), NUMERIC, Err("22003"));
     check(Value::Double(0.1), NUMERIC, Ok("0.10"));
@@ -186,9 +203,12 @@ fn messages_are_postgresqls() {
     };
     check(DataType::Integer, "x", "invalid input syntax for type integer: \"x\"");
     check(DataType::SmallInt, "99999", "value \"99999\" is out of range for type smallint");
+    check(DataType::Oid, "4294967296", "value \"4294967296\" is out of range for type oid");
     check(DataType::Varchar(2), "abc", "value too long for type character varying(2)");
     check(DataType::Date, "2026-02-30", "date/time field value out of range: \"2026-02-30\"");
     check(DataType::Date, "infinity", "infinity is not supported for type date");
+    let error = Value::BigInt(-1).to_datum(DataType::Oid, &mut vec![]).expect_err("none of them");
+    assert_eq!(error.to_string(), "OID out of range");
 }
 
 #[test]

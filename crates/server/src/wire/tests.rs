@@ -67,6 +67,9 @@ fn values_come_back_in_both_formats() {
         (Value::SmallInt(-3), DataType::SmallInt),
         (Value::Int(70_000), DataType::Integer),
         (Value::BigInt(i64::MIN), DataType::BigInt),
+        (Value::BigInt(u32::MAX.into()), DataType::Oid),
+        (Value::Text("r".to_owned()), DataType::CatalogChar),
+        (Value::Text(String::new()), DataType::CatalogChar),
         (Value::Real(1.5), DataType::Real),
         (Value::Double(-0.1), DataType::Double),
         (Value::Text("it's {\"so\"}, \\ is it".to_owned()), DataType::Text),
@@ -100,6 +103,19 @@ fn values_come_back_in_both_formats() {
     write(&empty, Format::Binary, DataType::BigInt, &mut out);
     let back = read(&out, Format::Binary, SqlType::Array(DataType::BigInt));
     assert_eq!(back, Ok(empty));
+}
+
+#[test]
+fn types_of_the_catalog_are_as_narrow_as_postgresqls() {
+    assert_eq!(&binary(&Value::BigInt(4_000_000_000), DataType::Oid)[..], [0xee, 0x6b, 0x28, 0]);
+    assert_eq!(&binary(&Value::Text("r".to_owned()), DataType::CatalogChar)[..], b"r");
+    assert_eq!(&binary(&Value::Text(String::new()), DataType::CatalogChar)[..], b"\0");
+    let oids = binary(&Value::Array(vec![Value::BigInt(26)]), DataType::Oid);
+    let words: Vec<_> = oids.as_chunks::<4>().0.iter().map(|w| u32::from_be_bytes(*w)).collect();
+    // Dimensions, NULLs, the type, elements, the first one's number; its length and itself.
+    assert_eq!(words, [1, 0, 26, 1, 1, 4, 26]);
+    let oid = SqlType::Scalar(DataType::Oid);
+    assert!(read(&[0; 8], Format::Binary, oid).is_err());
 }
 
 #[test]
@@ -147,6 +163,8 @@ fn types_are_known_by_their_numbers() {
         assert!(matches!(parameter_type(array), Ok(Some(SqlType::Array(_)))), "{array}");
     }
     assert_eq!(parameter_type(0), Ok(None));
+    assert_eq!(parameter_type(26), Ok(Some(SqlType::Scalar(DataType::Oid))));
+    assert_eq!(parameter_type(1028), Ok(Some(SqlType::Array(DataType::Oid))));
     assert_eq!(parameter_type(3802), Ok(Some(SqlType::Scalar(DataType::Jsonb))));
     assert_eq!(parameter_type(600).expect_err("point").code(), "42704");
 }

@@ -12,4 +12,5 @@ mod pipelines;
 #[path = "../running/mod.rs"]
 mod running;
 mod sessions;
+mod types;
 mod watching;

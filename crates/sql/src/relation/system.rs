@@ -67,31 +67,32 @@ struct SystemRelation {
 }
 
 /// Names, and columns with a letter for their types: `o` oid (an object's number), `l` bigint, `i`
-/// integer, `s` smallint, `b` boolean, `f` real, `t` text, `z` timestamptz; capital letters: arrays.
+/// integer, `s` smallint, `b` boolean, `f` real, `t` text, `c` "char", `z` timestamptz; capital
+/// letters: arrays.
 const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_namespace", "oid:o nspname:t nspowner:o nspacl:T"),
     (
         "pg_catalog.pg_class",
         "oid:o relname:t relnamespace:o reltype:o reloftype:o relowner:o relam:o relfilenode:o \
          reltablespace:o relpages:i reltuples:f relallvisible:i reltoastrelid:o relhasindex:b \
-         relisshared:b relpersistence:t relkind:t relnatts:s relchecks:s relhasrules:b \
+         relisshared:b relpersistence:c relkind:c relnatts:s relchecks:s relhasrules:b \
          relhastriggers:b relhassubclass:b relrowsecurity:b relforcerowsecurity:b \
-         relispopulated:b relreplident:t relispartition:b relrewrite:o relacl:T reloptions:T \
+         relispopulated:b relreplident:c relispartition:b relrewrite:o relacl:T reloptions:T \
          relpartbound:t",
     ),
     (
         "pg_catalog.pg_attribute",
         "attrelid:o attname:t atttypid:o attstattarget:i attlen:s attnum:s attndims:i \
-         attcacheoff:i atttypmod:i attbyval:b attstorage:t attcompression:t attalign:t \
-         attnotnull:b atthasdef:b atthasmissing:b attidentity:t attgenerated:t attisdropped:b \
+         attcacheoff:i atttypmod:i attbyval:b attstorage:c attcompression:c attalign:c \
+         attnotnull:b atthasdef:b atthasmissing:b attidentity:c attgenerated:c attisdropped:b \
          attislocal:b attinhcount:i attcollation:o attacl:T attoptions:T attfdwoptions:T",
     ),
     ("pg_catalog.pg_attrdef", "oid:o adrelid:o adnum:s adbin:t"),
     (
         "pg_catalog.pg_type",
-        "oid:o typname:t typnamespace:o typowner:o typlen:s typbyval:b typtype:t typcategory:t \
-         typispreferred:b typisdefined:b typdelim:t typrelid:o typsubscript:t typelem:o \
-         typarray:o typinput:t typoutput:t typreceive:t typsend:t typalign:t typstorage:t \
+        "oid:o typname:t typnamespace:o typowner:o typlen:s typbyval:b typtype:c typcategory:c \
+         typispreferred:b typisdefined:b typdelim:c typrelid:o typsubscript:t typelem:o \
+         typarray:o typinput:t typoutput:t typreceive:t typsend:t typalign:c typstorage:c \
          typnotnull:b typbasetype:o typtypmod:i typndims:i typcollation:o typdefault:t",
     ),
     (
@@ -103,21 +104,21 @@ const RELATIONS: &[(&str, &str)] = &[
     ),
     (
         "pg_catalog.pg_constraint",
-        "oid:o conname:t connamespace:o contype:t condeferrable:b condeferred:b convalidated:b \
-         conrelid:o contypid:o conindid:o conparentid:o confrelid:o confupdtype:t confdeltype:t \
-         confmatchtype:t conislocal:b coninhcount:i connoinherit:b conkey:S confkey:S conbin:t",
+        "oid:o conname:t connamespace:o contype:c condeferrable:b condeferred:b convalidated:b \
+         conrelid:o contypid:o conindid:o conparentid:o confrelid:o confupdtype:c confdeltype:c \
+         confmatchtype:c conislocal:b coninhcount:i connoinherit:b conkey:S confkey:S conbin:t",
     ),
     (
         "pg_catalog.pg_proc",
         "oid:o proname:t pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
-         prokind:t prosecdef:b proleakproof:b proisstrict:b proretset:b provolatile:t \
-         proparallel:t pronargs:s pronargdefaults:s prorettype:o proargtypes:O \
-         proallargtypes:O proargmodes:T proargnames:T prosrc:t proacl:T",
+         prokind:c prosecdef:b proleakproof:b proisstrict:b proretset:b provolatile:c \
+         proparallel:c pronargs:s pronargdefaults:s prorettype:o proargtypes:O \
+         proallargtypes:O proargmodes:C proargnames:T prosrc:t proacl:T",
     ),
-    ("pg_catalog.pg_am", "oid:o amname:t amhandler:t amtype:t"),
+    ("pg_catalog.pg_am", "oid:o amname:t amhandler:t amtype:c"),
     (
         "pg_catalog.pg_database",
-        "oid:o datname:t datdba:o encoding:i datlocprovider:t datistemplate:b datallowconn:b \
+        "oid:o datname:t datdba:o encoding:i datlocprovider:c datistemplate:b datallowconn:b \
          datconnlimit:i dattablespace:o datcollate:t datctype:t daticulocale:t datcollversion:t \
          datacl:T",
     ),
@@ -156,7 +157,7 @@ const RELATIONS: &[(&str, &str)] = &[
     ),
     ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:T spcoptions:T"),
     ("pg_catalog.pg_language", "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b"),
-    ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:t"),
+    ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:c"),
     (
         "hotrow.engine_status",
         "engine:t settings:t choice:t threads:l durability:t uptime_s:l committed:l failed:l \
@@ -180,16 +181,16 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_shdescription", "objoid:o classoid:o description:t"),
     (
         "pg_catalog.pg_policy",
-        "oid:o polname:t polrelid:o polcmd:t polpermissive:b polroles:O polqual:t polwithcheck:t",
+        "oid:o polname:t polrelid:o polcmd:c polpermissive:b polroles:O polqual:t polwithcheck:t",
     ),
     ("pg_catalog.pg_inherits", "inhrelid:o inhparent:o inhseqno:i inhdetachpending:b"),
     (
         "pg_catalog.pg_partitioned_table",
-        "partrelid:o partstrat:t partnatts:s partdefid:o partattrs:S",
+        "partrelid:o partstrat:c partnatts:s partdefid:o partattrs:S",
     ),
     (
         "pg_catalog.pg_statistic_ext",
-        "oid:o stxrelid:o stxname:t stxnamespace:o stxowner:o stxstattarget:i stxkeys:S stxkind:T",
+        "oid:o stxrelid:o stxname:t stxnamespace:o stxowner:o stxstattarget:i stxkeys:S stxkind:C",
     ),
     (
         "pg_catalog.pg_publication",
@@ -200,12 +201,12 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_publication_rel", "oid:o prpubid:o prrelid:o prqual:t prattrs:S"),
     (
         "pg_catalog.pg_trigger",
-        "oid:o tgrelid:o tgparentid:o tgname:t tgfoid:o tgtype:s tgenabled:t tgisinternal:b \
+        "oid:o tgrelid:o tgparentid:o tgname:t tgfoid:o tgtype:s tgenabled:c tgisinternal:b \
          tgconstrrelid:o tgconstrindid:o tgconstraint:o tgdeferrable:b tginitdeferred:b",
     ),
     (
         "pg_catalog.pg_rewrite",
-        "oid:o rulename:t ev_class:o ev_type:t ev_enabled:t is_instead:b ev_qual:t ev_action:t",
+        "oid:o rulename:t ev_class:o ev_type:c ev_enabled:c is_instead:b ev_qual:t ev_action:t",
     ),
     ("pg_catalog.pg_enum", "oid:o enumtypid:o enumsortorder:f enumlabel:t"),
     (
@@ -227,13 +228,13 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_foreign_server", "oid:o srvname:t srvowner:o srvfdw:o srvoptions:T"),
     (
         "pg_catalog.pg_depend",
-        "classid:o objid:o objsubid:i refclassid:o refobjid:o refobjsubid:i deptype:t",
+        "classid:o objid:o objsubid:i refclassid:o refobjid:o refobjsubid:i deptype:c",
     ),
     ("pg_catalog.pg_range", "rngtypid:o rngsubtype:o rngmultitypid:o rngcollation:o"),
-    ("pg_catalog.pg_event_trigger", "oid:o evtname:t evtevent:t evtowner:o evtenabled:t"),
+    ("pg_catalog.pg_event_trigger", "oid:o evtname:t evtevent:t evtowner:o evtenabled:c"),
     ("pg_catalog.pg_subscription", "oid:o subname:t subowner:o subenabled:b"),
-    ("pg_catalog.pg_default_acl", "oid:o defaclrole:o defaclnamespace:o defaclobjtype:t"),
-    ("pg_catalog.pg_cast", "oid:o castsource:o casttarget:o castfunc:o castcontext:t"),
+    ("pg_catalog.pg_default_acl", "oid:o defaclrole:o defaclnamespace:o defaclobjtype:c"),
+    ("pg_catalog.pg_cast", "oid:o castsource:o casttarget:o castfunc:o castcontext:c"),
     (
         "pg_catalog.pg_opclass",
         "oid:o opcmethod:o opcname:t opcnamespace:o opcdefault:b opcintype:o",
@@ -306,6 +307,7 @@ fn type_of(letter: &str) -> SqlType {
         "s" => DataType::SmallInt,
         "b" => DataType::Boolean,
         "f" => DataType::Real,
+        "c" => DataType::CatalogChar,
         "z" => DataType::TimestampTz,
         _ => DataType::Text,
     };
