@@ -6,7 +6,7 @@ use hotrow::{Config, Database};
 use hotrow_base::thread::{JoinHandle, ThreadOptions};
 use hotrow_bench::{
     BenchError, CheckReport, Driver, Existing, Length, RunReport, ServerAddress, ServerCall,
-    ServerStatus,
+    ServerStatus, StoryOptions, Target, run_story, stories,
 };
 use hotrow_server::{Server, ServerOptions, Stopper};
 use hotrow_workloads::{Workload, workload_named};
@@ -191,5 +191,23 @@ fn a_server_that_is_not_there_is_told() {
     ] {
         let error = text.parse::<ServerAddress>().expect_err("it is refused");
         assert!(error.is_usage() && error.to_string().contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn stories_hold_over_the_wire_as_they_do_here() {
+    for story in stories() {
+        let server = Running::start();
+        let target = Target::server("a server", &server.address).expect("it lets us in");
+        let measured = Duration::from_millis(200);
+        let options = StoryOptions { clients: 4, measured, ..StoryOptions::default() };
+        let report = run_story(&story, &target.that_repeats_itself(), &options);
+        let report = report.unwrap_or_else(|error| panic!("{error}"));
+        assert!(report.over_the_wire && report.checks_hold(), "{}: {report:#?}", story.name);
+        assert!(report.calls.values().any(|call| call.good > 0), "{report:#?}");
+        // It makes no databases of its own, and its one is not empty any more.
+        let occupied = Target::server("a server", &server.address).map(|_| ());
+        let error = occupied.expect_err("it has the story's tables").to_string();
+        assert!(error.contains("is not empty"), "{error}");
     }
 }

@@ -17,7 +17,12 @@ pub struct Target<'a> {
 
 enum Place<'a> {
     Database(&'a Database),
-    Server { address: ServerAddress, _made: Option<Made> },
+    Server(Box<AtServer>),
+}
+
+struct AtServer {
+    address: ServerAddress,
+    _made: Option<Made>,
 }
 
 /// A database of its own that a server has made for a run, dropped at its end.
@@ -52,7 +57,8 @@ impl<'a> Target<'a> {
                 (address.clone(), None)
             }
         };
-        Ok(Self { name, place: Place::Server { address, _made: made }, repeats_itself: false })
+        let at = AtServer { address, _made: made };
+        Ok(Self { name, place: Place::Server(Box::new(at)), repeats_itself: false })
     }
 
     /// The same, of whom it is a failure if a client must repeat a call: who promises that it need
@@ -73,13 +79,13 @@ impl<'a> Target<'a> {
 
     /// Whether it is a server, called over the wire.
     pub fn is_server(&self) -> bool {
-        matches!(self.place, Place::Server { .. })
+        matches!(self.place, Place::Server(_))
     }
 
     pub(super) fn connect(&self) -> Result<Box<dyn Connection>, BenchError> {
         Ok(match &self.place {
             Place::Database(database) => Box::new(Embedded::new(database.session())),
-            Place::Server { address, .. } => Box::new(Wire::new(address.connect()?)),
+            Place::Server(at) => Box::new(Wire::new(at.address.connect()?)),
         })
     }
 }

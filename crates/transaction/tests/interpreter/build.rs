@@ -171,8 +171,9 @@ pub fn column(name: &str, data_type: DataType, nullable: bool) -> Column {
 }
 
 pub fn index(name: &str, columns: &[ColumnId], unique: bool) -> IndexDefinition {
-    let (name, columns) = (name.to_owned(), columns.to_vec());
-    IndexDefinition { name, columns, unique, kind: IndexKind::BTree, is_constraint: false }
+    let (name, columns, descending) = (name.to_owned(), columns.to_vec(), Vec::new());
+    let kind = IndexKind::BTree;
+    IndexDefinition { name, columns, descending, unique, kind, is_constraint: false }
 }
 
 pub fn account_catalog() -> Catalog {
