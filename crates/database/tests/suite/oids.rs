@@ -96,11 +96,11 @@ fn the_catalog_tells_oids_and_is_asked_for_them() {
     let gives = |query: &str, expected: &str| assert_eq!(rows(&session, query), [expected]);
     let oid = SqlType::Scalar(DataType::Oid);
     let class = "SELECT oid, relname FROM pg_class WHERE oid = $1 AND relnamespace = ANY($2)";
-    let class = session.prepare(class).unwrap();
+    let class = session.prepare(class, &[]).unwrap();
     assert_eq!(class.parameters(), [oid, SqlType::Array(DataType::Oid)]);
     assert_eq!(class.columns().next().map(|(_, of)| of), Some(oid));
     gives("SELECT relname FROM pg_class WHERE oid = 'noted'::regclass::oid", "noted");
-    gives("SELECT relname FROM pg_class WHERE oid::regclass = 'noted'::regclass", "noted");
+    gives("SELECT relname FROM pg_class WHERE oid::regclass::text = 'noted'", "noted");
     gives("SELECT format_type(26, NULL), 26::oid::regtype, to_regtype('oid')", "oid|oid|26");
     let columns = "SELECT string_agg(format_type(atttypid, atttypmod), ',' ORDER BY attnum)
         FROM pg_attribute WHERE attrelid = 'noted'::regclass";
@@ -110,6 +110,6 @@ fn the_catalog_tells_oids_and_is_asked_for_them() {
         "rr",
     );
     let other = "SELECT CASE WHEN relkind = 'r' THEN oid ELSE 0 END FROM pg_class";
-    let other = session.prepare(other).unwrap();
+    let other = session.prepare(other, &[]).unwrap();
     assert_eq!(other.columns().next().map(|(_, of)| of), Some(oid));
 }
