@@ -64,8 +64,9 @@ impl<'a, P: Protection> RecordAccess for TrialReads<'a, P> {
     type Record = Record<'a>;
     type Row = [AtomicU64];
 
-    fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<Record<'a>>, Stop> {
-        let found = self.reads.find(at, intent)?;
+    /// Whatever it is found for, a trial only reads it.
+    fn find(&mut self, at: &KeyAt<'_>, _: Intent) -> Result<Option<Record<'a>>, Stop> {
+        let found = self.reads.find(at, Intent::Read)?;
         Ok(found.filter(|record| !self.gone().contains(&(at.table, record.id()))))
     }
 
