@@ -13,6 +13,7 @@ use crate::operand::{Arguments, Operand, types_of};
 use crate::operator::{as_numeric, numbers};
 use crate::rounding::{rounded, rounded_to};
 use crate::scope::Compiler;
+use crate::type_table::known_type;
 use crate::types::BARE_NUMERIC;
 use crate::typing::{
     Coercion, call, cast, common_type, comparable, constant, integer, null, scalar,
@@ -214,6 +215,7 @@ impl Compiler<'_> {
             (SyntaxForm::DateTrunc, [unit, value]) => self.date_trunc(unit, value, place),
             (SyntaxForm::JsonChange(of, flag), _) => self.json_change(of, flag, written, place),
             (SyntaxForm::First, [first, ..]) => self.expr(first),
+            (SyntaxForm::TypeName, [value]) => self.type_name(value),
             (SyntaxForm::NextNumber, [sequence]) => {
                 let place = place_in(*sequence, place);
                 let sequence = self.expr(sequence)?;
@@ -224,6 +226,23 @@ impl Compiler<'_> {
             }
             _ => Err(functions::no_function(name, &vec![None; written.len()], place)),
         }
+    }
+
+    /// The name of a value's type, as the standard writes it.
+    fn type_name(&mut self, written: &ast::Expr) -> Result<Expr> {
+        let name = match self.operand(written)? {
+            Operand::Unknown(_) => "unknown".to_owned(),
+            Operand::Typed(Expr { sql_type: SqlType::Array(of), .. }) => {
+                format!("{}[]", known_type(of).standard)
+            }
+            Operand::Typed(value) => known_type(value.data_type()).standard.to_owned(),
+            Operand::Parameter(at) => {
+                let place = place_in(written, self.place);
+                let message = format!("could not determine data type of parameter ${}", at + 1);
+                return Err(error(b"42P18", place, message));
+            }
+        };
+        Ok(constant(Value::Text(name), DataType::Text))
     }
 
     fn constant_function(&mut self, of: Constant, row: Option<&FunctionRow>) -> Result<Expr> {

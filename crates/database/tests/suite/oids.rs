@@ -109,6 +109,9 @@ fn the_catalog_tells_oids_and_is_asked_for_them() {
         "SELECT COALESCE(relkind, 'view') || relkind FROM pg_class WHERE relname = 'noted'",
         "rr",
     );
+    let types = "SELECT pg_typeof(oid), pg_typeof('{1}'::oid[]), pg_typeof(1), pg_typeof('1')
+        FROM pg_class WHERE relname = 'noted'";
+    gives(types, "oid|oid[]|integer|unknown");
     let other = "SELECT CASE WHEN relkind = 'r' THEN oid ELSE 0 END FROM pg_class";
     let other = session.prepare(other, &[]).unwrap();
     assert_eq!(other.columns().next().map(|(_, of)| of), Some(oid));

@@ -57,6 +57,8 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
         "bytes that its rows and indexes take", "pg_database_size(1) >= 0", "true";
     pg_get_expr(ANY, many(ANY)) -> ANY, Immutable, Syntax(S_::First),
         "its first argument: expressions are kept as texts", "pg_get_expr('1'::text, 0)", "1";
+    pg_typeof(ANY) -> TEXT, Immutable, Syntax(S_::TypeName),
+        "the name of its argument's type", "pg_typeof(1::oid)", "oid";
     pg_encoding_to_char(INTEGER) -> TEXT, Immutable, Constant(C::Text("UTF8")),
         "the name of an encoding", "pg_encoding_to_char(6)", "UTF8";
     pg_type_is_visible | pg_function_is_visible | pg_opclass_is_visible | pg_operator_is_visible

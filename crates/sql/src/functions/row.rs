@@ -127,6 +127,8 @@ pub(crate) enum SyntaxForm {
     JsonChange(JsonFunction, bool),
     /// its first argument; the others are not evaluated
     First,
+    /// the name of its argument's type; the argument is not evaluated
+    TypeName,
     NextNumber,
 }
 
