@@ -1,13 +1,13 @@
 //! Stories: contended workloads in SQL, as an application has them, driven and checked.
 //!
-//! Role         runs what a file describes, without a line of Rust: a schema with its procedures, the
-//!              calls that clients make with what is drawn for each, and what must hold afterwards,
-//!              as queries that give no rows
+//! Role         runs what a file describes, without a line of Rust: a schema with its procedures,
+//!              the calls that clients make with what is drawn for each, and what must hold
+//!              afterwards, as queries that give no rows
 //! States       schema -> clients connect and prepare -> (warm up ->) measure -> what clients were
 //!              told is put into tables -> the queries look at those and the story's own
 //! Invariants   I1 a call that fails with 40001 or 40P01 is repeated by its client, with the same
-//!              values, as an application would, and counted: so the same story runs at servers that
-//!              ask for that; at a target that promises that it is not asked for, it is a failure
+//!              values, as an application would, and counted: so the same story runs at servers
+//!              that ask for that; at a target that promises that it is not asked for, it is a failure
 //!              I2 a call that fails otherwise, and not as its story says that it may, is a failure
 //!              of the run
 //!              I3 what a client was told stands in the tables for all calls of a run, those of
@@ -73,8 +73,8 @@ impl Default for StoryOptions {
 /// # Errors
 ///
 /// [`BenchError::Story`] for what the story says wrongly, with its name and place in it;
-/// [`BenchError::Server`], [`BenchError::Database`]. A call that fails is no error: it stands in the
-/// report, as does what does not hold.
+/// [`BenchError::Server`], [`BenchError::Database`]. A call that fails is no error: it stands in
+/// the report, as does what does not hold.
 pub fn run_story(
     story: &Story,
     target: &Target<'_>,

@@ -231,8 +231,8 @@ fn through_lists<'l>(
     }
 }
 
-/// Whether the index gives the order behind its prefix, and whether that is from its end down. Lists
-/// in the prefix are gone through in the index's order.
+/// Whether the index gives the order behind its prefix, and whether that is from its end down.
+/// Lists in the prefix are gone through in the index's order.
 fn served(
     row: &Row,
     index: &Index,

@@ -87,7 +87,8 @@ pub fn known_type(data_type: DataType) -> KnownType {
     TYPES[place_of(data_type)]
 }
 
-/// Where a type stands among [`TYPES`], whatever its length and digits. Answers ask for each column.
+/// Where a type stands among [`TYPES`], whatever its length and digits. Answers ask for each
+/// column.
 const fn place_of(data_type: DataType) -> usize {
     use DataType as T;
     match data_type {

@@ -1,4 +1,4 @@
-//! A client of a story: draws, calls, repeats what it is asked to repeat, and keeps what it is told.
+//! A client of a story: draws, calls, repeats what it is asked to repeat, keeps what it is told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

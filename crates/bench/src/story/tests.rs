@@ -68,7 +68,8 @@ fn what_does_not_hold_is_told_with_its_rows() -> Result<(), BenchError> {
         sql = 'SELECT 1 FROM told_calls WHERE calls <> rows OR calls = 0'
         [[holds]]
         what = 'answers are told'
-        sql = \"SELECT 1 FROM told_calls WHERE calls <> (SELECT sum(times) FROM told_answers WHERE name = 'id')\"
+        sql = \"\"\"SELECT 1 FROM told_calls
+            WHERE calls <> (SELECT sum(times) FROM told_answers WHERE name = 'id')\"\"\"
         [[holds]]
         what = 'the run is told'
         sql = 'SELECT 1 FROM told_run WHERE ended <= began OR ended IS NULL'",
@@ -104,7 +105,8 @@ fn what_was_told_is_drawn_once_and_fresh_values_are_drawn_once() -> Result<(), B
         sql = 'SELECT * FROM told_calls WHERE calls <> rows'
         [[holds]]
         what = 'the rest is there'
-        sql = '''SELECT 1 FROM kept HAVING count(*) <> (SELECT calls FROM told_calls WHERE call = 'put')
+        sql = '''SELECT 1 FROM kept HAVING count(*) <>
+            (SELECT calls FROM told_calls WHERE call = 'put')
             - (SELECT calls FROM told_calls WHERE call = 'take')'''",
     )?;
     let schema = "CREATE TABLE kept (key text PRIMARY KEY, by text NOT NULL)".to_owned();

@@ -65,7 +65,8 @@ impl Told {
                     let (column, answer) = (quoted(column), quoted(answer));
                     let _ = writeln!(
                         script,
-                        "INSERT INTO told_answers VALUES ('{name}', '{column}', '{answer}', {times});"
+                        "INSERT INTO told_answers \
+                         VALUES ('{name}', '{column}', '{answer}', {times});"
                     );
                 }
             }

@@ -13,13 +13,13 @@ Examples:
   hotrow bench story flash_sale
   hotrow bench story all --seconds 10
   hotrow bench story ledger --wire --data /tmp \\
-      --remote 'host=127.0.0.1 port=5432 user=postgres options=-cdefault_transaction_isolation=serializable'
+      --remote 'host=127.0.0.1 port=5432 user=postgres'
   hotrow bench story mine.toml                   one of your own
 
 A story is a schema with procedures as an application has them, the calls that clients make of them,
 and queries that give no row while what must hold does. A file like those in crates/bench/stories is
-one, too. A client whose call fails with 40001 or 40P01 repeats it: an engine here must never ask for
-that, other servers may. The exit code is 1 when something does not hold, or a call failed in a way
+one, too. A client whose call fails with 40001 or 40P01 repeats it: an engine here must never ask
+for that, other servers may. The exit code is 1 when something does not hold, or a call failed in a way
 that its story does not allow.";
 
 #[derive(Args, Debug)]
@@ -31,8 +31,8 @@ pub(crate) struct StoryArguments {
     /// List the stories that are built in
     #[arg(long)]
     pub(crate) list: bool,
-    /// Engine: all (each in its first variant), NAME, or NAME:setting=value,...; may be repeated; none:
-    /// only servers
+    /// Engine: all (each in its first variant), NAME, or NAME:setting=value,...; may be repeated;
+    /// none: only servers
     #[arg(long, value_name = "ENGINE", default_value = "all")]
     pub(crate) engine: Vec<String>,
     /// Threads of the engine

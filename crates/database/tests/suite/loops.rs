@@ -243,8 +243,8 @@ fn explain_tells_what_becomes_of_a_loop() {
     }
 }
 
-/// One that removes what it has found finds the next one on trial as well, and what it visits behind
-/// LIMIT is all that it holds.
+/// One that removes what it has found finds the next one on trial as well, and what it visits
+/// behind LIMIT is all that it holds.
 #[test]
 fn a_loop_that_takes_one_row_after_the_other_is_planned() {
     const QUEUE: &str = "
@@ -263,7 +263,9 @@ fn a_loop_that_takes_one_row_after_the_other_is_planned() {
           RETURN v_taken;
         END $$;
         CREATE PROCEDURE put(p_most bigint) LANGUAGE plpgsql AS $$
-        BEGIN FOR i IN 1..p_most LOOP INSERT INTO queue VALUES (i, i % 2, i % 3); END LOOP; END $$;";
+        BEGIN
+          FOR i IN 1..p_most LOOP INSERT INTO queue VALUES (i, i % 2, i % 3); END LOOP;
+        END $$;";
     every_engine(|config| {
         let name = format!("{config:?}");
         let db = open(config);

@@ -210,8 +210,8 @@ fn an_index_of_some_rows_has_all_and_says_so() {
     session.execute(SCHEMA).unwrap();
     let made = session.execute("CREATE INDEX sad ON person (id) WHERE m = 'sad'").unwrap();
     let told: Vec<_> = made[0].notices.iter().map(|notice| notice.said.message.as_str()).collect();
-    let all = "index \"sad\" has all rows, not only those of its WHERE, and its keys begin with m, so \
-               that those lie together";
+    let all = "index \"sad\" has all rows, not only those of its WHERE, and its keys begin with m, \
+               so that those lie together";
     assert_eq!(told, [all]);
     // Where its WHERE names no one value, they do not.
     let made = session.execute("CREATE INDEX ON person (id) WHERE m > 'sad'").unwrap();
