@@ -7,7 +7,8 @@
 //!              told is put into tables -> the queries look at those and the story's own
 //! Invariants   I1 a call that fails with 40001 or 40P01 is repeated by its client, with the same
 //!              values, as an application would, and counted: so the same story runs at servers
-//!              that ask for that; at a target that promises that it is not asked for, it is a failure
+//!              that ask for that; at a target that promises that it is not asked for, it is a
+//!              failure
 //!              I2 a call that fails otherwise, and not as its story says that it may, is a failure
 //!              of the run
 //!              I3 what a client was told stands in the tables for all calls of a run, those of

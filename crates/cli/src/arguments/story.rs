@@ -19,8 +19,8 @@ Examples:
 A story is a schema with procedures as an application has them, the calls that clients make of them,
 and queries that give no row while what must hold does. A file like those in crates/bench/stories is
 one, too. A client whose call fails with 40001 or 40P01 repeats it: an engine here must never ask
-for that, other servers may. The exit code is 1 when something does not hold, or a call failed in a way
-that its story does not allow.";
+for that, other servers may. The exit code is 1 when something does not hold, or a call failed in a
+way that its story does not allow.";
 
 #[derive(Args, Debug)]
 #[command(after_help = STORY_EXAMPLES)]
