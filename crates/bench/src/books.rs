@@ -10,11 +10,17 @@ use hotrow_base::clock::Ticks;
 use hotrow_workloads::{KindInfo, TransactionKind};
 
 /// Longest latency told apart, 100 s in ns; a longer one counts as this.
-const LATENCY_NS_MAX: u64 = 100_000_000_000;
+pub(crate) const LATENCY_NS_MAX: u64 = 100_000_000_000;
 /// Two digits: a figure is off by 1 % at most, and the counters in use stay in the cache.
 const DIGITS: u8 = 2;
 /// Aborts that a procedure asks for itself, RAISE without a code.
 const RAISED: &[u8; 5] = b"P0001";
+
+/// No latencies yet, in ns.
+pub(crate) fn latencies_ns() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS)
+        .expect("the bounds are in order and two digits are allowed")
+}
 
 /// A call handed out and not ended.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +71,7 @@ pub(crate) struct SourceBooks {
 
 impl SourceBooks {
     pub(crate) fn new(kinds: &[KindInfo]) -> Self {
-        let latency_ns = Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS)
-            .expect("the bounds are in order and two digits are allowed");
+        let latency_ns = latencies_ns();
         let books = |kind: &KindInfo| KindBooks {
             all: Ends::default(),
             measured: Ends::default(),

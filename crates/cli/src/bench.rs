@@ -1,7 +1,6 @@
 //! `hotrow bench`: workloads on engines.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use hotrow_bench::{
@@ -10,7 +9,7 @@ use hotrow_bench::{
 use hotrow_workloads::{Workload, workload_named};
 
 use crate::arguments::BenchRunArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, write_file};
 use crate::remote;
 use crate::show::Style;
 
@@ -102,12 +101,7 @@ fn show(reports: &[RunReport], json: Option<&str>) -> Result<(), Failure> {
             write_json(reports, io::stdout().lock())?;
             return Ok(());
         }
-        Some(path) => {
-            let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
-            let mut file = BufWriter::new(file);
-            write_json(reports, &mut file)?;
-            file.flush().map_err(|error| Failure::file(path, &error))?;
-        }
+        Some(path) => write_file(path, |file| write_json(reports, file))?,
         None => {}
     }
     if io::stderr().is_terminal() && io::stdout().is_terminal() {

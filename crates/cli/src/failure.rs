@@ -1,9 +1,21 @@
 //! Why a command failed, and the exit code that says so.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use hotrow_bench::BenchError;
+
+/// Writes a file anew.
+pub(crate) fn write_file(
+    path: &str,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), BenchError>,
+) -> Result<(), Failure> {
+    let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
+    let mut file = BufWriter::new(file);
+    write(&mut file)?;
+    file.flush().map_err(|error| Failure::file(path, &error))
+}
 
 /// Why a command failed.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! `hotrow bench history`: what concurrent clients saw, checked and written.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use hotrow_bench::{Format, HistoryKind, HistoryOptions, Variant, record_history};
@@ -8,7 +7,7 @@ use hotrow_history::{History, check};
 
 use crate::arguments::{FormatName, HistoryArguments, KindName};
 use crate::bench::variants;
-use crate::failure::Failure;
+use crate::failure::{Failure, write_file};
 
 pub(crate) fn run(arguments: &HistoryArguments) -> Result<(), Failure> {
     let variants = variants(&arguments.engine)?;
@@ -67,10 +66,7 @@ fn write(history: &History, format: Format, path: &str) -> Result<(), Failure> {
         format.write(history, &mut out)?;
         return Ok(out.flush()?);
     }
-    let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
-    let mut file = BufWriter::new(file);
-    format.write(history, &mut file)?;
-    file.flush().map_err(|error| Failure::file(path, &error))
+    write_file(path, |file| format.write(history, file))
 }
 
 fn options(arguments: &HistoryArguments, variant: &Variant) -> HistoryOptions {

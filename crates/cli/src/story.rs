@@ -1,7 +1,6 @@
 //! `hotrow bench story`: workloads written in SQL, on engines and at servers.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use hotrow_bench::{
 use hotrow_server::{Server, ServerOptions};
 
 use crate::arguments::StoryArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, write_file};
 use crate::show::Style;
 
 pub(crate) fn run(arguments: &StoryArguments) -> Result<(), Failure> {
@@ -158,12 +157,7 @@ fn show(reports: &[StoryReport], arguments: &StoryArguments) -> Result<(), Failu
             table(Style::of(&io::stderr()), &mut io::stderr())?;
             return Ok(write_stories_json(reports, io::stdout().lock())?);
         }
-        Some(path) => {
-            let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
-            let mut file = BufWriter::new(file);
-            write_stories_json(reports, &mut file)?;
-            file.flush().map_err(|error| Failure::file(path, &error))?;
-        }
+        Some(path) => write_file(path, |file| write_stories_json(reports, file))?,
         None => {}
     }
     Ok(table(Style::of(&io::stdout()), &mut io::stdout().lock())?)

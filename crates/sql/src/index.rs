@@ -53,13 +53,17 @@ impl Compiler<'_> {
             let name = index_column(column, place)?;
             self.table_column(table, &name, place_in(&column.column.expr, place))
         };
-        let columns = written.columns.iter().map(named).collect::<Result<Vec<_>>>()?;
+        let own = written.columns.iter().map(named).collect::<Result<Vec<_>>>()?;
+        // Rows of its WHERE lie together where that says which value a column has.
+        let is_new = |column: &ColumnId| kind == IndexKind::BTree && !own.contains(column);
+        let fixed: Vec<_> = fixed.into_iter().filter(is_new).collect();
+        let columns = [&fixed[..], &own].concat();
         check_key(&table.columns, &columns, place)?;
         let name = match &written.name {
             Some(name) => object_name(name, place_in(name, place))?,
             None => {
                 let names: Vec<_> =
-                    columns.iter().map(|c| table.columns[c.index()].name.as_str()).collect();
+                    own.iter().map(|c| table.columns[c.index()].name.as_str()).collect();
                 let wanted = format!("{table_name}_{}_idx", names.join("_"));
                 self.free_index_name(wanted)
             }
@@ -69,10 +73,7 @@ impl Compiler<'_> {
         }
         let mut changes = Vec::new();
         let mut tell = |text| changes.push(CatalogChange::Nothing(left_out(text)));
-        let (is_kept, descending) = descending(table, &columns, &written.columns, kind);
-        // Rows of its WHERE lie together where that says which value a column has.
-        let fixed: Vec<_> = fixed.into_iter().filter(|column| !columns.contains(column)).collect();
-        let fixed = if kind == IndexKind::BTree { fixed } else { Vec::new() };
+        let (is_kept, descending) = descending(table, &own, &written.columns, kind);
         if written.predicate.is_some() {
             let mut text = format!("index \"{name}\" has all rows, not only those of its WHERE");
             if !fixed.is_empty() {
@@ -85,8 +86,6 @@ impl Compiler<'_> {
         if !is_kept {
             tell(format!("index \"{name}\" is ascending, and read in both directions"));
         }
-        let columns = [fixed, columns].concat();
-        check_key(&table.columns, &columns, place)?;
         let unique = written.unique;
         let definition =
             IndexDefinition { name, columns, descending, unique, kind, is_constraint: false };

@@ -12,13 +12,10 @@ use super::connection::{Connection, Failure};
 use super::draw::Drawer;
 use super::file::Story;
 use super::told::Told;
+use crate::books::{LATENCY_NS_MAX, latencies_ns};
 use crate::phase::{Phase, PhaseFlag};
 use crate::report::CheckReport;
 
-/// Longest latency told apart, 100 s in ns; a longer one counts as this.
-const LATENCY_NS_MAX: u64 = 100_000_000_000;
-/// Digits of a latency.
-const DIGITS: u8 = 2;
 /// What a client is to repeat a call for: a serialization failure, a deadlock.
 const REPEATED: [&str; 2] = ["40001", "40P01"];
 
@@ -54,8 +51,7 @@ pub(super) struct Books {
 
 impl Books {
     pub(super) fn new(story: &Story) -> Self {
-        let latency_ns = Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS)
-            .expect("the bounds are in order and two digits are allowed");
+        let latency_ns = latencies_ns();
         let books = CallBooks { good: 0, repeated: 0, failed: BTreeMap::new(), latency_ns };
         Self {
             calls: vec![books; story.calls.len()],
@@ -172,14 +168,12 @@ impl<'a> Client<'a> {
     fn call(&mut self, number: usize, values: &[String]) -> bool {
         let Self { connection, drawer, books, phase, story, .. } = self;
         let call = &story.calls[number];
-        let mut rows = Vec::new();
         let began = Ticks::now();
         loop {
-            rows.clear();
-            let done = connection.call(number, values, &mut |row| rows.push(row.to_vec()));
+            let done = connection.call(number, values);
             let is_measured = phase.get().step().is_some();
             match done {
-                Ok(()) => {
+                Ok(rows) => {
                     let taken = Ticks::now().nanos_since(began);
                     let told = &mut books.told[number];
                     told.calls += 1;

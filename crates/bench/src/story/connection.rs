@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 
 use bytes::BytesMut;
-use hotrow::{Prepared, Session, SqlType, Value};
+use hotrow::{Prepared, Rows, Session, SqlType, Value};
 use postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Row, SimpleQueryMessage, Statement};
 
@@ -32,37 +32,31 @@ pub(super) trait Connection: Send {
     /// The columns of what a call gives.
     fn columns(&self, call: usize) -> Vec<String>;
 
-    /// Makes a call that was prepared; its rows are told one by one.
-    fn call(
-        &mut self,
-        call: usize,
-        values: &[String],
-        tell: &mut dyn FnMut(&[Option<String>]),
-    ) -> Result<(), Failure>;
+    /// Makes a call that was prepared; its rows.
+    fn call(&mut self, call: usize, values: &[String]) -> Result<TextRows, Failure>;
 }
 
 /// A session.
 pub(super) struct Embedded {
     session: Session,
     calls: Vec<Prepared>,
-    row: Vec<Option<String>>,
 }
 
 impl Embedded {
     pub(super) fn new(session: Session) -> Self {
-        Self { session, calls: Vec::new(), row: Vec::new() }
+        Self { session, calls: Vec::new() }
     }
 }
 
-fn text_of(value: &Value) -> Option<String> {
-    if value.is_null() { None } else { Some(value.to_string()) }
+fn texts_of(rows: &Rows) -> TextRows {
+    let text = |value: &Value| if value.is_null() { None } else { Some(value.to_string()) };
+    rows.iter().map(|row| row.iter().map(text).collect()).collect()
 }
 
 impl Connection for Embedded {
     fn script(&mut self, script: &str) -> Result<TextRows, String> {
         let results = self.session.execute(script).map_err(|error| error.to_string())?;
-        let Some(last) = results.last() else { return Ok(Vec::new()) };
-        Ok(last.rows.iter().map(|row| row.iter().map(text_of).collect()).collect())
+        Ok(results.last().map_or_else(Vec::new, |last| texts_of(&last.rows)))
     }
 
     fn prepare(&mut self, sql: &str) -> Result<(), String> {
@@ -75,12 +69,7 @@ impl Connection for Embedded {
         self.calls[call].columns().map(|(name, _)| name.to_owned()).collect()
     }
 
-    fn call(
-        &mut self,
-        call: usize,
-        values: &[String],
-        tell: &mut dyn FnMut(&[Option<String>]),
-    ) -> Result<(), Failure> {
+    fn call(&mut self, call: usize, values: &[String]) -> Result<TextRows, Failure> {
         let prepared = &self.calls[call];
         let parse = |(text, sql_type): (&String, &SqlType)| match *sql_type {
             SqlType::Scalar(data_type) => Value::parse(data_type, text),
@@ -92,23 +81,14 @@ impl Connection for Embedded {
             Ok(values) => self.session.execute_prepared(prepared, &values),
             Err(error) => Err(hotrow::SqlError::from(error).into()),
         };
-        match done {
-            Ok(result) => {
-                for row in result.rows.iter() {
-                    self.row.clear();
-                    self.row.extend(row.iter().map(text_of));
-                    tell(&self.row);
-                }
-                Ok(())
+        let failure = |error: hotrow::Error| match error.sqlstate() {
+            Some(sqlstate) => {
+                let sqlstate = sqlstate.to_owned();
+                Failure::Refused { sqlstate, message: error.to_string() }
             }
-            Err(error) => Err(match error.sqlstate() {
-                Some(sqlstate) => {
-                    let sqlstate = sqlstate.to_owned();
-                    Failure::Refused { sqlstate, message: error.to_string() }
-                }
-                None => Failure::Lost(error.to_string()),
-            }),
-        }
+            None => Failure::Lost(error.to_string()),
+        };
+        done.map(|result| texts_of(&result.rows)).map_err(failure)
     }
 }
 
@@ -116,12 +96,11 @@ impl Connection for Embedded {
 pub(super) struct Wire {
     client: Client,
     calls: Vec<Statement>,
-    row: Vec<Option<String>>,
 }
 
 impl Wire {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, calls: Vec::new(), row: Vec::new() }
+        Self { client, calls: Vec::new() }
     }
 }
 
@@ -152,31 +131,22 @@ impl Connection for Wire {
         self.calls[call].columns().iter().map(|column| column.name().to_owned()).collect()
     }
 
-    fn call(
-        &mut self,
-        call: usize,
-        values: &[String],
-        tell: &mut dyn FnMut(&[Option<String>]),
-    ) -> Result<(), Failure> {
+    fn call(&mut self, call: usize, values: &[String]) -> Result<TextRows, Failure> {
         let values: Vec<_> = values.iter().map(|text| AsText(text)).collect();
         let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-        match self.client.query(&self.calls[call], &values) {
-            Ok(rows) => {
-                for row in &rows {
-                    self.row.clear();
-                    self.row.extend((0..row.len()).map(|at| cell(row, at)));
-                    tell(&self.row);
+        let rows = self.client.query(&self.calls[call], &values);
+        let failure = |error: postgres::Error| {
+            let message = told(&error);
+            match error.as_db_error().filter(|_| !error.is_closed()) {
+                Some(refusal) => {
+                    let sqlstate = refusal.code().code().to_owned();
+                    Failure::Refused { sqlstate, message }
                 }
-                Ok(())
+                None => Failure::Lost(message),
             }
-            Err(error) => Err(match error.as_db_error().filter(|_| !error.is_closed()) {
-                Some(refusal) => Failure::Refused {
-                    sqlstate: refusal.code().code().to_owned(),
-                    message: told(&error),
-                },
-                None => Failure::Lost(told(&error)),
-            }),
-        }
+        };
+        let texts = |row: &Row| (0..row.len()).map(|at| cell(row, at)).collect();
+        rows.map(|rows| rows.iter().map(texts).collect()).map_err(failure)
     }
 }
 
