@@ -104,7 +104,13 @@ impl Compiler<'_> {
         let is_fixed = |bound: &Bound| {
             bound.op == CompareOp::Equal && matches!(bound.value.kind, ExprKind::Constant(_))
         };
-        Ok(bounds.filter(is_fixed).map(|bound| bound.column).collect())
+        let mut columns = Vec::new();
+        for column in bounds.filter(is_fixed).map(|bound| bound.column) {
+            if !columns.contains(&column) {
+                columns.push(column); // `a = 1 AND a = 1` says it twice
+            }
+        }
+        Ok(columns)
     }
 
     pub(crate) fn free_index_name(&self, wanted: String) -> String {

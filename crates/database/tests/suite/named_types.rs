@@ -213,6 +213,7 @@ fn an_index_of_some_rows_has_all_and_says_so() {
     let all = "index \"sad\" has all rows, not only those of its WHERE, and its keys begin with m, \
                so that those lie together";
     assert_eq!(told, [all]);
+    session.execute("CREATE INDEX twice ON person (id) WHERE m = 'sad' AND m = 'sad'").unwrap();
     // Where its WHERE names no one value, they do not.
     let made = session.execute("CREATE INDEX ON person (id) WHERE m > 'sad'").unwrap();
     let told: Vec<_> = made[0].notices.iter().map(|notice| notice.said.message.as_str()).collect();
