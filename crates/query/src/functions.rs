@@ -57,7 +57,6 @@ pub enum HostFunction {
     /// split_part(text, separator, n)
     SplitPart,
     /// integer & integer
-    BitAnd,
     /// a function of json or jsonb with arrays among its arguments, and what it gives
     Json(JsonFunction, DataType),
     /// a function of json or jsonb that gives rows

@@ -278,12 +278,6 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             }
             _ => None,
         },
-        H::BitAnd => match (first, second) {
-            (Value::SmallInt(left), Value::SmallInt(right)) => Some(Value::SmallInt(left & right)),
-            (Value::Int(left), Value::Int(right)) => Some(Value::Int(left & right)),
-            (Value::BigInt(left), Value::BigInt(right)) => Some(Value::BigInt(left & right)),
-            _ => None,
-        },
         H::SizePretty => integer(first).map(|bytes| Value::Text(pretty(bytes))),
         H::QuoteIdent => text(first).map(|name| Value::Text(quote::identifier(name))),
         H::QuoteLiteral => text(first).map(|text| Value::Text(quote::literal(text))),

@@ -225,12 +225,18 @@ impl Compiler<'_> {
             rest = left;
         }
         operands.push(rest);
+        operands.reverse();
+        if self.may_call(operands.iter().skip(1).copied()) {
+            let mut parts = Vec::with_capacity(operands.len());
+            for operand in operands {
+                parts.push(self.apart(|this| this.condition(operand, name))?);
+            }
+            let decides = *operator == BinaryOperator::Or;
+            return self.emit_lazy_logic(parts, decides, &join).map(Operand::Typed);
+        }
         let mut compiled = Vec::with_capacity(operands.len());
-        for operand in operands.into_iter().rev() {
-            compiled.push(match compiled.is_empty() {
-                true => self.condition(operand, name)?,
-                false => self.conditionally(|this| this.condition(operand, name))?,
-            });
+        for operand in operands {
+            compiled.push(self.condition(operand, name)?);
         }
         let joined = joined(compiled, join).ok_or_else(|| syntax(self.place, "no operands"))?;
         Ok(Operand::Typed(joined))

@@ -10,6 +10,7 @@ use hotrow_transaction::walk::{self, reads_any};
 
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
+use crate::relation::array::array_assigned;
 use crate::relation::one_access::{Selected, SelectedKind};
 use crate::scope::Compiler;
 use crate::state::Variable;
@@ -223,14 +224,10 @@ impl Compiler<'_> {
             let to = self.slot_expr(*slot);
             let name = &self.slots[slot.index()].name;
             let value = match to.sql_type {
-                SqlType::Array(_) if value.sql_type == to.sql_type => value.clone(),
-                SqlType::Array(_) => {
-                    let (to, from) = (to.sql_type, value.sql_type);
-                    let message = format!(
-                        "variable \"{name}\" is of type {to} but expression is of type {from}"
-                    );
-                    let hint = "You will need to rewrite or cast the expression.";
-                    return Err(error(b"42804", self.place, message).hint(hint));
+                SqlType::Array(element) => {
+                    array_assigned(value.clone(), element, self.place, || {
+                        format!("variable \"{name}\"")
+                    })?
                 }
                 SqlType::Scalar(to) => {
                     assign(value.clone(), to, Coercion::Explicit, self.place, || {

@@ -2,14 +2,12 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{ResultColumn, STATEMENT_MARK};
-use sqlparser::ast;
 
 use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::scope::Compiler;
 use crate::state::{Names, ProcedureNames, Returning, Variable};
 use crate::syntax::{Mode, Returns, Routine, ScriptStatement};
-use crate::written::object_name;
 
 /// Names and slots of what is returned.
 pub(crate) type Outs = Vec<(String, hotrow_transaction::program::SlotId)>;
@@ -154,6 +152,11 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
         }
         Some(Returns::Void) | None => {}
         Some(Returns::Scalar(type_name)) if slots.is_empty() => {
+            if let Some(fields) = compiler.row_type(type_name) {
+                compiler.result = compiler.columns_of_rows(fields, type_name)?;
+                compiler.returning = Returning::Row;
+                return Ok(false);
+            }
             let data_type = scalar(compiler, type_name)?;
             compiler.result = named(&routine.name, data_type);
             compiler.returning = Returning::Value(data_type);
@@ -170,35 +173,12 @@ pub(crate) fn set_of(
     type_name: &crate::syntax::TypeName,
     slots: Vec<hotrow_transaction::program::SlotId>,
 ) -> Result<bool> {
-    use crate::syntax::TypeNameKind as Kind;
     if !slots.is_empty() {
         compiler.returning = Returning::SetOfRows(slots);
         return Ok(true);
     }
-    let named = match &type_name.kind {
-        Kind::RowOf(name) => Some(name.clone()),
-        Kind::Plain(plain) => match &**plain {
-            ast::DataType::Custom(name, _) => object_name(name, type_name.place).ok(),
-            _ => None,
-        },
-        Kind::Record | Kind::SameAs(_) => None,
-    };
-    let table = named.as_deref().and_then(|name| compiler.catalog.table_named(name));
-    if let Some(table) = table {
-        compiler.result =
-            table.columns.iter().map(|c| ResultColumn::new(c.name.clone(), c.data_type)).collect();
-        compiler.returning = Returning::SetOfRows(Vec::new());
-        return Ok(true);
-    }
-    if let Some(fields) = named.as_deref().and_then(|name| compiler.composite(name)) {
-        let column = |(name, of): &(String, SqlType)| match of {
-            SqlType::Scalar(of) => Ok(ResultColumn::new(name.clone(), *of)),
-            SqlType::Array(_) => {
-                let hint = "return its elements as rows: RETURNS SETOF, RETURN NEXT";
-                Err(unsupported(type_name.place, "an array as a result", hint))
-            }
-        };
-        compiler.result = fields.iter().map(column).collect::<Result<_>>()?;
+    if let Some(fields) = compiler.row_type(type_name) {
+        compiler.result = compiler.columns_of_rows(fields, type_name)?;
         compiler.returning = Returning::SetOfRows(Vec::new());
         return Ok(true);
     }

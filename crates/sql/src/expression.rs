@@ -255,23 +255,40 @@ impl Compiler<'_> {
         otherwise: Option<&ast::Expr>,
         written: &ast::Expr,
     ) -> Result<Expr> {
+        // The first condition is asked in any case.
+        let asked = conditions.iter().skip(1).map(|arm| &arm.condition);
+        let given = conditions.iter().map(|arm| &arm.result).chain(otherwise);
+        let is_lazy = self.may_call(asked.chain(given));
         let mut whens = Vec::new();
         let mut values = Vec::new();
+        let mut arms = Vec::new();
         for arm in conditions {
             let when = |this: &mut Self| match operand {
                 None => this.condition(&arm.condition, "CASE/WHEN"),
                 Some(operand) => this.comparison(operand, CompareOp::Equal, &arm.condition),
             };
-            whens.push(match whens.is_empty() {
-                true => when(self)?,
-                false => self.conditionally(when)?,
-            });
-            let value = self.conditionally(|this| this.operand(&arm.result))?;
-            values.push((value, place_in(&arm.result, self.place)));
+            let at = place_in(&arm.result, self.place);
+            if is_lazy {
+                let when = self.apart(when)?;
+                let (value, before) = self.apart(|this| this.operand(&arm.result))?;
+                values.push((value, at));
+                arms.push((when, before));
+            } else {
+                whens.push(when(self)?);
+                values.push((self.operand(&arm.result)?, at));
+            }
         }
+        let mut last = Vec::new();
         if let Some(otherwise) = otherwise {
-            let value = self.conditionally(|this| this.operand(otherwise))?;
+            let (value, before) = match is_lazy {
+                true => self.apart(|this| this.operand(otherwise))?,
+                false => (self.operand(otherwise)?, Vec::new()),
+            };
+            last = before;
             values.push((value, place_in(otherwise, self.place)));
+        }
+        if is_lazy {
+            whens = self.emit_lazy_arms(arms, last)?;
         }
         let place = place_in(written, self.place);
         let (mut values, sql_type) = self.unified_or_arrays(values, "CASE", place)?;
@@ -447,10 +464,14 @@ impl Compiler<'_> {
                 let data_type = expr.data_type();
                 Ok(Operand::Typed(scalar(ExprKind::Negate(Box::new(expr)), data_type)))
             }
+            ast::UnaryOperator::BitwiseNot => {
+                let operands = self.operands(&[written])?;
+                self.named("~", operands, place).map(Operand::Typed)
+            }
             other => Err(unsupported(
                 place,
                 format!("operator {other}"),
-                "use + - * / %, comparisons, AND, OR, NOT and ||",
+                "docs/functions.md lists the operators",
             )),
         }
     }

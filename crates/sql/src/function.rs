@@ -146,8 +146,7 @@ impl Compiler<'_> {
         }
         let arguments = match row.map(|row| row.evaluation) {
             Some(Evaluation::Syntax(SyntaxForm::Coalesce)) => {
-                let arguments = self.operands_of_coalesce(&written)?;
-                return self.coalesce(arguments, place);
+                return self.coalesce(&written, place);
             }
             Some(Evaluation::Syntax(form)) => {
                 return self.syntax_function(form, &name, &written, place);
@@ -262,16 +261,23 @@ impl Compiler<'_> {
         })
     }
 
-    /// Those behind the first one may not be evaluated.
-    fn operands_of_coalesce(&mut self, written: &[&ast::Expr]) -> Result<Arguments> {
-        let (first, rest) = written.split_at(written.len().min(1));
-        let mut arguments = self.operands(first)?;
-        arguments.extend(self.conditionally(|this| this.operands(rest))?);
-        Ok(arguments)
-    }
-
-    fn coalesce(&mut self, arguments: Arguments, place: Place) -> Result<Expr> {
+    fn coalesce(&mut self, written: &[&ast::Expr], place: Place) -> Result<Expr> {
+        let (mut arguments, mut befores) = (Arguments::new(), Vec::new());
+        let is_lazy = self.may_call(written.iter().skip(1).copied());
+        for written in written {
+            let at = place_in(*written, self.place);
+            if is_lazy {
+                let (value, before) = self.apart(|this| this.operand(written))?;
+                arguments.push((value, at));
+                befores.push(before);
+            } else {
+                arguments.push((self.operand(written)?, at));
+            }
+        }
         let (values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
+        if is_lazy {
+            self.emit_lazy_coalesce(values.clone(), befores)?;
+        }
         if let SqlType::Array(_) = sql_type {
             return self.host(HostFunction::ArrayCoalesce, &values, sql_type);
         }
@@ -372,14 +378,14 @@ impl Compiler<'_> {
                 let truth = SqlType::Scalar(DataType::Boolean);
                 self.host(function, &values, truth).map(crate::comparison::negated)
             }
-            ValueForm::Concat => {
+            ValueForm::Concat(function) => {
                 let mut texts = Vec::new();
                 for (operand, place) in arguments {
                     let expr = self.settle(operand, DataType::Text, place)?;
                     self.scalar_type(&expr, place)?;
                     texts.push(cast(expr, DataType::Text));
                 }
-                Ok(call(Function::Concat, texts, DataType::Text))
+                Ok(call(function, texts, DataType::Text))
             }
             ValueForm::Format => {
                 let mut texts = Vec::new();

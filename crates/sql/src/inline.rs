@@ -11,7 +11,6 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::draw::Draw;
-use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     Expr, ExprKind, FIRST_PARAMETER, FOUND, LabelId, Place, Procedure, ROW_COUNT, SlotId,
     Statement, StatementKind,
@@ -37,14 +36,6 @@ const STATEMENTS_MAX: usize = 10_000;
 const DEPTH_MAX: usize = 400;
 
 impl<'c> Compiler<'c> {
-    /// Compiles a part of an expression that may not be evaluated.
-    pub(crate) fn conditionally<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
-        self.calls.conditional += 1;
-        let compiled = compile(self);
-        self.calls.conditional -= 1;
-        compiled
-    }
-
     /// The procedure that a name in a procedure stands for.
     fn called_procedure(&self, name: &str, place: Place) -> Result<Option<&'c Procedure>> {
         if !self.is_procedure {
@@ -77,17 +68,39 @@ impl<'c> Compiler<'c> {
             };
             return Err(unsupported(place, what, advice));
         }
+        self.inlined(callee, function, place).map(|given| Some(only_value(&given)))
+    }
+
+    /// `f(...)` as a row; none: there is no such procedure, or it gives no row.
+    pub(crate) fn inlined_row(
+        &mut self,
+        function: &ast::Function,
+        place: Place,
+    ) -> Result<Option<Given>> {
+        match self.called_procedure(&function_name(function), place)? {
+            Some(callee) if !callee.returns_set && callee.result.len() > 1 => {
+                // Nothing around it keeps what operators compute, as there is around a value.
+                self.alone(|this| this.inlined(callee, function, place)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A call in an expression: what it gives, which is computed once.
+    fn inlined(
+        &mut self,
+        callee: &'c Procedure,
+        function: &ast::Function,
+        place: Place,
+    ) -> Result<Given> {
         if let Some((_, given)) = self.calls.made.iter().find(|(at, _)| *at == place) {
-            return Ok(Some(only_value(given)));
+            return Ok(given.clone());
         }
         if !self.stands_alone() {
-            let what = format!("a call of {name} for each row of a query");
+            let what = format!("a call of {} for each row of a query", callee.name);
             let advice = "loop over the rows (FOR r IN SELECT ... LOOP), or call it before, if it \
                           does not depend on them";
             return Err(unsupported(place, what, advice));
-        }
-        if self.calls.conditional > 0 && !is_plain(callee) {
-            return Err(may_not_be_evaluated(&name, place));
         }
         let written = match &function.args {
             ast::FunctionArguments::List(list) => written_arguments(&list.args, place),
@@ -97,9 +110,8 @@ impl<'c> Compiler<'c> {
         let written = written
             .ok_or_else(|| unsupported(place, "this form of argument", "pass expressions"))?;
         let given = self.computed_so_far(|this| this.inline(callee, &written, place))?;
-        let value = only_value(&given);
-        self.calls.made.push((place, given));
-        Ok(Some(value))
+        self.calls.made.push((place, given.clone()));
+        Ok(given)
     }
 
     /// PERFORM and SELECT ... INTO of one call; false: it is none.
@@ -278,9 +290,6 @@ impl<'c> Compiler<'c> {
         (self.depth, self.levels) = (depth, levels);
         computed?;
         let given = values.into_iter().enumerate().map(|(at, value)| match value {
-            Some(value) if self.calls.conditional > 0 && walk::can_fail(&value) => {
-                Err(may_not_be_evaluated(&callee.name, place))
-            }
             Some(value) => Ok(value),
             None => match (callee.default_of(at), callee.given()[at].sql_type) {
                 (Some(default), SqlType::Scalar(of)) => Ok(constant(default.clone(), of)),
@@ -302,18 +311,10 @@ impl<'c> Compiler<'c> {
     ) -> Result<Expr> {
         let parameter = &callee.given()[at];
         let named = || format!("parameter \"{}\" of {}", parameter.name, callee.name);
-        let element = match parameter.sql_type {
-            SqlType::Scalar(to) => {
-                return self.value_for(&argument.value, to, Coercion::Assignment, named);
-            }
-            SqlType::Array(element) => element,
-        };
-        let (slot, found) = self.array(&argument.value)?;
-        if found != element {
-            let message = format!("{} is of type {element}[], not {found}[]", named());
-            return Err(error(b"42883", argument.place, message));
+        match parameter.sql_type {
+            SqlType::Scalar(to) => self.value_for(&argument.value, to, Coercion::Assignment, named),
+            SqlType::Array(element) => self.array_for(&argument.value, element, named),
         }
-        Ok(self.slot_expr(slot))
     }
 
     /// What the caller draws in place of the procedure that it calls: a seed of its own at each
@@ -458,36 +459,6 @@ fn only_value(given: &Given) -> Expr {
         [(_, value), ..] => value.clone(),
         [] => constant(Value::Null, DataType::Text),
     }
-}
-
-fn may_not_be_evaluated(name: &str, place: Place) -> SqlError {
-    let what = format!("a call of {name} that may not be evaluated");
-    let advice = "it may raise or change something: IF ... THEN x := f(...); END IF;";
-    unsupported(place, what, advice)
-}
-
-/// Whether a procedure neither changes nor says anything, and cannot fail: whether it is called
-/// makes no difference then.
-fn is_plain(callee: &Procedure) -> bool {
-    let mut is_plain = true;
-    walk::statements(&callee.body, &mut |statement| {
-        is_plain &= match &statement.kind {
-            StatementKind::Assign { slot, value } => {
-                let of = callee.slots[slot.index()].sql_type;
-                value.sql_type == of && !walk::can_fail(value)
-            }
-            StatementKind::If { condition, .. } => !walk::can_fail(condition),
-            StatementKind::Return(values) => {
-                let mut columns = values.iter().zip(&callee.result);
-                columns.all(|(value, column)| {
-                    value.data_type() == column.data_type && !walk::can_fail(value)
-                })
-            }
-            StatementKind::Block { .. } | StatementKind::Leave(_) => true,
-            _ => false,
-        }
-    });
-    is_plain
 }
 
 /// How many statements stand one in the other. Trees are as deep as [`DEPTH_MAX`] and what one

@@ -1,6 +1,7 @@
 //! RETURN and RAISE, EXIT and CONTINUE.
 
 use hotrow_base::types::DataType;
+use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{FOUND, LabelId, Place, Raise, Statement, StatementKind};
@@ -134,7 +135,16 @@ impl Compiler<'_> {
                 let what = || "RETURN".to_owned();
                 vec![self.value_for(value, to, Coercion::Explicit, what)?]
             }
-            (Returning::Value(_), None) => {
+            (Returning::Row, Some(value)) => {
+                let wanted: Vec<_> = self
+                    .result
+                    .iter()
+                    .map(|column| (column.name.clone(), SqlType::Scalar(column.data_type)))
+                    .collect();
+                let row = self.row_value(value, &wanted, || "RETURN".to_owned())?;
+                self.result_values(&row)?
+            }
+            (Returning::Value(_) | Returning::Row, None) => {
                 return Err(syntax(self.place, "missing expression after RETURN"));
             }
             (Returning::Outs(slots), None) => slots.iter().map(|s| self.slot_expr(*s)).collect(),
@@ -284,7 +294,7 @@ impl Compiler<'_> {
         }
         self.place = end;
         match self.returning.clone() {
-            Returning::Value(_) => {
+            Returning::Value(_) | Returning::Row => {
                 let message = "control reached end of function without RETURN".to_owned();
                 self.emit_raise(out, b"2F005", message, None);
             }

@@ -56,7 +56,7 @@ impl Compiler<'_> {
                 return Err(unsupported(
                     place,
                     format!("operator {other}"),
-                    "use + - * / %, comparisons, AND, OR, NOT and ||",
+                    "docs/functions.md lists the operators",
                 ));
             }
         };

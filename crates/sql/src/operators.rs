@@ -307,8 +307,10 @@ impl Compiler<'_> {
         (statement, with): (&ast::Statement, Option<&ast::With>),
         into: Receiver<'_>,
     ) -> Result<()> {
+        let targets = into.iter().flat_map(|into| &into.targets);
+        let assigned: Vec<SlotId> = targets.flat_map(|target| self.target_slots(target)).collect();
         let ((query, taken), reads) =
-            self.with_reads(|this| this.rows_of_change(statement, with))?;
+            self.with_reads(|this| this.rows_of_change(statement, with, &assigned))?;
         let of = self.operators_of(query, reads)?;
         let columns: Vec<Expr> = of.into.iter().map(|slot| self.slot_expr(*slot)).collect();
         let row = taken.row(&columns);
@@ -325,11 +327,7 @@ impl Compiler<'_> {
         compiled?;
         let sum = self.row_sum(changed);
         self.emit_assign(&mut body, changed, sum);
-        if let Some(into) = into {
-            let slots = into.targets.iter().flat_map(|target| self.target_slots(target));
-            let slots: Vec<SlotId> = slots.collect();
-            self.emit_nulls(out, &slots);
-        }
+        self.emit_nulls(out, &assigned);
         self.emit_operators(out, of, body);
         self.end_count(out, changed);
         if into.is_some() {

@@ -11,7 +11,7 @@
 //!              I2 what is compiled while a level is the innermost one registers its steps there
 //!              ([`Level::steps`]); who compiles an expression takes them and puts them below it
 
-mod array;
+pub(crate) mod array;
 mod assemble;
 mod change;
 mod element;
@@ -19,6 +19,7 @@ mod expansion;
 mod expression;
 mod from;
 mod group;
+mod join_order;
 pub(crate) mod level;
 mod lists;
 mod locks;

@@ -81,6 +81,8 @@ pub(crate) enum Returning {
     Nothing,
     /// RETURN expression
     Value(DataType),
+    /// RETURN of a row
+    Row,
     /// OUT parameters, in these slots
     Outs(Vec<SlotId>),
     /// RETURN NEXT expression
@@ -213,8 +215,6 @@ pub(crate) struct Calls {
     pub(crate) statements: usize,
     /// calls of the current statement, by their places: an operand may be compiled several times
     pub(crate) made: Vec<(Place, Given)>,
-    /// parts of expressions around, which may not be evaluated
-    pub(crate) conditional: usize,
 }
 
 impl Calls {

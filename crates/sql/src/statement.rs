@@ -103,8 +103,11 @@ impl Compiler<'_> {
                 let value = self.value_of_slot(default, slot, || format!("variable \"{name}\""))?;
                 self.emit_assign(out, slot, value);
             }
-            (Some(_), None) => {
-                return Err(unsupported(*place, "a default for a record", "SELECT ... INTO it"));
+            (Some(default), None) => {
+                self.declare(name, variable, *place)?;
+                let target = Target { parts: vec![name.clone()], place: *place };
+                self.assign_row(&target, default, out)?;
+                return Ok(());
             }
             // a block in a loop starts with fresh variables
             (None, _) if self.loops > 0 => self.emit_nulls(out, &slots),
@@ -122,17 +125,14 @@ impl Compiler<'_> {
         let place = type_name.place;
         match &type_name.kind {
             TypeNameKind::Record => Ok(Variable::Record { fields: Vec::new(), open: true }),
-            TypeNameKind::RowOf(table) => {
-                let columns: Vec<_> = self
-                    .table(table, place)?
-                    .columns
-                    .iter()
-                    .map(|c| (c.name.clone(), SqlType::Scalar(c.data_type)))
-                    .collect();
-                let fields = self.record_fields(name, &columns)?;
-                Ok(Variable::Record { fields, open: false })
-            }
+            TypeNameKind::RowOf(table) if self.row_type(type_name).is_none() => Err(self
+                .table(table, place)
+                .map_or_else(|problem| problem, |_| crate::scope::is_view(table, place))),
             _ => {
+                if let Some(columns) = self.row_type(type_name) {
+                    let fields = self.record_fields(name, &columns)?;
+                    return Ok(Variable::Record { fields, open: false });
+                }
                 let sql_type = self.type_of(type_name)?;
                 let slot = self.slot(name, sql_type)?;
                 Ok(Variable::Scalar { slot, constant: false, not_null: false })
@@ -303,6 +303,9 @@ impl Compiler<'_> {
         value: &ast::Expr,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
+        if self.assign_row(target, value, out)? {
+            return Ok(());
+        }
         let slot = self.target_slot(target)?;
         let what = || format!("variable \"{}\"", target.parts.join("."));
         let value = self.value_of_slot(value, slot, what)?;

@@ -221,6 +221,14 @@ pub(crate) fn explicit_cast(expr: Expr, to: DataType, place: Place) -> Result<Ex
     }
 }
 
+/// Whether values of a type are converted for columns or variables of another one.
+pub(crate) fn is_assignable(from: DataType, to: DataType, coercion: Coercion) -> bool {
+    // numbers and booleans become each other by a written cast only
+    let by_cast_only = (from == DataType::Boolean) != (to == DataType::Boolean)
+        && (from.is_integer() || to.is_integer());
+    !by_cast_only && allowed(from, to, coercion)
+}
+
 /// Converts a value for a column or variable. `what` names the target in the error.
 pub(crate) fn assign(
     expr: Expr,
@@ -237,10 +245,7 @@ pub(crate) fn assign(
         ));
     }
     let from = expr.data_type();
-    // numbers and booleans become each other by a written cast only
-    let by_cast_only = (from == DataType::Boolean) != (to == DataType::Boolean)
-        && (from.is_integer() || to.is_integer());
-    if by_cast_only || !allowed(from, to, coercion) {
+    if !is_assignable(from, to, coercion) {
         return Err(error(
             b"42804",
             place,

@@ -43,10 +43,12 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Greatest => return choose(machine, code, Ordering::Greater),
         Function::Least => return choose(machine, code, Ordering::Less),
         Function::Concat => return text::concat_all(machine, code),
+        Function::ConcatWs => return text::join(machine, code),
         Function::Format => return format::call(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
         Function::ElementOf => return Ok(element_of(machine, code)),
         Function::ArrayAppend => return appended(machine, code),
+        Function::ArrayCast => return array_cast(machine, code),
         Function::Position => return text::position(machine, code),
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Json(function) => return json::call(machine, code, function),
@@ -82,6 +84,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::TimestampDiff
         | Function::Age => time::call(code, arguments),
         Function::Interval(function) => time::interval(function, arguments),
+        Function::Bits(function) => Ok(number::bits(function, code.result, arguments)),
         Function::Cardinality => Ok(Datum::int(i64::from(arguments[0].as_range().len))),
         Function::Like => like::like(machine, arguments[0], arguments[1]).map(Datum::bool),
         _ => text::call(machine, code, arguments),
@@ -102,6 +105,26 @@ fn appended(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
     machine.elements.extend_from_within(copied);
     machine.elements.push(value);
     Ok(Datum::range(start as u32, (old.len() + 1) as u32))
+}
+
+fn array_cast(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let [(array, from)] = *code.arguments else { return Ok(Datum::NULL) };
+    let array = machine.slots[array];
+    if array.is_null() {
+        return Ok(Datum::NULL);
+    }
+    let old = array.as_range();
+    machine.pay(old.len as usize * size_of::<Datum>())?;
+    let start = machine.elements.len();
+    for at in old.range() {
+        let element = machine.elements[at];
+        let element = match element.is_null() {
+            true => element,
+            false => cast::cast(machine, element, from, code.result)?,
+        };
+        machine.elements.push(element);
+    }
+    Ok(Datum::range(start as u32, old.len))
 }
 
 /// The greatest or least argument that is not NULL.

@@ -732,6 +732,23 @@ impl CompareOp {
     }
 }
 
+/// What is done with bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BitFunction {
+    /// `a & b`
+    And,
+    /// `a | b`
+    Or,
+    /// `a # b`
+    Xor,
+    /// `~a`
+    Not,
+    /// `a << n`
+    ShiftLeft,
+    /// `a >> n`
+    ShiftRight,
+}
+
 /// Functions of intervals.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IntervalFunction {
@@ -820,6 +837,8 @@ pub enum Function {
     Reverse,
     /// concat(...): NULLs count as empty
     Concat,
+    /// concat_ws(separator, ...): texts joined, without those that are NULL
+    ConcatWs,
     /// format(text, ...), of values that are texts
     Format,
     /// text LIKE pattern
@@ -844,9 +863,13 @@ pub enum Function {
     Cardinality,
     /// an array with a value behind its elements; NULL counts as an empty one
     ArrayAppend,
+    /// an array with its elements converted to another type
+    ArrayCast,
     /// value = ANY (array), with elements that compare with the value as they are; false for an
     /// empty array
     ElementOf,
+    /// of the bits of integers: of one type, but for how far they are shifted, which is an integer
+    Bits(BitFunction),
     /// of json and jsonb
     Json(JsonFunction),
     /// random values: arguments (the call's seed, place, turn, time); without any in a column's

@@ -31,6 +31,6 @@ macro_rules! files {
 }
 
 files! {
-    arrays statements constraints control indexes kept_rows reconnaissance concurrency definitions
-    order json interval lists
+    arrays calls_and_rows statements constraints control indexes kept_rows reconnaissance
+    concurrency definitions order json interval lists
 }

@@ -105,8 +105,8 @@ macro_rules! built_in {
 }
 
 /// Name, file and schema of each story that is built in.
-const BUILT_IN: [(&str, &str, &str); 7] = built_in! {
-    "flash_sale" "ledger" "seat_map" "rate_limiter" "order_book" "item_trade" "job_queue"
+const BUILT_IN: [(&str, &str, &str); 8] = built_in! {
+    "flash_sale" "ledger" "seat_map" "rate_limiter" "order_book" "item_trade" "job_queue" "tpcc"
 };
 
 /// The stories that are built in.

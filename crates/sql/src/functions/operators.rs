@@ -1,7 +1,7 @@
 //! Operators of values that programs or operators of queries compute as they are.
 
 use hotrow_query::HostFunction as H;
-use hotrow_transaction::program::Function as F;
+use hotrow_transaction::program::{BitFunction as B, Function as F};
 
 use super::row::Evaluation::{Host, Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
@@ -10,12 +10,42 @@ use super::signature::{BIGINT, BOOLEAN, DOUBLE, INTEGER, SMALLINT, TEXT};
 pub(super) const OPERATORS: FunctionGroup = functions! { "Operators":
     "^"(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Power),
         "the first raised to the second", "2 ^ 10", "1024";
-    "&"(SMALLINT, SMALLINT) -> SMALLINT, Immutable, Host(H::BitAnd),
+    "&"(SMALLINT, SMALLINT) -> SMALLINT, Immutable, Program(F::Bits(B::And)),
         "the bits that both have", "6::smallint & 3::smallint", "2";
-    "&"(INTEGER, INTEGER) -> INTEGER, Immutable, Host(H::BitAnd),
+    "&"(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Bits(B::And)),
         "the bits that both have", "6 & 3", "2";
-    "&"(BIGINT, BIGINT) -> BIGINT, Immutable, Host(H::BitAnd),
-        "the bits that both have", "6 & 3::bigint", "2";
+    "&"(BIGINT, BIGINT) -> BIGINT, Immutable, Program(F::Bits(B::And)),
+        "the bits that both have", "6::bigint & 3::bigint", "2";
+    "|"(SMALLINT, SMALLINT) -> SMALLINT, Immutable, Program(F::Bits(B::Or)),
+        "the bits that one of them has", "6::smallint | 3::smallint", "7";
+    "|"(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Bits(B::Or)),
+        "the bits that one of them has", "6 | 3", "7";
+    "|"(BIGINT, BIGINT) -> BIGINT, Immutable, Program(F::Bits(B::Or)),
+        "the bits that one of them has", "6::bigint | 3::bigint", "7";
+    "#"(SMALLINT, SMALLINT) -> SMALLINT, Immutable, Program(F::Bits(B::Xor)),
+        "the bits that one of them has and the other has not", "6::smallint # 3::smallint", "5";
+    "#"(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Bits(B::Xor)),
+        "the bits that one of them has and the other has not", "6 # 3", "5";
+    "#"(BIGINT, BIGINT) -> BIGINT, Immutable, Program(F::Bits(B::Xor)),
+        "the bits that one of them has and the other has not", "6::bigint # 3::bigint", "5";
+    "<<"(SMALLINT, INTEGER) -> SMALLINT, Immutable, Program(F::Bits(B::ShiftLeft)),
+        "the bits moved to the left", "6::smallint << 2", "24";
+    "<<"(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Bits(B::ShiftLeft)),
+        "the bits moved to the left", "6 << 2", "24";
+    "<<"(BIGINT, INTEGER) -> BIGINT, Immutable, Program(F::Bits(B::ShiftLeft)),
+        "the bits moved to the left", "6::bigint << 2", "24";
+    ">>"(SMALLINT, INTEGER) -> SMALLINT, Immutable, Program(F::Bits(B::ShiftRight)),
+        "the bits moved to the right", "6::smallint >> 2", "1";
+    ">>"(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Bits(B::ShiftRight)),
+        "the bits moved to the right", "6 >> 2", "1";
+    ">>"(BIGINT, INTEGER) -> BIGINT, Immutable, Program(F::Bits(B::ShiftRight)),
+        "the bits moved to the right", "6::bigint >> 2", "1";
+    "~"(SMALLINT) -> SMALLINT, Immutable, Program(F::Bits(B::Not)),
+        "the bits that it has not", "~(6::smallint)", "-7";
+    "~"(INTEGER) -> INTEGER, Immutable, Program(F::Bits(B::Not)),
+        "the bits that it has not", "~6", "-7";
+    "~"(BIGINT) -> BIGINT, Immutable, Program(F::Bits(B::Not)),
+        "the bits that it has not", "~(6::bigint)", "-7";
     "~"(TEXT, TEXT) -> BOOLEAN, Immutable, Host(H::Matches),
         "whether the pattern matches somewhere", "'abc' ~ '^a.c$'", "true";
     "~*"(TEXT, TEXT) -> BOOLEAN, Immutable, Host(H::MatchesAnyCase),

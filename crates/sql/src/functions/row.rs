@@ -103,7 +103,8 @@ pub(crate) enum ValueForm {
     NullIf,
     /// the opposite of what this function says
     Not(HostFunction),
-    Concat,
+    /// each is cast to text
+    Concat(Function),
     Format,
     Modulo,
     /// of a numeric, whose digits decide those of the result

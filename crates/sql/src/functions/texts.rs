@@ -47,7 +47,10 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
         "so many times", "repeat('ab', 3)", "ababab";
     reverse(TEXT) -> TEXT, Immutable, Program(F::Reverse),
         "the last character first", "reverse('abc')", "cba";
-    concat(many(ANY)) -> TEXT, Immutable, Values(V::Concat),
+    concat_ws(TEXT, many(ANY)) -> TEXT, Immutable, Values(V::Concat(F::ConcatWs)),
+        "the others as one text, with the first between them; NULL is left out",
+        "concat_ws(', ', 'a', NULL, 1)", "a, 1";
+    concat(many(ANY)) -> TEXT, Immutable, Values(V::Concat(F::Concat)),
         "one behind the other, NULL left out", "concat('a', NULL, 1)", "a1";
     format(TEXT, many(ANY)) -> TEXT, Immutable, Values(V::Format),
         "with values for `%s`, names for `%I` and literals for `%L`", "format('%s of %s', 1, 'x')",

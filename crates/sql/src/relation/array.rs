@@ -4,13 +4,13 @@
 //!              the statement that wants one
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::{HostFunction, Plan, StepKind, SubqueryKind};
-use hotrow_transaction::program::{Expr, ExprKind, Function, SlotId};
+use hotrow_query::HostFunction;
+use hotrow_transaction::program::{Expr, ExprKind, Function, Place, SlotId};
 use sqlparser::ast;
 
-use crate::error::{Result, place_in};
+use crate::error::{Advice, Result, error, place_in};
 use crate::scope::Compiler;
-use crate::typing::{Coercion, assign, cast, common_type};
+use crate::typing::{Coercion, cast, common_type, is_assignable};
 use crate::written::{arguments, bare, function_name};
 
 impl Compiler<'_> {
@@ -46,15 +46,7 @@ impl Compiler<'_> {
         if array.data_type() == element {
             return Ok(array);
         }
-        let (plan, from) = self.elements_of(array)?;
-        let value = self.slot_expr(from);
-        let value = assign(value, element, Coercion::Assignment, place, what)?;
-        let scalars = self.scalars(&[value])?;
-        let column = self.temporary("element", element)?;
-        let plan = Plan::Compute { input: Box::new(plan), scalars, outputs: vec![column] };
-        let inputs = plan.free_slots_with(&[column]);
-        let kind = StepKind::Subquery { plan, kind: SubqueryKind::Array, column, inputs };
-        self.step(kind, &[], SqlType::Array(element))
+        array_assigned(array, element, place, what)
     }
 
     /// `array || element` and `array_append(array, element)` of a variable, which programs have:
@@ -107,4 +99,26 @@ impl Compiler<'_> {
             this.host(HostFunction::ArraySet, &[of, index, value], sql_type)
         })
     }
+}
+
+/// Converts an array for a variable or a parameter of such elements. `what` names it in the error.
+pub(crate) fn array_assigned(
+    array: Expr,
+    element: DataType,
+    place: Place,
+    what: impl FnOnce() -> String,
+) -> Result<Expr> {
+    let fits = match array.sql_type {
+        SqlType::Array(from) if from == element => return Ok(array),
+        SqlType::Array(from) => is_assignable(from, element, Coercion::Assignment),
+        SqlType::Scalar(_) => false,
+    };
+    if !fits {
+        let from = array.sql_type;
+        let message = format!("{} is of type {element}[] but expression is of type {from}", what());
+        let hint = "You will need to rewrite or cast the expression.";
+        return Err(error(b"42804", place, message).hint(hint));
+    }
+    let sql_type = SqlType::Array(element);
+    Ok(Expr { kind: ExprKind::Call(Function::ArrayCast, vec![array]), sql_type })
 }

@@ -24,24 +24,8 @@ use crate::state::Row;
 use crate::typing::joined;
 
 use super::from::Tree;
+use super::join_order::Item;
 use super::select::extended;
-
-/// The rank of a read that an index narrows.
-const RANK_RANGE: u8 = 1;
-/// That of a query, or of rows that were kept.
-const RANK_PLANNED: u8 = 2;
-
-/// One of the things an inner join joins.
-struct Item {
-    tree: Tree,
-    /// conditions on it alone
-    own: Vec<Expr>,
-    slots: Vec<SlotId>,
-    /// slots of others that it reads
-    needs: Vec<SlotId>,
-    /// the lower, the fewer rows
-    rank: u8,
-}
 
 /// Slots of a query renumbered as those of one program.
 pub(super) struct Renumbering<'a> {
@@ -238,23 +222,6 @@ impl Compiler<'_> {
         }
     }
 
-    fn rank(&self, tree: &Tree, own: &[Expr]) -> u8 {
-        let Tree::Leaf(at) = tree else { return 3 };
-        let relation = &self.levels.last().expect("a query is being compiled").relations[*at];
-        match relation.kind {
-            RelationKind::Table(table) => {
-                let row = relation.row(table);
-                match choose(self.catalog, &row, own.to_vec(), &[]).path {
-                    Path::Point { .. } => 0,
-                    Path::Range { .. } | Path::Lists { .. } => RANK_RANGE,
-                    Path::Whole => 4,
-                }
-            }
-            RelationKind::Planned(_) => RANK_PLANNED,
-            RelationKind::System(_) => 3,
-        }
-    }
-
     /// Joins items in an order of our choice.
     fn inner(&mut self, trees: Vec<Tree>, mut conditions: Vec<Expr>) -> Result<Plan> {
         let mut items = Vec::new();
@@ -290,43 +257,13 @@ impl Compiler<'_> {
         self.filtered(plan.unwrap_or(Plan::One), conditions)
     }
 
-    /// Of several rows of a table one each is found by its whole key where another item tells that:
-    /// then the other one comes first, if it is narrow itself.
-    fn put_off_what_others_find(&self, items: &mut [Item], conditions: &[Expr]) {
-        for at in 0..items.len() {
-            let item = &items[at];
-            let Tree::Leaf(leaf) = item.tree else { continue };
-            let relation = &self.levels.last().expect("a query is being compiled").relations[leaf];
-            let RelationKind::Table(table) = relation.kind else { continue };
-            let row = relation.row(table);
-            let is_found_by = |other: &Item| {
-                let is_of_both = |c: &&Expr| self.sides(c, &other.slots, &item.slots).is_some();
-                let equal = conditions.iter().filter(is_of_both);
-                let all = item.own.iter().chain(equal).cloned().collect();
-                matches!(choose(self.catalog, &row, all, &[]).path, Path::Point { .. })
-            };
-            let is_narrow = |other: &&Item| other.rank <= RANK_PLANNED && other.needs.is_empty();
-            let others = items.iter().enumerate().filter(|(other, _)| *other != at);
-            let mut others = others.map(|(_, other)| other).filter(is_narrow);
-            if item.rank == RANK_RANGE && others.any(is_found_by) {
-                items[at].rank = RANK_PLANNED + 1;
-            }
-        }
-    }
-
-    fn next_item(&self, items: &[Item], conditions: &[Expr], placed: &[SlotId]) -> usize {
-        let order = |item: &Item| {
-            let waits = item.needs.iter().any(|slot| !placed.contains(slot));
-            let is_joined = conditions
-                .iter()
-                .any(|condition| self.sides(condition, placed, &item.slots).is_some());
-            (waits, !placed.is_empty() && !is_joined, item.rank)
-        };
-        (0..items.len()).min_by_key(|&at| order(&items[at])).expect("there is one")
-    }
-
     /// Of `left = right`: the values on either side of a join.
-    fn sides(&self, condition: &Expr, left: &[SlotId], right: &[SlotId]) -> Option<(Expr, Expr)> {
+    pub(super) fn sides(
+        &self,
+        condition: &Expr,
+        left: &[SlotId],
+        right: &[SlotId],
+    ) -> Option<(Expr, Expr)> {
         let ExprKind::Compare(CompareOp::Equal, one, two) = &condition.kind else { return None };
         for (a, b) in [(one, two), (two, one)] {
             if self.reads_only(a, left) && self.reads_only(b, right) {

@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hotrow_query::{Plan, Query};
-use hotrow_transaction::program::{Expr, ExprKind, Place, Procedure, SlotId};
+use hotrow_transaction::program::{
+    CompareOp, Expr, ExprKind, FIRST_PARAMETER, Place, Procedure, SlotId,
+};
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
 use crate::assignment::{ColumnValue, is_default, one_by_one};
@@ -17,8 +19,9 @@ use crate::drawn::in_rounds;
 use crate::error::{Result, error, unsupported};
 use crate::relation::level::{Bound, Clause, How, Level};
 use crate::scope::Compiler;
+use crate::typing::cast;
 
-use super::select::BoundSelect;
+use super::select::{BoundSelect, Where};
 
 /// A change of many rows, found by a query.
 #[derive(Clone, Debug)]
@@ -34,12 +37,30 @@ type ColumnsBeside = (String, Vec<(String, usize)>);
 
 /// What a change takes of each row of its query.
 pub(crate) struct Taken {
-    /// how many of its first columns are a primary key, each once
-    key: usize,
-    /// by value of the change: the column that it is; none: it stays as it is written
-    values: Vec<Option<usize>>,
+    /// of UPDATE and DELETE: the primary key
+    key: Vec<TakenValue>,
+    /// by value of the change; none: it stays as it is written
+    values: Vec<Option<TakenValue>>,
     /// for RETURNING: columns of the other relations of FROM, by their names
     beside: Vec<ColumnsBeside>,
+}
+
+/// A value that a change takes.
+enum TakenValue {
+    /// a column of the query
+    Column(usize),
+    /// of variables of the procedure alone, and so the same for all rows: the change names it
+    /// itself, and what is planned of it need not wait for the rows
+    Fixed(Expr),
+}
+
+impl TakenValue {
+    fn of(&self, columns: &[Expr]) -> Expr {
+        match self {
+            Self::Column(at) => columns[*at].clone(),
+            Self::Fixed(value) => value.clone(),
+        }
+    }
 }
 
 /// A row whose columns have slots.
@@ -61,8 +82,8 @@ pub(crate) struct FoundRow {
 impl Taken {
     /// What it takes of a row with these columns.
     pub(crate) fn row(&self, columns: &[Expr]) -> FoundRow {
-        let value = |at: &Option<usize>| at.map(|at| columns[at].clone());
-        let values = self.values.iter().map(value).collect();
+        let of = |taken: &TakenValue| taken.of(columns);
+        let values = self.values.iter().map(|taken| taken.as_ref().map(of)).collect();
         let slot = |(name, at): &(String, usize)| match columns[*at].kind {
             ExprKind::Slot(slot) => Some((name.clone(), slot)),
             _ => None,
@@ -71,7 +92,7 @@ impl Taken {
             name: name.clone(),
             columns: columns.iter().filter_map(slot).collect(),
         });
-        FoundRow { key: columns[..self.key].to_vec(), values, beside: beside.collect() }
+        FoundRow { key: self.key.iter().map(of).collect(), values, beside: beside.collect() }
     }
 }
 
@@ -83,7 +104,7 @@ impl Compiler<'_> {
         statement: &ast::Statement,
         with: Option<&ast::With>,
     ) -> Result<Change> {
-        let (mut query, taken) = self.rows_of_change(statement, with)?;
+        let (mut query, taken) = self.rows_of_change(statement, with, &[])?;
         let mut types = self.given.clone();
         types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
         let (compiler, apply) = in_rounds(|room| {
@@ -112,24 +133,50 @@ impl Compiler<'_> {
         Ok(Change { query: Arc::new(query), apply })
     }
 
-    /// The rows that a change is made for, and what it takes of them.
+    /// The rows that a change is made for, and what it takes of them. `assigned`: variables that
+    /// the change of a row assigns.
     pub(crate) fn rows_of_change(
         &mut self,
         statement: &ast::Statement,
         with: Option<&ast::With>,
+        assigned: &[SlotId],
     ) -> Result<(Query, Taken)> {
         let place = self.place;
-        let (mut bound, taken) = match statement {
+        let (mut bound, mut taken) = match statement {
             ast::Statement::Insert(insert) => self.rows_to_insert((insert, with), place)?,
             ast::Statement::Update(update) => self.rows_to_update((update, with), place)?,
             ast::Statement::Delete(delete) => self.rows_to_delete((delete, with), place)?,
             _ => return Err(unsupported(place, "this statement", "write SELECT, INSERT, UPDATE")),
         };
-        if taken.key > 0 {
-            let on = bound.outputs[..taken.key].iter().map(|(_, slot)| *slot).collect();
+        let own = taken.key.iter().filter_map(|of| match of {
+            TakenValue::Column(at) => Some(bound.outputs[*at].1),
+            TakenValue::Fixed(_) => None,
+        });
+        if !taken.key.is_empty() {
+            let on = own.collect();
             bound.plan = Plan::Distinct { input: Box::new(bound.plan), on };
         }
+        self.fix_values(&mut taken, &bound, assigned);
         Ok((self.query_of(bound)?, taken))
+    }
+
+    /// The procedure's variables among the columns of a query for a change.
+    fn fix_values(&self, taken: &mut Taken, bound: &Bound, assigned: &[SlotId]) {
+        let keys = taken.key.iter_mut();
+        for value in keys.chain(taken.values.iter_mut().flatten()) {
+            if let TakenValue::Column(at) = value {
+                let slot = bound.outputs[*at].1;
+                if self.is_variable(slot) && !assigned.contains(&slot) {
+                    *value = TakenValue::Fixed(self.slot_expr(slot));
+                }
+            }
+        }
+    }
+
+    /// Whether a slot of a query in a procedure is a variable, and no column of a row.
+    fn is_variable(&self, slot: SlotId) -> bool {
+        self.reads.as_ref().is_some_and(|reads| slot.index() < reads.outer)
+            && slot.0 >= FIRST_PARAMETER
     }
 
     /// Binds something at a level of its own, where WITH gives names to queries.
@@ -157,11 +204,11 @@ impl Compiler<'_> {
         let bound = match &*source.body {
             // Subqueries among the values of a row.
             SetExpr::Values(rows) if rows.rows.len() == 1 => {
-                self.rows_from(with, (&[], None), |this| {
+                self.rows_from(with, (&[], None), |this, _| {
                     let mut columns = Vec::new();
                     for written in &rows.rows[0].content {
                         let stays = this.stays_in_change(written);
-                        values.push((!stays).then_some(columns.len()));
+                        values.push((!stays).then_some(TakenValue::Column(columns.len())));
                         if !stays {
                             columns.push(this.expr(written)?);
                         }
@@ -176,7 +223,7 @@ impl Compiler<'_> {
                     for (at, item) in select.projection.iter().enumerate() {
                         let stays = written_in(item)
                             .is_some_and(|of| is_untyped(of) || draws && self.draws_number(of));
-                        values.push((!stays).then_some(at));
+                        values.push((!stays).then_some(TakenValue::Column(at)));
                         if stays {
                             take_out(query.to_mut(), at);
                         }
@@ -191,12 +238,13 @@ impl Compiler<'_> {
                     Some(_) => self.at_level(with, |this| this.query_plan(&query))?,
                 };
                 if values.is_empty() {
-                    values = (0..bound.outputs.len()).map(Some).collect();
+                    let all = 0..bound.outputs.len();
+                    values = all.map(|at| Some(TakenValue::Column(at))).collect();
                 }
                 bound
             }
         };
-        Ok((bound, Taken { key: 0, values, beside: Vec::new() }))
+        Ok((bound, Taken { key: Vec::new(), values, beside: Vec::new() }))
     }
 
     fn rows_to_update(
@@ -212,16 +260,16 @@ impl Compiler<'_> {
             from.extend(more);
         }
         let assignments = one_by_one(&update.assignments, place)?;
-        let (mut key, mut values, mut beside) = (0, Vec::new(), Vec::new());
-        let bound = self.rows_from(with, (&from, update.selection.as_ref()), |this| {
-            let mut columns = this.key_of_target(&update.table, place)?;
-            key = columns.len();
+        let (mut key, mut values, mut beside) = (Vec::new(), Vec::new(), Vec::new());
+        let bound = self.rows_from(with, (&from, update.selection.as_ref()), |this, wanted| {
+            let mut columns = Vec::new();
+            key = this.key_of_target(&update.table, wanted, &mut columns, place)?;
             for (_, given) in &assignments {
                 let stays = match given {
                     ColumnValue::Written(of) => this.stays_in_change(of),
                     _ => false,
                 };
-                values.push((!stays).then_some(columns.len()));
+                values.push((!stays).then_some(TakenValue::Column(columns.len())));
                 if !stays {
                     columns.push(this.value_given(given)?);
                 }
@@ -244,11 +292,11 @@ impl Compiler<'_> {
         let [table] = tables.as_slice() else {
             return Err(error(b"42601", place, "DELETE needs one table"));
         };
-        let (mut key, mut beside) = (0, Vec::new());
+        let (mut key, mut beside) = (Vec::new(), Vec::new());
         let from: Vec<_> = std::iter::once(table).chain(delete.using.iter().flatten()).collect();
-        let bound = self.rows_from(with, (&from, delete.selection.as_ref()), |this| {
-            let mut columns = this.key_of_target(table, place)?;
-            key = columns.len();
+        let bound = self.rows_from(with, (&from, delete.selection.as_ref()), |this, wanted| {
+            let mut columns = Vec::new();
+            key = this.key_of_target(table, wanted, &mut columns, place)?;
             if delete.returning.is_some() {
                 beside = this.columns_beside(&mut columns)?;
             }
@@ -284,7 +332,7 @@ impl Compiler<'_> {
         &mut self,
         with: Option<&ast::With>,
         (from, selection): (&[&ast::TableWithJoins], Option<&ast::Expr>),
-        list: impl FnOnce(&mut Self) -> Result<Vec<Expr>>,
+        list: impl FnOnce(&mut Self, &Where) -> Result<Vec<Expr>>,
     ) -> Result<Bound> {
         self.at_level(with, |this| {
             let place = this.place;
@@ -295,15 +343,22 @@ impl Compiler<'_> {
             }
             this.check_locks(place)?;
             let wanted = this.wanted(selection, &mut tree)?;
-            let list = list(this)?;
+            let list = list(this, &wanted)?;
             let columns = list.into_iter().map(|value| (String::new(), value)).collect();
             let steps = std::mem::take(&mut this.level().steps);
             this.assembled(BoundSelect::ungrouped(place, (tree, wanted), (columns, steps)))
         })
     }
 
-    /// The primary key of a table that is changed by key, the first one in FROM.
-    fn key_of_target(&mut self, table: &ast::TableWithJoins, place: Place) -> Result<Vec<Expr>> {
+    /// The primary key of a table that is changed by key, the first one in FROM. What it takes of
+    /// the row is added to the columns.
+    fn key_of_target(
+        &mut self,
+        table: &ast::TableWithJoins,
+        wanted: &Where,
+        columns: &mut Vec<Expr>,
+        place: Place,
+    ) -> Result<Vec<TakenValue>> {
         let table = self.catalog.table(self.one_table(table)?.0);
         let Some(primary) = table.primary else {
             let name = &table.name;
@@ -314,8 +369,43 @@ impl Compiler<'_> {
             ));
         };
         let depth = self.levels.len() - 1;
-        let columns = self.catalog.index(primary).columns.iter();
-        columns.map(|column| self.slot_of_column(depth, 0, column.index())).collect()
+        let mut key = Vec::new();
+        for column in &self.catalog.index(primary).columns {
+            let column = self.slot_of_column(depth, 0, column.index())?;
+            key.push(match self.variable_for(&column, wanted) {
+                Some(variable) => TakenValue::Fixed(variable),
+                None => {
+                    columns.push(column);
+                    TakenValue::Column(columns.len() - 1)
+                }
+            });
+        }
+        if columns.is_empty() {
+            columns.push(crate::typing::integer(0)); // a row needs one
+        }
+        Ok(key)
+    }
+
+    /// The variable that a column of a row has to be equal to; none: there is none whose values
+    /// are all the column's, too.
+    fn variable_for(&self, column: &Expr, wanted: &Where) -> Option<Expr> {
+        let bare = |expr: &Expr| match &expr.kind {
+            ExprKind::Cast(inner) if inner.data_type().is_integer() => (**inner).clone(),
+            _ => expr.clone(),
+        };
+        wanted.conditions.iter().find_map(|condition| {
+            let ExprKind::Compare(CompareOp::Equal, a, b) = &condition.kind else { return None };
+            let (a, b) = (bare(a), bare(b));
+            let other = match (a == *column, b == *column) {
+                (true, false) => b,
+                (false, true) => a,
+                _ => return None,
+            };
+            let ExprKind::Slot(slot) = other.kind else { return None };
+            let fits = other.sql_type == column.sql_type
+                || other.data_type().is_integer() && column.data_type().is_integer();
+            (fits && self.is_variable(slot)).then(|| cast(other, column.data_type()))
+        })
     }
 
     /// Whether a value is the change's own: literals and parameters have the types of their

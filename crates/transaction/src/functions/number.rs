@@ -8,7 +8,7 @@ use super::cast::to_float;
 use super::type_of;
 use crate::bytecode::CallCode;
 use crate::interpret::Fault;
-use crate::program::Function;
+use crate::program::{BitFunction, Function};
 
 /// Calls a function of numbers; no argument is NULL.
 pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault> {
@@ -25,6 +25,27 @@ pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault>
         DataType::Real | DataType::Double => of_float(code, value.as_float()),
         _ => of_int(code, value.as_int(), arguments),
     }
+}
+
+/// Of integers of the result's type, none of which is NULL. As on the processors that PostgreSQL
+/// runs on, a shift looks at the lower bits of how far only: `1 << 33` is 2.
+pub(super) fn bits(function: BitFunction, of: DataType, arguments: &[Datum]) -> Datum {
+    let value = arguments[0].as_int();
+    let other = arguments.get(1).map_or(0, |other| other.as_int());
+    let shifted = |by: fn(i32, u32) -> i32, by_long: fn(i64, u32) -> i64| match of {
+        DataType::BigInt => by_long(value, other as u32),
+        _ => i64::from(by(value as i32, other as u32)),
+    };
+    let bits = match function {
+        BitFunction::And => value & other,
+        BitFunction::Or => value | other,
+        BitFunction::Xor => value ^ other,
+        BitFunction::Not => !value,
+        BitFunction::ShiftLeft => shifted(i32::wrapping_shl, i64::wrapping_shl),
+        BitFunction::ShiftRight => shifted(i32::wrapping_shr, i64::wrapping_shr),
+    };
+    // What is shifted out of a smallint is gone.
+    Datum::int(if of == DataType::SmallInt { i64::from(bits as i16) } else { bits })
 }
 
 fn of_int(code: &CallCode, value: i64, arguments: &[Datum]) -> Result<Datum, Fault> {

@@ -100,15 +100,43 @@ pub(crate) fn concat(machine: &mut Machine, a: Datum, b: Datum) -> Result<Datum,
 pub(super) fn concat_all(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
     let start = machine.heap.len();
     for &(slot, _) in &code.arguments {
-        let value = machine.slots[slot];
-        if !value.is_null() {
-            let piece = value.as_range().range();
-            machine.went(piece.len())?;
-            machine.reserve(piece.len())?;
-            machine.heap.extend_from_within(piece);
+        push_piece(machine, machine.slots[slot])?;
+    }
+    Ok(Datum::range(start as u32, (machine.heap.len() - start) as u32))
+}
+
+/// concat_ws(separator, ...): those that are not NULL, with the separator between them. All
+/// arguments are texts.
+pub(super) fn join(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let [(separator, _), texts @ ..] = &*code.arguments else { return Ok(Datum::NULL) };
+    let separator = machine.slots[*separator];
+    if separator.is_null() {
+        return Ok(Datum::NULL);
+    }
+    let start = machine.heap.len();
+    let mut is_first = true;
+    for &(slot, _) in texts {
+        let text = machine.slots[slot];
+        if !text.is_null() {
+            if !is_first {
+                push_piece(machine, separator)?;
+            }
+            push_piece(machine, text)?;
+            is_first = false;
         }
     }
     Ok(Datum::range(start as u32, (machine.heap.len() - start) as u32))
+}
+
+/// Appends a text to the one at the end of the heap.
+fn push_piece(machine: &mut Machine, text: Datum) -> Result<(), Fault> {
+    if !text.is_null() {
+        let piece = text.as_range().range();
+        machine.went(piece.len())?;
+        machine.reserve(piece.len())?;
+        machine.heap.extend_from_within(piece);
+    }
+    Ok(())
 }
 
 /// Characters in a UTF-8 text.

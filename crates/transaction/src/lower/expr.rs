@@ -306,7 +306,7 @@ impl Lowerer<'_> {
                 .split_first()
                 .map(|(first, rest)| (first.data_type(), rest))
                 .and_then(|(first, rest)| Some(common_type(first, rest.first()?.data_type()))),
-            Function::Concat => Some(DataType::Text),
+            Function::Concat | Function::ConcatWs => Some(DataType::Text),
             _ => None,
         };
         let slots: Box<[_]> = arguments

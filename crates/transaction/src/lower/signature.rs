@@ -16,7 +16,7 @@ use hotrow_base::types::{DataType, SqlType};
 use super::Lowerer;
 use super::expr::common_type;
 use crate::outcome::SqlError;
-use crate::program::{Expr, ExprKind, Function, IntervalFunction};
+use crate::program::{BitFunction, Expr, ExprKind, Function, IntervalFunction};
 
 /// What an operand must be.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -213,7 +213,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         F::LPad | F::RPad => takes(&[W::Text, W::Int]) || takes(&[W::Text, W::Int, W::Text]),
         F::Replace => takes(&[W::Text; 3]),
         F::Concat => all(W::As(DataType::Text)),
-        F::Format => !given.is_empty() && all(W::Text),
+        F::ConcatWs | F::Format => !given.is_empty() && all(W::Text),
         F::Extract => takes(&[W::TimeOrInterval, W::Int]),
         F::DateTrunc => takes(&[W::Int, W::TimeOrInterval]),
         F::DateAdd => takes(&[W::Time, W::Int]),
@@ -237,6 +237,12 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
             [SqlType::Array(element), SqlType::Scalar(value)] => value.is_kept_like(*element),
             _ => false,
         },
+        F::ArrayCast => match given {
+            [SqlType::Array(element)] => is_convertible(*element, gives),
+            _ => false,
+        },
+        F::Bits(BitFunction::Not) => takes(&[W::Int]),
+        F::Bits(_) => takes(&[W::Int; 2]),
         F::ElementOf => match given {
             [SqlType::Scalar(value), SqlType::Array(element)] => value.is_kept_like(*element),
             _ => false,

@@ -1,0 +1,145 @@
+//! Rows as values: of variables that are records, as what is assigned to them, and as what a
+//! function returns.
+//!
+//! Role         a row is its fields, each with a slot or an expression of its own; no value of a
+//!              program is a row
+
+use hotrow_base::types::SqlType;
+use hotrow_transaction::program::{Expr, ResultColumn, Statement};
+use sqlparser::ast;
+
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::scope::Compiler;
+use crate::state::Variable;
+use crate::syntax::{Target, TypeName, TypeNameKind};
+use crate::typing::null;
+use crate::written::{bare, dotted, object_name, row_values};
+
+impl Compiler<'_> {
+    /// The fields of the rows that a type is of: those of a table or a composite type. None: it is
+    /// no type of rows.
+    pub(crate) fn row_type(&self, written: &TypeName) -> Option<Vec<(String, SqlType)>> {
+        let name = match &written.kind {
+            TypeNameKind::RowOf(name) => name.clone(),
+            TypeNameKind::Plain(plain) => match &**plain {
+                ast::DataType::Custom(name, _) => object_name(name, written.place).ok()?,
+                _ => return None,
+            },
+            TypeNameKind::Record | TypeNameKind::SameAs(_) => return None,
+        };
+        if let Some(table) = self.catalog.table_named(&name) {
+            let field = |column: &hotrow_transaction::catalog::Column| {
+                (column.name.clone(), SqlType::Scalar(column.data_type))
+            };
+            return Some(table.columns.iter().map(field).collect());
+        }
+        self.composite(&name).map(<[_]>::to_vec)
+    }
+
+    /// The columns of a result that is such a row.
+    pub(crate) fn columns_of_rows(
+        &self,
+        fields: Vec<(String, SqlType)>,
+        written: &TypeName,
+    ) -> Result<Vec<ResultColumn>> {
+        let column = |(name, of): (String, SqlType)| match of {
+            SqlType::Scalar(of) => Ok(ResultColumn::new(name, of)),
+            SqlType::Array(_) => {
+                let hint = "return its elements as rows: RETURNS SETOF, RETURN NEXT";
+                Err(unsupported(written.place, "an array as a result", hint))
+            }
+        };
+        fields.into_iter().map(column).collect()
+    }
+
+    /// The fields of a row that an expression gives, which is to have these: a record, a row that
+    /// is written out, what a function of this database returns, or NULL.
+    pub(crate) fn row_value(
+        &mut self,
+        written: &ast::Expr,
+        wanted: &[(String, SqlType)],
+        what: impl Fn() -> String,
+    ) -> Result<Vec<(String, Expr)>> {
+        let place = place_in(written, self.place);
+        if let Some(values) = row_values(written) {
+            let mut fields = Vec::with_capacity(values.len());
+            for (at, value) in values.into_iter().enumerate() {
+                let (name, of) = match wanted.get(at) {
+                    Some((name, of)) => (name.clone(), Some(*of)),
+                    None => (format!("f{}", at + 1), None),
+                };
+                let value = match of {
+                    Some(SqlType::Array(element)) => self.array_for(value, element, &what)?,
+                    Some(SqlType::Scalar(of)) => {
+                        let operand = self.operand(value)?;
+                        self.settle(operand, of, place_in(value, place))?
+                    }
+                    None => self.expr(value)?,
+                };
+                fields.push((name, value));
+            }
+            return Ok(fields);
+        }
+        match bare(written) {
+            ast::Expr::Value(literal) if matches!(literal.value, ast::Value::Null) => {
+                let none = |(name, of): &(String, SqlType)| {
+                    let value = Expr { sql_type: *of, ..null(hotrow_base::types::DataType::Text) };
+                    (name.clone(), value)
+                };
+                return Ok(wanted.iter().map(none).collect());
+            }
+            ast::Expr::Identifier(name) => {
+                if let Some(fields) = self.fields_of(&dotted(std::slice::from_ref(name))) {
+                    return Ok(fields);
+                }
+            }
+            ast::Expr::CompoundIdentifier(names) => {
+                if let Some(fields) = self.fields_of(&dotted(names)) {
+                    return Ok(fields);
+                }
+            }
+            ast::Expr::Function(function) => {
+                if let Some(given) = self.inlined_row(function, place)? {
+                    return Ok(given);
+                }
+            }
+            _ => {}
+        }
+        Err(error(b"42804", place, format!("{} is a row, but the expression is none", what()))
+            .hint("write ROW(a, b, ...), a record variable, or SELECT ... INTO"))
+    }
+
+    /// The fields of a record variable.
+    fn fields_of(&self, name: &[String]) -> Option<Vec<(String, Expr)>> {
+        match self.qualified_variable(name) {
+            Some(Variable::Record { fields, .. }) => {
+                let field = |(name, slot): &(String, _)| (name.clone(), self.slot_expr(*slot));
+                Some(fields.iter().map(field).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// `record := row`; false: the target is no record.
+    pub(crate) fn assign_row(
+        &mut self,
+        target: &Target,
+        value: &ast::Expr,
+        out: &mut Vec<Statement>,
+    ) -> Result<bool> {
+        let Some(Variable::Record { fields, .. }) = self.qualified_variable(&target.parts) else {
+            return Ok(false);
+        };
+        let wanted: Vec<(String, SqlType)> = fields
+            .iter()
+            .map(|(name, slot)| (name.clone(), self.slot_expr(*slot).sql_type))
+            .collect();
+        let what = || format!("variable \"{}\"", target.parts.join("."));
+        let row = self.row_value(value, &wanted, what)?;
+        let types: Vec<_> = row.iter().map(|(name, of)| (name.clone(), of.sql_type)).collect();
+        let slots = self.slots_of_targets(std::slice::from_ref(target), &types)?;
+        let pairs = self.fitted(&slots, &row)?;
+        self.emit_assigns(out, pairs)?;
+        Ok(true)
+    }
+}
