@@ -56,7 +56,6 @@ pub enum HostFunction {
     RegexpReplace,
     /// split_part(text, separator, n)
     SplitPart,
-    /// integer & integer
     /// a function of json or jsonb with arrays among its arguments, and what it gives
     Json(JsonFunction, DataType),
     /// a function of json or jsonb that gives rows

@@ -226,18 +226,16 @@ impl Compiler<'_> {
         }
         operands.push(rest);
         operands.reverse();
-        if self.may_call(operands.iter().skip(1).copied()) {
-            let mut parts = Vec::with_capacity(operands.len());
-            for operand in operands {
-                parts.push(self.apart(|this| this.condition(operand, name))?);
-            }
+        let is_lazy = self.may_call(operands.iter().skip(1).copied());
+        let mut parts = Vec::with_capacity(operands.len());
+        for operand in operands {
+            parts.push(self.apart(is_lazy, |this| this.condition(operand, name))?);
+        }
+        if is_lazy {
             let decides = *operator == BinaryOperator::Or;
             return self.emit_lazy_logic(parts, decides, &join).map(Operand::Typed);
         }
-        let mut compiled = Vec::with_capacity(operands.len());
-        for operand in operands {
-            compiled.push(self.condition(operand, name)?);
-        }
+        let compiled = parts.into_iter().map(|(condition, _)| condition).collect();
         let joined = joined(compiled, join).ok_or_else(|| syntax(self.place, "no operands"))?;
         Ok(Operand::Typed(joined))
     }

@@ -31,6 +31,11 @@ pub(crate) enum Sink {
     Kept,
 }
 
+/// The names and types of columns, or of fields.
+pub(crate) fn types_of(columns: &[(String, Expr)]) -> Vec<(String, SqlType)> {
+    columns.iter().map(|(name, value)| (name.clone(), value.sql_type)).collect()
+}
+
 impl Compiler<'_> {
     /// Appends a statement at the current place.
     pub(crate) fn emit(&self, out: &mut Vec<Statement>, kind: StatementKind) {
@@ -208,8 +213,7 @@ impl Compiler<'_> {
         let Some(into) = into else {
             return Ok(Sink::Discard);
         };
-        let columns: Vec<_> = columns.iter().map(|(n, e)| (n.clone(), e.sql_type)).collect();
-        let slots = self.slots_of_targets(&into.targets, &columns)?;
+        let slots = self.slots_of_targets(&into.targets, &types_of(columns))?;
         Ok(Sink::Slots { slots, strict: into.strict })
     }
 

@@ -259,7 +259,6 @@ impl Compiler<'_> {
         let asked = conditions.iter().skip(1).map(|arm| &arm.condition);
         let given = conditions.iter().map(|arm| &arm.result).chain(otherwise);
         let is_lazy = self.may_call(asked.chain(given));
-        let mut whens = Vec::new();
         let mut values = Vec::new();
         let mut arms = Vec::new();
         for arm in conditions {
@@ -267,29 +266,21 @@ impl Compiler<'_> {
                 None => this.condition(&arm.condition, "CASE/WHEN"),
                 Some(operand) => this.comparison(operand, CompareOp::Equal, &arm.condition),
             };
-            let at = place_in(&arm.result, self.place);
-            if is_lazy {
-                let when = self.apart(when)?;
-                let (value, before) = self.apart(|this| this.operand(&arm.result))?;
-                values.push((value, at));
-                arms.push((when, before));
-            } else {
-                whens.push(when(self)?);
-                values.push((self.operand(&arm.result)?, at));
-            }
+            let when = self.apart(is_lazy, when)?;
+            let (value, before) = self.apart(is_lazy, |this| this.operand(&arm.result))?;
+            values.push((value, place_in(&arm.result, self.place)));
+            arms.push((when, before));
         }
         let mut last = Vec::new();
         if let Some(otherwise) = otherwise {
-            let (value, before) = match is_lazy {
-                true => self.apart(|this| this.operand(otherwise))?,
-                false => (self.operand(otherwise)?, Vec::new()),
-            };
+            let (value, before) = self.apart(is_lazy, |this| this.operand(otherwise))?;
             last = before;
             values.push((value, place_in(otherwise, self.place)));
         }
-        if is_lazy {
-            whens = self.emit_lazy_arms(arms, last)?;
-        }
+        let whens = match is_lazy {
+            true => self.emit_lazy_arms(arms, last)?,
+            false => arms.into_iter().map(|((when, _), _)| when).collect(),
+        };
         let place = place_in(written, self.place);
         let (mut values, sql_type) = self.unified_or_arrays(values, "CASE", place)?;
         let otherwise = match otherwise {

@@ -266,17 +266,13 @@ impl Compiler<'_> {
         let is_lazy = self.may_call(written.iter().skip(1).copied());
         for written in written {
             let at = place_in(*written, self.place);
-            if is_lazy {
-                let (value, before) = self.apart(|this| this.operand(written))?;
-                arguments.push((value, at));
-                befores.push(before);
-            } else {
-                arguments.push((self.operand(written)?, at));
-            }
+            let (value, before) = self.apart(is_lazy, |this| this.operand(written))?;
+            arguments.push((value, at));
+            befores.push(before);
         }
-        let (values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
+        let (mut values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
         if is_lazy {
-            self.emit_lazy_coalesce(values.clone(), befores)?;
+            values = self.emit_lazy_coalesce(values, befores)?;
         }
         if let SqlType::Array(_) = sql_type {
             return self.host(HostFunction::ArrayCoalesce, &values, sql_type);

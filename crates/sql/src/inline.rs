@@ -78,7 +78,7 @@ impl<'c> Compiler<'c> {
         place: Place,
     ) -> Result<Option<Given>> {
         match self.called_procedure(&function_name(function), place)? {
-            Some(callee) if !callee.returns_set && callee.result.len() > 1 => {
+            Some(callee) if !callee.returns_set && !gives_a_value(callee) => {
                 // Nothing around it keeps what operators compute, as there is around a value.
                 self.alone(|this| this.inlined(callee, function, place)).map(Some)
             }
@@ -188,9 +188,8 @@ impl<'c> Compiler<'c> {
         arguments: &[CallArgument],
         place: Place,
     ) -> Result<Vec<Target>> {
-        // What a function returns is named as the function is, and nobody takes it.
-        if matches!(callee.result.as_slice(), [only] if only.name == callee.name) {
-            return Ok(Vec::new());
+        if gives_a_value(callee) {
+            return Ok(Vec::new()); // which nobody takes
         }
         let given = places_given(callee, &callee.name, arguments, place)?;
         let target = |column: &hotrow_transaction::program::ResultColumn| {
@@ -451,6 +450,12 @@ impl<'c> Compiler<'c> {
         self.before.append(&mut behind);
         Ok(())
     }
+}
+
+/// Whether a procedure returns one value, and no fields: what a function returns is named as the
+/// function is.
+fn gives_a_value(callee: &Procedure) -> bool {
+    matches!(callee.result.as_slice(), [only] if only.name == callee.name)
 }
 
 /// The value of a call in an expression; one that returns nothing is NULL.

@@ -39,11 +39,15 @@ impl Compiler<'_> {
         })
     }
 
-    /// Compiles a part by itself.
+    /// Compiles a part; by itself, where the parts are lazy.
     pub(crate) fn apart<T>(
         &mut self,
+        is_lazy: bool,
         compile: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<Part<T>> {
+        if !is_lazy {
+            return Ok((compile(self)?, Vec::new()));
+        }
         // What was asked for before it is computed before it.
         self.computed_so_far(|_| Ok(()))?;
         let outer = std::mem::take(&mut self.before);
@@ -105,22 +109,27 @@ impl Compiler<'_> {
         Ok(value)
     }
 
-    /// The first of these that is not NULL; those behind it are not evaluated.
+    /// Of COALESCE: each is evaluated if all before it are NULL. Gives what they came to.
     pub(crate) fn emit_lazy_coalesce(
         &mut self,
         values: Vec<Expr>,
         befores: Vec<Vec<Statement>>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Expr>> {
+        let mut came_to = Vec::with_capacity(values.len());
         let mut rest = Vec::new();
-        for (value, mut before) in values.into_iter().zip(befores).rev() {
+        for (mut value, mut before) in values.into_iter().zip(befores).rev() {
             if !rest.is_empty() {
-                let is_null = scalar(ExprKind::IsNull(Box::new(value)), DataType::Boolean);
+                self.held(&mut before, &mut value)?; // I2
+                let asked = Box::new(value.clone());
+                let is_null = scalar(ExprKind::IsNull(asked), DataType::Boolean);
                 self.emit_if(&mut before, is_null, (rest, Vec::new()));
             }
+            came_to.push(value);
             rest = before;
         }
         self.before.append(&mut rest);
-        Ok(())
+        came_to.reverse();
+        Ok(came_to)
     }
 
     fn emit_if(

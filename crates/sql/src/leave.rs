@@ -1,7 +1,6 @@
 //! RETURN and RAISE, EXIT and CONTINUE.
 
-use hotrow_base::types::DataType;
-use hotrow_base::types::SqlType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{FOUND, LabelId, Place, Raise, Statement, StatementKind};
@@ -194,8 +193,7 @@ impl Compiler<'_> {
                 let Some(Variable::Record { fields, .. }) = self.variable(&name).cloned() else {
                     return Err(error(b"42804", self.place, "RETURN NEXT needs a record here"));
                 };
-                let columns: Vec<_> =
-                    fields.into_iter().map(|(n, slot)| (n, self.slot_expr(slot))).collect();
+                let columns = self.values_of(&fields);
                 self.result_values(&columns)?
             }
             (Returning::SetOfRows(_) | Returning::SetOfValues(_), _) => {

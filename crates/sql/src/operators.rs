@@ -327,8 +327,16 @@ impl Compiler<'_> {
         compiled?;
         let sum = self.row_sum(changed);
         self.emit_assign(&mut body, changed, sum);
-        self.emit_nulls(out, &assigned);
         self.emit_operators(out, of, body);
+        if !assigned.is_empty() {
+            // Only now: the query may have read them.
+            let (count, zero) = (Box::new(self.slot_expr(changed)), Box::new(bigint(0)));
+            let kind = ExprKind::Compare(CompareOp::Equal, count, zero);
+            let mut then = Vec::new();
+            self.emit_nulls(&mut then, &assigned);
+            let condition = scalar(kind, DataType::Boolean);
+            self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
+        }
         self.end_count(out, changed);
         if into.is_some() {
             self.emit_too_many_rows(out);

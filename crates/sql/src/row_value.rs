@@ -4,10 +4,11 @@
 //! Role         a row is its fields, each with a slot or an expression of its own; no value of a
 //!              program is a row
 
-use hotrow_base::types::SqlType;
-use hotrow_transaction::program::{Expr, ResultColumn, Statement};
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{Expr, ResultColumn, SlotId, Statement};
 use sqlparser::ast;
 
+use crate::consume::types_of;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::state::Variable;
@@ -83,7 +84,7 @@ impl Compiler<'_> {
         match bare(written) {
             ast::Expr::Value(literal) if matches!(literal.value, ast::Value::Null) => {
                 let none = |(name, of): &(String, SqlType)| {
-                    let value = Expr { sql_type: *of, ..null(hotrow_base::types::DataType::Text) };
+                    let value = Expr { sql_type: *of, ..null(DataType::Text) };
                     (name.clone(), value)
                 };
                 return Ok(wanted.iter().map(none).collect());
@@ -110,14 +111,16 @@ impl Compiler<'_> {
     }
 
     /// The fields of a record variable.
-    fn fields_of(&self, name: &[String]) -> Option<Vec<(String, Expr)>> {
+    pub(crate) fn fields_of(&self, name: &[String]) -> Option<Vec<(String, Expr)>> {
         match self.qualified_variable(name) {
-            Some(Variable::Record { fields, .. }) => {
-                let field = |(name, slot): &(String, _)| (name.clone(), self.slot_expr(*slot));
-                Some(fields.iter().map(field).collect())
-            }
+            Some(Variable::Record { fields, .. }) => Some(self.values_of(fields)),
             _ => None,
         }
+    }
+
+    /// What the fields of a record have.
+    pub(crate) fn values_of(&self, fields: &[(String, SlotId)]) -> Vec<(String, Expr)> {
+        fields.iter().map(|(name, slot)| (name.clone(), self.slot_expr(*slot))).collect()
     }
 
     /// `record := row`; false: the target is no record.
@@ -127,19 +130,22 @@ impl Compiler<'_> {
         value: &ast::Expr,
         out: &mut Vec<Statement>,
     ) -> Result<bool> {
-        let Some(Variable::Record { fields, .. }) = self.qualified_variable(&target.parts) else {
-            return Ok(false);
-        };
-        let wanted: Vec<(String, SqlType)> = fields
-            .iter()
-            .map(|(name, slot)| (name.clone(), self.slot_expr(*slot).sql_type))
-            .collect();
+        let Some(fields) = self.fields_of(&target.parts) else { return Ok(false) };
         let what = || format!("variable \"{}\"", target.parts.join("."));
-        let row = self.row_value(value, &wanted, what)?;
-        let types: Vec<_> = row.iter().map(|(name, of)| (name.clone(), of.sql_type)).collect();
-        let slots = self.slots_of_targets(std::slice::from_ref(target), &types)?;
-        let pairs = self.fitted(&slots, &row)?;
-        self.emit_assigns(out, pairs)?;
+        let row = self.row_value(value, &types_of(&fields), what)?;
+        self.assign_fields(target, &row, out)?;
         Ok(true)
+    }
+
+    /// Gives a record the fields of a row.
+    pub(crate) fn assign_fields(
+        &mut self,
+        target: &Target,
+        row: &[(String, Expr)],
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let slots = self.slots_of_targets(std::slice::from_ref(target), &types_of(row))?;
+        let pairs = self.fitted(&slots, row)?;
+        self.emit_assigns(out, pairs)
     }
 }

@@ -11,7 +11,7 @@ use sqlparser::ast;
 
 use crate::change::{Receiver, is_of_query};
 use crate::comparison::negated;
-use crate::consume::Sink;
+use crate::consume::{Sink, types_of};
 use crate::error::{
     Advice, Result, error, exhausted, place_in, refuse_operators, syntax, unsupported,
 };
@@ -98,16 +98,26 @@ impl Compiler<'_> {
             }
             record => record,
         };
+        let what = || format!("variable \"{name}\"");
         match (&written.default, scalar_slot(&variable)) {
             (Some(default), Some(slot)) => {
-                let value = self.value_of_slot(default, slot, || format!("variable \"{name}\""))?;
+                let value = self.value_of_slot(default, slot, what)?;
                 self.emit_assign(out, slot, value);
             }
+            (Some(_), None) if *is_constant || *not_null => {
+                let what = "a record that is CONSTANT or NOT NULL";
+                return Err(unsupported(*place, what, "declare it without"));
+            }
             (Some(default), None) => {
+                let wanted = match &variable {
+                    Variable::Record { fields, .. } => types_of(&self.values_of(fields)),
+                    Variable::Scalar { .. } => Vec::new(),
+                };
+                // The default knows the names around the block, and not this one.
+                let row = self.row_value(default, &wanted, what)?;
                 self.declare(name, variable, *place)?;
                 let target = Target { parts: vec![name.clone()], place: *place };
-                self.assign_row(&target, default, out)?;
-                return Ok(());
+                return self.assign_fields(&target, &row, out);
             }
             // a block in a loop starts with fresh variables
             (None, _) if self.loops > 0 => self.emit_nulls(out, &slots),
@@ -125,13 +135,13 @@ impl Compiler<'_> {
         let place = type_name.place;
         match &type_name.kind {
             TypeNameKind::Record => Ok(Variable::Record { fields: Vec::new(), open: true }),
-            TypeNameKind::RowOf(table) if self.row_type(type_name).is_none() => Err(self
-                .table(table, place)
-                .map_or_else(|problem| problem, |_| crate::scope::is_view(table, place))),
-            _ => {
+            kind => {
                 if let Some(columns) = self.row_type(type_name) {
                     let fields = self.record_fields(name, &columns)?;
                     return Ok(Variable::Record { fields, open: false });
+                }
+                if let TypeNameKind::RowOf(table) = kind {
+                    self.table(table, place)?; // says why there is none
                 }
                 let sql_type = self.type_of(type_name)?;
                 let slot = self.slot(name, sql_type)?;

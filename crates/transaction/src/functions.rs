@@ -107,6 +107,7 @@ fn appended(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
     Ok(Datum::range(start as u32, (old.len() + 1) as u32))
 }
 
+/// An array of another type of elements, which lie together behind all others.
 fn array_cast(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
     let [(array, from)] = *code.arguments else { return Ok(Datum::NULL) };
     let array = machine.slots[array];

@@ -30,7 +30,7 @@ fn every_workload_runs_on_every_variant_and_its_checks_hold() {
     for name in hotrow_workloads::NAMES {
         let workload = small(name);
         for variant in select_engines("all").expect("there are engines") {
-            for threads in [1, 4].into_iter().filter(|&threads| variant.allows(threads)) {
+            for threads in [1, 2, 4].into_iter().filter(|&threads| variant.allows(threads)) {
                 let report = driver.run(&*workload, &variant, threads).expect("it runs");
                 assert_eq!(failed(&report), Vec::new(), "{name} on {variant}, {threads} threads");
                 assert_eq!(report.committed + report.user_aborts, 1_000);

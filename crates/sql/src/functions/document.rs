@@ -59,7 +59,7 @@ fn write_group(page: &mut String, group: &FunctionGroup) -> fmt::Result {
         writeln!(
             page,
             "| `{}`{also} | {} | {} | {} | {} |",
-            row.signature(),
+            row.signature().replace('|', "\\|"),
             row.result_name(),
             marks(row),
             row.description.replace('|', "\\|"),

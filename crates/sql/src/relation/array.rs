@@ -43,9 +43,6 @@ impl Compiler<'_> {
         }
         let operand = self.operand(written)?;
         let array = self.array_value(operand, element, place)?;
-        if array.data_type() == element {
-            return Ok(array);
-        }
         array_assigned(array, element, place, what)
     }
 

@@ -144,39 +144,39 @@ impl Compiler<'_> {
         let place = self.place;
         let (mut bound, mut taken) = match statement {
             ast::Statement::Insert(insert) => self.rows_to_insert((insert, with), place)?,
-            ast::Statement::Update(update) => self.rows_to_update((update, with), place)?,
-            ast::Statement::Delete(delete) => self.rows_to_delete((delete, with), place)?,
+            ast::Statement::Update(update) => {
+                self.rows_to_update((update, with), assigned, place)?
+            }
+            ast::Statement::Delete(delete) => {
+                self.rows_to_delete((delete, with), assigned, place)?
+            }
             _ => return Err(unsupported(place, "this statement", "write SELECT, INSERT, UPDATE")),
         };
-        let own = taken.key.iter().filter_map(|of| match of {
-            TakenValue::Column(at) => Some(bound.outputs[*at].1),
-            TakenValue::Fixed(_) => None,
-        });
         if !taken.key.is_empty() {
+            let own = taken.key.iter().filter_map(|of| match of {
+                TakenValue::Column(at) => Some(bound.outputs[*at].1),
+                TakenValue::Fixed(_) => None,
+            });
             let on = own.collect();
             bound.plan = Plan::Distinct { input: Box::new(bound.plan), on };
         }
-        self.fix_values(&mut taken, &bound, assigned);
-        Ok((self.query_of(bound)?, taken))
-    }
-
-    /// The procedure's variables among the columns of a query for a change.
-    fn fix_values(&self, taken: &mut Taken, bound: &Bound, assigned: &[SlotId]) {
-        let keys = taken.key.iter_mut();
-        for value in keys.chain(taken.values.iter_mut().flatten()) {
+        for value in taken.key.iter_mut().chain(taken.values.iter_mut().flatten()) {
             if let TakenValue::Column(at) = value {
                 let slot = bound.outputs[*at].1;
-                if self.is_variable(slot) && !assigned.contains(&slot) {
+                if self.is_fixed(slot, assigned) {
                     *value = TakenValue::Fixed(self.slot_expr(slot));
                 }
             }
         }
+        Ok((self.query_of(bound)?, taken))
     }
 
-    /// Whether a slot of a query in a procedure is a variable, and no column of a row.
-    fn is_variable(&self, slot: SlotId) -> bool {
+    /// Whether a slot of a query in a procedure is a variable, and no column of a row, that stays
+    /// as it is while rows are changed, which assigns these.
+    fn is_fixed(&self, slot: SlotId, assigned: &[SlotId]) -> bool {
         self.reads.as_ref().is_some_and(|reads| slot.index() < reads.outer)
             && slot.0 >= FIRST_PARAMETER
+            && !assigned.contains(&slot)
     }
 
     /// Binds something at a level of its own, where WITH gives names to queries.
@@ -250,6 +250,7 @@ impl Compiler<'_> {
     fn rows_to_update(
         &mut self,
         (update, with): (&ast::Update, Option<&ast::With>),
+        assigned: &[SlotId],
         place: Place,
     ) -> Result<(Bound, Taken)> {
         let mut from = vec![&update.table];
@@ -263,7 +264,7 @@ impl Compiler<'_> {
         let (mut key, mut values, mut beside) = (Vec::new(), Vec::new(), Vec::new());
         let bound = self.rows_from(with, (&from, update.selection.as_ref()), |this, wanted| {
             let mut columns = Vec::new();
-            key = this.key_of_target(&update.table, wanted, &mut columns, place)?;
+            key = this.key_of_target((&update.table, wanted), assigned, &mut columns)?;
             for (_, given) in &assignments {
                 let stays = match given {
                     ColumnValue::Written(of) => this.stays_in_change(of),
@@ -285,6 +286,7 @@ impl Compiler<'_> {
     fn rows_to_delete(
         &mut self,
         (delete, with): (&ast::Delete, Option<&ast::With>),
+        assigned: &[SlotId],
         place: Place,
     ) -> Result<(Bound, Taken)> {
         let (ast::FromTable::WithFromKeyword(tables) | ast::FromTable::WithoutKeyword(tables)) =
@@ -296,7 +298,7 @@ impl Compiler<'_> {
         let from: Vec<_> = std::iter::once(table).chain(delete.using.iter().flatten()).collect();
         let bound = self.rows_from(with, (&from, delete.selection.as_ref()), |this, wanted| {
             let mut columns = Vec::new();
-            key = this.key_of_target(table, wanted, &mut columns, place)?;
+            key = this.key_of_target((table, wanted), assigned, &mut columns)?;
             if delete.returning.is_some() {
                 beside = this.columns_beside(&mut columns)?;
             }
@@ -354,11 +356,11 @@ impl Compiler<'_> {
     /// the row is added to the columns.
     fn key_of_target(
         &mut self,
-        table: &ast::TableWithJoins,
-        wanted: &Where,
+        (table, wanted): (&ast::TableWithJoins, &Where),
+        assigned: &[SlotId],
         columns: &mut Vec<Expr>,
-        place: Place,
     ) -> Result<Vec<TakenValue>> {
+        let place = self.place;
         let table = self.catalog.table(self.one_table(table)?.0);
         let Some(primary) = table.primary else {
             let name = &table.name;
@@ -372,7 +374,7 @@ impl Compiler<'_> {
         let mut key = Vec::new();
         for column in &self.catalog.index(primary).columns {
             let column = self.slot_of_column(depth, 0, column.index())?;
-            key.push(match self.variable_for(&column, wanted) {
+            key.push(match self.fixed_for(&column, wanted, assigned) {
                 Some(variable) => TakenValue::Fixed(variable),
                 None => {
                     columns.push(column);
@@ -388,7 +390,7 @@ impl Compiler<'_> {
 
     /// The variable that a column of a row has to be equal to; none: there is none whose values
     /// are all the column's, too.
-    fn variable_for(&self, column: &Expr, wanted: &Where) -> Option<Expr> {
+    fn fixed_for(&self, column: &Expr, wanted: &Where, assigned: &[SlotId]) -> Option<Expr> {
         let bare = |expr: &Expr| match &expr.kind {
             ExprKind::Cast(inner) if inner.data_type().is_integer() => (**inner).clone(),
             _ => expr.clone(),
@@ -404,7 +406,7 @@ impl Compiler<'_> {
             let ExprKind::Slot(slot) = other.kind else { return None };
             let fits = other.sql_type == column.sql_type
                 || other.data_type().is_integer() && column.data_type().is_integer();
-            (fits && self.is_variable(slot)).then(|| cast(other, column.data_type()))
+            (fits && self.is_fixed(slot, assigned)).then(|| cast(other, column.data_type()))
         })
     }
 
