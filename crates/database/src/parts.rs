@@ -3,6 +3,8 @@
 //! Role         a program, a query or a change is run part by part in a [`Parts`]: an open
 //!              transaction, one of its own, a snapshot, or nothing for what reads no table
 
+use std::sync::Arc;
+
 use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
 use hotrow_transaction::frame::Frame;
@@ -198,7 +200,7 @@ fn execute_part(
     frame: &mut Frame,
 ) -> Result<Option<Rows>, Error> {
     let done = transaction.execute(part.as_of(generation), invocation, frame)?;
-    Ok(done.map(|()| Rows::of_program(frame, &part.program)))
+    Ok(done.map(|()| Rows::of_frame(Arc::clone(&part.columns), frame, &part.program)))
 }
 
 /// What stands for a transaction where no part reads a table.

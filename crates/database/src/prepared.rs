@@ -15,11 +15,11 @@ use hotrow_base::value::{Value, ValueError};
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_sql::{
     Compiled, Naming, ScriptStatement, compile, compile_with_literals, compile_with_parameters,
-    parse_script, place_in_text, table_number, with_literals,
+    parse_script, place_in_text, with_literals,
 };
 use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::{SqlError, apart};
-use hotrow_transaction::program::{Place, ResultColumn};
+use hotrow_transaction::program::Place;
 
 use crate::arguments::refusal;
 use crate::core::Core;
@@ -27,7 +27,7 @@ use crate::error::{Error, advised, changing};
 use crate::keeping::Keeping;
 use crate::lookup::Registered;
 use crate::rows::Rows;
-use crate::work::{QueryWork, Work, columns_of, is_work};
+use crate::work::{Work, columns_of, is_work};
 
 /// A statement to be executed again and again, with values for its parameters `$1`, `$2` ...
 /// ([`crate::Session::prepare`]).
@@ -69,6 +69,9 @@ struct Takes {
 struct Known {
     generation: u64,
     work: Work,
+    /// what all its results share: the types of their columns, and which columns of tables they are
+    types: Arc<[SqlType]>,
+    origins: Arc<[(u32, i16)]>,
 }
 
 impl Known {
@@ -79,7 +82,11 @@ impl Known {
         compiled: Compiled,
     ) -> Result<Result<Self, Compiled>, SqlError> {
         Ok(match is_work(&compiled) {
-            true => Ok(Self { generation, work: Work::of(schema, compiled)? }),
+            true => {
+                let work = Work::of(schema, compiled)?;
+                let (types, origins) = (work.result_types(), work.origins());
+                Ok(Self { generation, work, types, origins })
+            }
             false => Err(compiled),
         })
     }
@@ -196,19 +203,8 @@ impl Prepared {
 
     /// For each column that it returns the table, by its number in the system catalog, and the
     /// column, from 1, that it is; zeros for what is computed. Nothing before it was compiled.
-    pub fn origins(&self) -> Vec<(u32, i16)> {
-        let known = self.known.borrow();
-        let columns: &[ResultColumn] = match known.as_ref().map(|known| &known.work) {
-            Some(Work::Program(work)) => &work.procedure.result,
-            Some(Work::Change(work)) => &work.apply.procedure.result,
-            Some(Work::Query(work)) => &work.query.columns,
-            Some(Work::Call { .. }) | None => &[],
-        };
-        let numbers = |column: &ResultColumn| match column.origin {
-            Some((table, column)) => (table_number(table) as u32, column.0 as i16 + 1),
-            None => (0, 0),
-        };
-        columns.iter().map(numbers).collect()
+    pub fn origins(&self) -> Arc<[(u32, i16)]> {
+        self.known.borrow().as_ref().map_or_else(Arc::default, |known| Arc::clone(&known.origins))
     }
 
     /// Whether it is a query with a change in its WITH.
@@ -331,16 +327,8 @@ impl Prepared {
     }
 
     /// The types of the columns that it returns, behind a [`Prepared::compile`] that gave nothing.
-    pub(crate) fn result_types(&self) -> Vec<SqlType> {
-        let scalar = |column: &ResultColumn| SqlType::Scalar(column.data_type);
-        match &*self.work() {
-            Work::Call { types, .. } => types.clone(),
-            Work::Program(work) => work.procedure.result.iter().map(scalar).collect(),
-            Work::Query(work) => {
-                QueryWork::columns(&work.query).map(|(_, sql_type)| sql_type).collect()
-            }
-            Work::Change(work) => work.apply.procedure.result.iter().map(scalar).collect(),
-        }
+    pub(crate) fn result_types(&self) -> Arc<[SqlType]> {
+        self.known.borrow().as_ref().map_or_else(Arc::default, |known| Arc::clone(&known.types))
     }
 
     /// Whether it changes rows by several programs, which only a transaction holds together.

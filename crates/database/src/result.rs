@@ -1,6 +1,7 @@
 //! What a statement gave: its rows, and PostgreSQL's command tag.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
@@ -17,7 +18,7 @@ pub struct StatementResult {
     /// its rows; none for definitions
     pub rows: Rows,
     /// the types of their columns; none where no rows can come
-    pub types: Vec<SqlType>,
+    pub types: Arc<[SqlType]>,
     /// where the statement stands in the script
     pub place: Place,
     /// what there is to know beside it: what RAISE said, a COMMIT outside of transactions, that a
@@ -29,7 +30,7 @@ impl StatementResult {
     /// Some of its rows, by number.
     #[must_use]
     pub fn picked(&self, tag: String, rows: impl Iterator<Item = usize>) -> Self {
-        let (rows, types) = (self.rows.picked(rows), self.types.clone());
+        let (rows, types) = (self.rows.picked(rows), Arc::clone(&self.types));
         Self { rows, types, ..Self::of_tag(&tag) }
     }
 
@@ -38,7 +39,7 @@ impl StatementResult {
         Self {
             tag: tag.to_owned(),
             rows: Rows::default(),
-            types: Vec::new(),
+            types: Arc::default(),
             place: Place::default(),
             notices: Vec::new(),
         }

@@ -1,5 +1,7 @@
 //! Executing statements: what a statement is, whatever the transaction allows, and what is told.
 
+use std::sync::Arc;
+
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::TableId;
 use hotrow_base::panics;
@@ -74,13 +76,14 @@ impl Runner<'_> {
             let (said, notices) = control_transaction(context, self.transaction, control)?;
             let is_start = statement.text.get(..5).is_some_and(|t| t.eq_ignore_ascii_case("start"));
             let tag = if is_start { "START TRANSACTION" } else { said.tag };
-            let (tag, rows, types) = (tag.to_owned(), Rows::default(), Vec::new());
+            let (tag, rows, types) = (tag.to_owned(), Rows::default(), Arc::default());
             let notices = said.warning.into_iter().chain(notices).collect();
             return Ok(StatementResult { tag, rows, types, place, notices });
         }
         self.transaction.refuse_failed()?;
         prepared.check_count(values)?;
-        let (mut types, mut notices) = (Vec::new(), Vec::new());
+        let (mut types, mut notices) = (Arc::default(), Vec::new());
+        let text = || Arc::new([SqlType::Scalar(DataType::Text)]);
         let rows = match compiled? {
             None => {
                 let rows = self.run(prepared, values)?;
@@ -89,16 +92,16 @@ impl Runner<'_> {
                 rows
             }
             Some(Compiled::Explained(lines)) => {
-                types.push(SqlType::Scalar(DataType::Text));
+                types = text();
                 context.settle_found(Ok(shown(EXPLAINED, lines.iter().map(String::as_str))))?
             }
             Some(Compiled::Analyzed(analyzed)) => {
-                types.push(SqlType::Scalar(DataType::Text));
+                types = text();
                 self.analyze(*analyzed, generation, values)?
             }
             Some(Compiled::ExplainProcedure { name, arguments }) => {
                 let arguments = arguments.map(|written| given(&written, values));
-                types.push(SqlType::Scalar(DataType::Text));
+                types = text();
                 explain(context, &name, arguments)?
             }
             Some(Compiled::Maintenance(maintenance)) => {

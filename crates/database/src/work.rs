@@ -9,7 +9,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_engine::interactive::{Runs, Statement};
 use hotrow_engine::schema::Schema;
 use hotrow_query::Query;
-use hotrow_sql::{Argument, Change, Compiled};
+use hotrow_sql::{Argument, Change, Compiled, table_number};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::lower;
@@ -25,7 +25,7 @@ pub(crate) const EXPLAINED: &str = "QUERY PLAN";
 /// What a statement does that is compiled once.
 pub(crate) enum Work {
     /// calls a procedure
-    Call { name: String, arguments: Vec<Argument>, types: Vec<SqlType>, label: Option<String> },
+    Call { name: String, arguments: Vec<Argument>, types: Arc<[SqlType]>, label: Option<String> },
     /// runs a program
     Program(Box<StatementProgram>),
     /// runs several, and computes its rows from theirs
@@ -47,6 +47,8 @@ pub(crate) struct StatementProgram {
     pub(crate) program: Arc<Program>,
     /// how it uses tables
     pub(crate) uses: Vec<(TableId, TableUse)>,
+    /// what its columns are called
+    pub(crate) columns: Arc<[String]>,
 }
 
 /// A compiled query.
@@ -112,7 +114,8 @@ impl StatementProgram {
         let program = Arc::new(lower::lower(&schema.catalog, &procedure)?);
         let uses = schema.granules.uses_of(&schema.catalog, &procedure);
         procedure.body = Vec::new();
-        Ok(Self { procedure, program, uses })
+        let columns = program.result.iter().map(|column| column.name.clone()).collect();
+        Ok(Self { procedure, program, uses, columns })
     }
 }
 
@@ -168,6 +171,33 @@ impl Work {
         }
         let mut uses = self.reads().iter().flat_map(|read| &read.uses).map(|(_, usage)| usage);
         uses.clone().any(|usage| usage.coarse) && !uses.any(|usage| usage.is_written())
+    }
+
+    /// The types of the columns that it returns.
+    pub(crate) fn result_types(&self) -> Arc<[SqlType]> {
+        let scalar = |column: &ResultColumn| SqlType::Scalar(column.data_type);
+        match self {
+            Self::Call { types, .. } => Arc::clone(types),
+            Self::Program(work) => work.procedure.result.iter().map(scalar).collect(),
+            Self::Query(work) => QueryWork::columns(&work.query).map(|(_, of)| of).collect(),
+            Self::Change(work) => work.apply.procedure.result.iter().map(scalar).collect(),
+        }
+    }
+
+    /// For each of these columns the table, by its number in the system catalog, and the column,
+    /// from 1, that it is; zeros for what is computed.
+    pub(crate) fn origins(&self) -> Arc<[(u32, i16)]> {
+        let columns: &[ResultColumn] = match self {
+            Self::Program(work) => &work.procedure.result,
+            Self::Change(work) => &work.apply.procedure.result,
+            Self::Query(work) => &work.query.columns,
+            Self::Call { .. } => &[],
+        };
+        let numbers = |column: &ResultColumn| match column.origin {
+            Some((table, column)) => (table_number(table) as u32, column.0 as i16 + 1),
+            None => (0, 0),
+        };
+        columns.iter().map(numbers).collect()
     }
 
     /// The tables that it reads.

@@ -30,6 +30,10 @@ pub enum Strength {
     Exclusive,
 }
 
+/// All strengths, by number.
+const STRENGTHS: [Strength; 4] =
+    [Strength::None, Strength::Shared, Strength::Update, Strength::Exclusive];
+
 impl Strength {
     /// Whether two transactions may hold one thing so.
     const fn compatible(self, other: Self) -> bool {
@@ -160,8 +164,9 @@ impl Mode {
     }
 
     /// The mode of a key-range lock; none when neither key nor gap is held.
+    #[inline]
     pub const fn of_range(key: Strength, gap: Strength) -> Option<Self> {
-        weakest(Parts::new(key, gap, Strength::None))
+        RANGES[key as usize][gap as usize]
     }
 
     /// Whether two transactions may hold these modes of one lock at once.
@@ -244,6 +249,22 @@ const JOINS: [[Mode; MODES]; MODES] = {
             other += 1;
         }
         one += 1;
+    }
+    table
+};
+
+/// Per strength of a key, and of the gap behind it, the mode of a key-range lock.
+const RANGES: [[Option<Mode>; STRENGTHS.len()]; STRENGTHS.len()] = {
+    let mut table = [[None; STRENGTHS.len()]; STRENGTHS.len()];
+    let mut key = 0;
+    while key < STRENGTHS.len() {
+        assert!(STRENGTHS[key] as usize == key, "strengths are numbered as listed");
+        let mut gap = 0;
+        while gap < STRENGTHS.len() {
+            table[key][gap] = weakest(Parts::new(STRENGTHS[key], STRENGTHS[gap], Strength::None));
+            gap += 1;
+        }
+        key += 1;
     }
     table
 };

@@ -108,7 +108,7 @@ pub(crate) fn send_rows(
     for row in result.rows.iter().skip(which.start).take(which.len()) {
         out.say_by(b'D', |body| {
             body.put_u16(row.len() as u16);
-            for (at, (value, of)) in row.iter().zip(&result.types).enumerate() {
+            for (at, (value, of)) in row.iter().zip(&*result.types).enumerate() {
                 wire::write_with_length(value, format(at), *of, body);
             }
         });

@@ -569,7 +569,7 @@ impl<'a> Conversation<'a> {
             }
         };
         let columns = described.columns();
-        let origins = described.prepared.as_ref().map_or_else(Vec::new, Prepared::origins);
+        let origins = described.prepared.as_ref().map_or_else(Default::default, Prepared::origins);
         let format = |at| formats.map_or(Format::Text, |portal| portal.format(at));
         match columns.is_empty() {
             true => self.out.say(&NoData::new()),

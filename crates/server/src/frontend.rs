@@ -7,6 +7,8 @@
 //!              its decoder takes lengths as they come and panics on a message that is too short,
 //!              which would end the server
 
+use std::ffi::CStr;
+
 /// A message of a client, behind its startup.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Frontend<'a> {
@@ -149,9 +151,8 @@ impl<'a> Reader<'a> {
 
     /// A string that ends with a zero byte.
     fn text(&mut self) -> Result<&'a str, Malformed> {
-        let end = self.rest.iter().position(|&byte| byte == 0).ok_or_else(too_short)?;
-        let (text, rest) = self.rest.split_at(end);
-        self.rest = &rest[1..];
+        let text = CStr::from_bytes_until_nul(self.rest).map_err(|_| too_short())?.to_bytes();
+        self.rest = &self.rest[text.len() + 1..];
         std::str::from_utf8(text).map_err(|error| {
             let at = error.valid_up_to();
             let byte = text.get(at).copied().unwrap_or_default();

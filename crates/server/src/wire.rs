@@ -3,6 +3,8 @@
 //! Role         object identifiers of types; values to and from text and binary
 //! Source       PostgreSQL 15, pg_type.dat and the send and recv functions of each type
 
+use std::fmt::Write as _;
+
 use bytes::{BufMut, BytesMut};
 use hotrow::{DataType, SqlError, SqlType, Value, binary, enum_with_oid, known_type};
 
@@ -131,9 +133,25 @@ pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
 /// Appends a value that is not NULL.
 pub(crate) fn write(value: &Value, format: Format, data_type: DataType, out: &mut BytesMut) {
     match format {
-        Format::Text => out.put_slice(value.to_string().as_bytes()),
+        Format::Text => write_text(value, out),
         Format::Binary => binary::write(value, data_type, out),
     }
+}
+
+/// Appends what [`Value`]'s `Display` gives, without its detour where that is easy.
+fn write_text(value: &Value, out: &mut BytesMut) {
+    let mut digits = itoa::Buffer::new();
+    let text = match value {
+        Value::Text(text) | Value::Json(text) | Value::Jsonb(text) => text,
+        Value::SmallInt(value) => digits.format(*value),
+        Value::Int(value) => digits.format(*value),
+        Value::BigInt(value) => digits.format(*value),
+        _ => {
+            let _ = write!(out, "{value}"); // it takes everything
+            return;
+        }
+    };
+    out.put_slice(text.as_bytes());
 }
 
 /// Appends a value's length and the value; NULL has the length -1.

@@ -50,6 +50,8 @@ const CLOSED_BEHIND: [&str; 6] = ["limit", "offset", "first", "next", "fetch", "
 struct Literal {
     at: Range<usize>,
     kind: Kind,
+    /// its value where it is a number
+    number: i64,
 }
 
 /// A text's literals, and what it is without them.
@@ -93,11 +95,14 @@ impl Shape {
 
     /// And its value.
     pub fn value(&self, text: &str, at: usize) -> Value {
-        let written = self.written(text, at);
-        match self.literals[at].kind {
-            Kind::Integer => written.parse().map_or(Value::Null, Value::Int),
-            Kind::BigInt => written.parse().map_or(Value::Null, Value::BigInt),
-            Kind::Text => Value::Text(written[1..written.len() - 1].replace("''", "'")),
+        let Literal { kind, number, .. } = self.literals[at];
+        match kind {
+            Kind::Integer => Value::Int(number as i32),
+            Kind::BigInt => Value::BigInt(number),
+            Kind::Text => {
+                let written = self.written(text, at);
+                Value::Text(written[1..written.len() - 1].replace("''", "'"))
+            }
         }
     }
 }
@@ -137,10 +142,10 @@ impl Look<'_> {
                 }
                 b'-' if is_operand_next(last) && self.peek(1).is_some_and(is_digit) => {
                     self.at += 1;
-                    let kind = self.number(from)?;
+                    let found = self.number(from)?;
                     // Its sign is its own, unless something binds it closer.
                     let is_own = !matches!(self.next_visible(), Some(b':' | b'[' | b'^'));
-                    literal = Some(kind.filter(|_| is_own));
+                    literal = Some(found.filter(|_| is_own));
                 }
                 b'\'' => {
                     self.quoted(b'\'')?;
@@ -148,7 +153,7 @@ impl Look<'_> {
                     if self.next_visible() == Some(b'\'') {
                         return None;
                     }
-                    literal = Some(Some(Kind::Text));
+                    literal = Some(Some((Kind::Text, 0)));
                 }
                 b'"' => {
                     self.quoted(b'"')?;
@@ -169,14 +174,14 @@ impl Look<'_> {
                 }
                 _ => return None,
             }
-            let kind = literal.flatten().filter(|_| !is_closed);
+            let found = literal.flatten().filter(|_| !is_closed);
             if literal.is_some() {
                 (last, is_closed) = (b'0', false);
             }
-            if let Some(kind) = kind {
+            if let Some((kind, number)) = found {
                 shape.key.extend_from_slice(&self.text[rest..from]);
                 shape.key.push(kind.mark());
-                shape.literals.push(Literal { at: from..self.at, kind });
+                shape.literals.push(Literal { at: from..self.at, kind, number });
                 rest = self.at;
             }
         }
@@ -203,22 +208,28 @@ impl Look<'_> {
         (!is_prefix).then(|| &self.text[from..self.at])
     }
 
-    /// Digits, with what stands before them from `from`; none: it is no integer, and none inside:
-    /// one that is no literal by itself.
-    fn number(&mut self, from: usize) -> Option<Option<Kind>> {
-        while self.peek(0).is_some_and(is_digit) {
+    /// Digits, with a minus before them if one stands at `from`; none: it is no integer, and none
+    /// inside: one that is no literal by itself.
+    fn number(&mut self, from: usize) -> Option<Option<(Kind, i64)>> {
+        // Counted downwards: there is one number more below zero than above it.
+        let mut below = Some(0_i64);
+        while let Some(digit) = self.peek(0).filter(u8::is_ascii_digit) {
+            let digit = i64::from(digit - b'0');
+            below = below.and_then(|below| below.checked_mul(10)?.checked_sub(digit));
             self.at += 1;
         }
         if self.peek(0).is_some_and(|next| is_of_word(next) || matches!(next, b'.' | b'$')) {
             return None;
         }
-        let written = std::str::from_utf8(&self.text[from..self.at]).ok()?;
-        if written.parse::<i32>().is_ok() {
-            return Some(Some(Kind::Integer));
-        }
-        // With a minus before it, wherever that stands, the first of them is an integer.
-        let is_big = written != "2147483648" && written.parse::<i64>().is_ok();
-        Some(is_big.then_some(Kind::BigInt))
+        let is_negative = self.text[from] == b'-';
+        let signed = |below: i64| if is_negative { Some(below) } else { below.checked_neg() };
+        let kind = |number: i64| match i32::try_from(number) {
+            Ok(_) => Some(Kind::Integer),
+            // With a minus before it, wherever that stands, the first of them is an integer.
+            Err(_) => (number != -i64::from(i32::MIN)).then_some(Kind::BigInt),
+        };
+        let number = below.and_then(signed);
+        Some(number.and_then(|number| Some((kind(number)?, number))))
     }
 
     /// Up to behind the closing quote.
