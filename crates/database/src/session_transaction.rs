@@ -444,6 +444,9 @@ fn call_inside(
         let schema = core.schema.current();
         let called: ProcedureId = invocation.procedure;
         let compiled = schema.procedure(called).ok_or_else(unknown_procedure)?;
+        if compiled.procedure.ends_transaction {
+            return Err(SqlError::new(b"2D000", "invalid transaction termination").into());
+        }
         let uses = schema.granules.uses_of(&schema.catalog, &compiled.procedure);
         *writes = uses.iter().any(|(_, usage)| usage.is_written());
         let runs = Runs::Call(called, compiled);

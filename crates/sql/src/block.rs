@@ -13,13 +13,20 @@ use sqlparser::tokenizer::Token;
 use crate::block_loop::{
     end_label, for_statement, foreach_statement, label, leave_statement, loop_statement,
 };
+use crate::current_row::mark_current;
+use crate::cursor_syntax::{
+    close_statement, cursor_declaration, fetch_statement, is_cursor, open_statement,
+    statement_source,
+};
+use crate::dynamic::execute_statement;
+use crate::endings::ending;
 use crate::error::{Advice, Result, syntax, too_complex, unsupported};
 use crate::exception::{handlers, stacked_diagnostics};
 use crate::raise::raise;
 use crate::script::invocation;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Body, CallSyntax, Declaration, Into, Target,
-    TypeName, TypeNameKind,
+    TypeName, TypeNameKind, VariableSyntax,
 };
 use crate::token::{Cursor, NESTING_MAX, is_word, parse_expression, parse_statement, parse_type};
 
@@ -98,12 +105,13 @@ fn block(cursor: &mut Cursor<'_>, label: Option<String>, depth: Depth) -> Result
 fn declaration(cursor: &mut Cursor<'_>) -> Result<Declaration> {
     let place = cursor.place();
     let name = cursor.identifier()?;
-    if cursor.is("cursor") || cursor.is("scroll") || cursor.is("alias") {
-        return Err(unsupported(
-            cursor.place(),
-            "CURSOR or ALIAS in DECLARE",
-            "declare a variable; read rows with FOR r IN SELECT ... LOOP",
-        ));
+    if cursor.accept_all(&["alias", "for"]) {
+        let of = dotted(cursor)?;
+        cursor.expect_token(&Token::SemiColon)?;
+        return Ok(Declaration::Alias { name, place, of });
+    }
+    if is_cursor(cursor) {
+        return cursor_declaration(cursor, name, place);
     }
     let constant = cursor.accept("constant");
     let type_place = cursor.place();
@@ -130,7 +138,8 @@ fn declaration(cursor: &mut Cursor<'_>) -> Result<Declaration> {
             format!("variable \"{name}\" must have a default value, since it's declared NOT NULL"),
         ));
     }
-    Ok(Declaration { name, place, constant, not_null, type_name, default })
+    let variable = VariableSyntax { name, place, constant, not_null, type_name, default };
+    Ok(Declaration::Variable(Box::new(variable)))
 }
 
 /// A type: plain, `x%TYPE`, `t%ROWTYPE` or RECORD.
@@ -227,6 +236,11 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         "get" => get_diagnostics(cursor),
         "perform" => perform(cursor),
         "call" => call(cursor),
+        "execute" => execute_statement(cursor),
+        "open" => open_statement(cursor),
+        "fetch" | "move" => fetch_statement(cursor),
+        "close" => close_statement(cursor),
+        "commit" | "rollback" => ending(cursor),
         "select" | "insert" | "update" | "delete" | "with" => sql_statement(cursor),
         "create" if cursor.is_at(1, "temp") || cursor.is_at(1, "temporary") => {
             table_statement(cursor)
@@ -239,14 +253,7 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
 /// Statements of PL/pgSQL that the subset leaves out, and what to write instead.
 pub(crate) fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlError {
     const ADVICE: &[(&str, &str)] = &[
-        ("execute", "statements must be known when the procedure is created: write them out"),
-        ("commit", "a call is one transaction, committed when it returns: leave it out"),
-        ("rollback", "a call is one transaction: RAISE EXCEPTION undoes it"),
         ("savepoint", "a call is one transaction: RAISE EXCEPTION undoes it"),
-        ("open", "read rows with FOR r IN SELECT ... LOOP"),
-        ("fetch", "read rows with FOR r IN SELECT ... LOOP"),
-        ("move", "read rows with FOR r IN SELECT ... LOOP"),
-        ("close", "read rows with FOR r IN SELECT ... LOOP"),
         ("merge", "write INSERT ... ON CONFLICT DO NOTHING, IF NOT FOUND THEN UPDATE ..."),
         ("truncate", "write DELETE FROM table"),
         ("create", "tables and indexes are made outside of procedures"),
@@ -386,11 +393,8 @@ fn assert_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
 fn return_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
     cursor.expect("return")?;
     let kind = if cursor.accept("query") {
-        if cursor.is("execute") {
-            return Err(refused(cursor));
-        }
         let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
-        Kind::ReturnQuery(Box::new(parse_statement(tokens, cursor.place())?))
+        Kind::ReturnQuery(statement_source(&mut cursor.inside(tokens))?)
     } else {
         let next = cursor.accept("next");
         let value = match cursor.peek() {
@@ -480,6 +484,7 @@ fn sql_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
     } else {
         None
     };
+    mark_current(&mut kept);
     let statement = Box::new(parse_statement(&kept, end)?);
     cursor.expect_token(&Token::SemiColon)?;
     Ok(Kind::Sql { statement, into })

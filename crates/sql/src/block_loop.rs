@@ -1,14 +1,17 @@
 //! Loops, what leaves them, and labels.
 
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::block::{
-    Depth, body, expression_to_semicolon, expression_to_word, refused, target, targets,
-};
+use crate::block::{Depth, body, expression_to_semicolon, expression_to_word, target, targets};
+use crate::cursor_syntax::statement_source;
 use crate::error::{Advice, Result, place_of, syntax, unsupported};
-use crate::syntax::{BlockStatementKind as Kind, ForRange, LeaveSyntax, LoopBody, Target, Way};
-use crate::token::{Cursor, is_word, parse_expression, parse_statement};
+use crate::script::invocation;
+use crate::syntax::{
+    BlockStatementKind as Kind, CallArgument, ForRange, LeaveSyntax, LoopBody, Target, Way,
+};
+use crate::token::{Cursor, is_word, parse_expression};
 
 /// `<<name>>`, if it stands here.
 pub(crate) fn label(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
@@ -105,17 +108,15 @@ pub(crate) fn for_statement(
     depth: Depth,
 ) -> Result<Kind> {
     cursor.expect("for")?;
-    let targets = targets(cursor)?;
+    let mut targets = targets(cursor)?;
     cursor.expect("in")?;
-    if cursor.is("execute") {
-        return Err(refused(cursor));
-    }
-    if cursor.is("select")
+    if cursor.is("execute")
+        || cursor.is("select")
         || cursor.is("with")
         || cursor.peek() == Some(&Token::LParen) && { cursor.is_at(1, "select") }
     {
         let tokens = cursor.take_until_word("loop")?;
-        let query = Box::new(parse_statement(tokens, cursor.place())?);
+        let query = statement_source(&mut cursor.inside(tokens))?;
         return Ok(Kind::ForQuery { targets, query, body: loop_body(cursor, label, depth)? });
     }
     let [Target { parts, place }] = targets.as_slice() else {
@@ -128,6 +129,11 @@ pub(crate) fn for_statement(
     let reverse = cursor.accept("reverse");
     let tokens = cursor.take_until_word("loop")?;
     let end = cursor.place();
+    if !reverse && let Some((of, arguments)) = cursor_of_loop(cursor.inside(tokens)) {
+        let body = loop_body(cursor, label, depth)?;
+        let (target, cursor) = (targets.remove(0), of);
+        return Ok(Kind::ForCursor { target, cursor, arguments: arguments?, body });
+    }
     let (from, rest) = split_range(tokens, end)?;
     let mut rest = Cursor::new(&rest, end);
     let to = rest.take_until(|_, t| is_word(t, "by"));
@@ -141,6 +147,21 @@ pub(crate) fn for_statement(
     let from = parse_expression(&from, end)?;
     let body = loop_body(cursor, label, depth)?;
     Ok(Kind::ForRange(Box::new(ForRange { name, reverse, from, to, step, body })))
+}
+
+/// `cursor` or `cursor(arguments)`; none: it is something else.
+fn cursor_of_loop(mut cursor: Cursor<'_>) -> Option<(Target, Result<Vec<CallArgument>>)> {
+    let mut ahead = cursor.clone();
+    let place = ahead.place();
+    let name = ahead.identifier().ok()?;
+    if ahead.peek() == Some(&Token::LParen) {
+        ahead.take_brackets().ok()?;
+    }
+    if !ahead.at_end() {
+        return None;
+    }
+    let arguments = invocation(&mut cursor).map(|(_, _, given)| given.unwrap_or_default());
+    Some((Target { parts: vec![name], place }, arguments))
 }
 
 /// Splits `a..b`. The tokenizer knows no `..`: it reads `1..10` as the numbers `1.` and `.10`.
@@ -185,6 +206,13 @@ pub(crate) fn split_range(
         }
     }
     let place = tokens.first().map_or(end, |t| place_of(t.span.start));
-    Err(syntax(place, "FOR needs a range (1..n) or a SELECT")
-        .hint("write FOR i IN 1..n LOOP, FOR r IN SELECT ... LOOP or FOREACH x IN ARRAY a LOOP"))
+    Err(goes_over_nothing(place))
+}
+
+/// The error of a loop over something else than numbers, rows and a cursor.
+pub(crate) fn goes_over_nothing(place: Place) -> SqlError {
+    syntax(place, "FOR needs a range (1..n), a SELECT or a cursor").hint(
+        "write FOR i IN 1..n LOOP, FOR r IN SELECT ... LOOP, FOR r IN cursor LOOP or FOREACH x IN \
+         ARRAY a LOOP",
+    )
 }

@@ -378,7 +378,9 @@ pub(crate) fn called_function(
                 let ast::FunctionArguments::List(list) = &function.args else {
                     return None;
                 };
-                (crate::written::function_name(function), &list.args)
+                let name = crate::written::function_name(function);
+                label.get_or_insert_with(|| name.clone());
+                (name, &list.args)
             }
             ([ast::SelectItem::Wildcard(_)], [table]) if table.joins.is_empty() => {
                 let (name, args, alias) = match &table.relation {

@@ -173,6 +173,11 @@ impl Compiler<'_> {
                 format!("variable \"{name}\" is declared CONSTANT"),
             )),
             Some(Variable::Scalar { slot, .. }) => Ok(*slot),
+            Some(Variable::Cursor(_)) => Err(unsupported(
+                target.place,
+                format!("cursor \"{name}\" here"),
+                "FETCH its rows into variables",
+            )),
             Some(Variable::Record { .. }) => Err(unsupported(
                 target.place,
                 format!("record \"{name}\" here"),

@@ -33,8 +33,7 @@ pub(crate) fn create_procedure(
     let outs = parameters(compiler, routine)?;
     let returns_set = result(compiler, routine, outs)?;
     let mut body = Vec::new();
-    compiler.block(&routine.body, &mut body)?;
-    compiler.emit_end(&mut body, routine.end);
+    compiler.routine_body(routine, &mut body)?;
     Ok(Compiled::CreateProcedure {
         procedure: Box::new(compiler.take_procedure(&routine.name, body, returns_set)),
         source: statement.text.clone(),
@@ -83,6 +82,10 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
             outs.push((position, parameter.name.clone(), slot));
         }
         let variable = Variable::Scalar { slot, constant: false, not_null: false };
+        let number = format!("${}", position + 1);
+        if !parameter.is_unnamed() {
+            compiler.declare(&number, variable.clone(), parameter.place)?;
+        }
         compiler.declare(&parameter.name, variable, parameter.place).map_err(|_| {
             error(
                 b"42P13",

@@ -88,7 +88,9 @@ impl Compiler<'_> {
     pub(crate) fn protected(&mut self, block: &Block, out: &mut Vec<Statement>) -> Result<()> {
         let place = self.place;
         let mut body = Vec::new();
+        self.endings.protected += 1;
         self.statements(&block.statements, &mut body)?;
+        self.endings.protected -= 1;
         let state = self.temporary("sqlstate", DataType::Text)?;
         let message = self.temporary("sqlerrm", DataType::Text)?;
         let constant = |slot| Variable::Scalar { slot, constant: true, not_null: false };

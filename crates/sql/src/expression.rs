@@ -528,6 +528,6 @@ fn number(digits: &str, place: Place) -> Result<Expr> {
 pub(crate) fn scalar_slot(variable: &Variable) -> Option<SlotId> {
     match variable {
         Variable::Scalar { slot, .. } => Some(*slot),
-        Variable::Record { .. } => None,
+        Variable::Record { .. } | Variable::Cursor(_) => None,
     }
 }

@@ -228,6 +228,10 @@ impl<'c> Compiler<'c> {
         place: Place,
     ) -> Result<Given> {
         self.bound_inlined(callee, place)?;
+        if callee.ends_transaction {
+            let what = format!("a call of {}, which ends its transaction,", callee.name);
+            return Err(unsupported(place, what, "leave its COMMIT or ROLLBACK out"));
+        }
         let outer = std::mem::replace(&mut self.place, place);
         let given = self.inline_here(callee, written);
         self.place = outer;

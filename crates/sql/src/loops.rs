@@ -2,7 +2,8 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{
-    Access, Elements, Expr, LabelId, Place, RowSetId, SlotId, Statement, StatementKind,
+    Access, ArithmeticOp, Elements, Expr, ExprKind, LabelId, Place, RowSetId, SlotId, Statement,
+    StatementKind,
 };
 use sqlparser::ast;
 
@@ -12,8 +13,8 @@ use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Names, Variable};
 use crate::statement::as_query;
-use crate::syntax::{ForRange, LoopBody, Target};
-use crate::typing::{Coercion, assign, integer};
+use crate::syntax::{ForRange, LoopBody, StatementSource, Target};
+use crate::typing::{Coercion, assign, integer, scalar};
 
 /// What a loop over rows goes through.
 enum LoopOf {
@@ -105,6 +106,12 @@ impl Compiler<'_> {
         out: &mut Vec<Statement>,
     ) -> Result<Option<LabelId>> {
         let mut compiled = Vec::new();
+        if let Some(slot) = self.counts_next_turns.take() {
+            let next = Box::new(integer(1));
+            let turn =
+                ExprKind::Arithmetic(ArithmeticOp::Add, Box::new(self.slot_expr(slot)), next);
+            self.emit_assign(&mut compiled, slot, scalar(turn, DataType::Integer));
+        }
         self.enclosing.push(Enclosing::new(body.label.clone(), kind));
         self.statements(&body.statements, &mut compiled)?;
         let left = self.enclosing.pop();
@@ -147,14 +154,16 @@ impl Compiler<'_> {
     pub(crate) fn for_query(
         &mut self,
         targets: &[Target],
-        query: &ast::Statement,
+        query: &StatementSource,
         body: &LoopBody,
         place: Place,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
-        let query = as_query(query, place)?;
-        self.behind_changes(out, query, |this, out, query| {
-            this.loop_over(targets, query, body, place, out)
+        self.with_statement(query, out, |this, query, out| {
+            let query = as_query(query, place)?;
+            this.behind_changes(out, query, |this, out, query| {
+                this.loop_over(targets, query, body, place, out)
+            })
         })
     }
 

@@ -1,14 +1,16 @@
 //! CREATE FUNCTION and CREATE PROCEDURE headers, and DO.
 
 use hotrow_transaction::program::Place;
-use sqlparser::ast::{Expr, Ident, Statement};
+use sqlparser::ast::{self, BinaryOperator, Expr, Ident, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::block::{parse_body, type_name};
+use crate::dynamic::name_parameters;
+use crate::endings::find_last;
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, Into, Mode, Parameter, Returns,
-    Routine, Target,
+    Routine, StatementSource, Target, VariableSyntax,
 };
 use crate::token::{Cursor, is_word, parse_expression, parse_statement, tokenize};
 
@@ -22,7 +24,13 @@ pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routi
     let name = cursor.object_name()?;
     let list = cursor.take_brackets()?;
     let items = cursor.inside(list).split_commas();
-    let parameters = items.into_iter().map(parameter).collect::<Result<Vec<_>>>()?;
+    let mut parameters = items.into_iter().map(parameter).collect::<Result<Vec<_>>>()?;
+    for (number, unnamed) in (1..).zip(&mut parameters) {
+        if unnamed.is_unnamed() {
+            unnamed.name = format!("${number}");
+        }
+    }
+    let mut is_strict = false;
     let mut returns = None;
     let mut text = None;
     let mut language = None;
@@ -34,6 +42,8 @@ pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routi
             language = Some((cursor.place(), cursor.identifier_or_string()?));
         } else if cursor.accept("as") {
             text = Some(body_text(cursor)?);
+        } else if is_function && is_strict_here(cursor) {
+            is_strict = true;
         } else {
             attribute(cursor)?;
         }
@@ -43,10 +53,17 @@ pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routi
         return Err(syntax(cursor.place(), "no function body specified")
             .hint("write AS $$ BEGIN ... END $$"));
     };
-    let (body, end) = match language {
-        Language::PlPgSql => parse_text(&text, origin)?,
-        Language::Sql => parse_sql(&text, origin, returns.as_ref())?,
+    let mut tokens = tokenize(&text, origin)?;
+    name_parameters(&mut tokens, |number| Some(format!("${number}")));
+    let end = tokens.last().map_or(origin, |token| place_of(token.span.end));
+    let (mut body, end) = match language {
+        Language::PlPgSql => parse_body(&mut Cursor::new(&tokens, end))?,
+        Language::Sql => (parse_sql(Cursor::new(&tokens, end), end, returns.as_ref())?, end),
     };
+    if is_strict {
+        body = strict(body, place, &parameters, returns.as_ref());
+    }
+    find_last(&mut body);
     Ok(Routine { name, place, or_replace, is_function, parameters, returns, body, end })
 }
 
@@ -85,10 +102,7 @@ enum Language {
 }
 
 /// The statements of a function in SQL, as those of a block: the last one is what it returns.
-fn parse_sql(text: &str, origin: Place, returns: Option<&Returns>) -> Result<(Block, Place)> {
-    let tokens = tokenize(text, origin)?;
-    let end = tokens.last().map_or(origin, |token| place_of(token.span.end));
-    let mut cursor = Cursor::new(&tokens, end);
+fn parse_sql(mut cursor: Cursor<'_>, end: Place, returns: Option<&Returns>) -> Result<Block> {
     let mut statements: Vec<(Place, Box<Statement>)> = Vec::new();
     while !cursor.at_end() {
         if cursor.accept_token(&Token::SemiColon) {
@@ -118,7 +132,7 @@ fn parse_sql(text: &str, origin: Place, returns: Option<&Returns>) -> Result<(Bl
         };
         block.statements.push(BlockStatement { place, kind });
     }
-    let Some((place, statement)) = last else { return Ok((block, end)) };
+    let Some((place, statement)) = last else { return Ok(block) };
     let mut add = |kind| block.statements.push(BlockStatement { place, kind });
     match returns {
         Some(Returns::Scalar(type_name)) => {
@@ -128,22 +142,54 @@ fn parse_sql(text: &str, origin: Place, returns: Option<&Returns>) -> Result<(Bl
             let into = Some(Into { strict: false, targets: vec![target] });
             add(Kind::Sql { statement, into });
             add(Kind::Return(Some(Expr::Identifier(Ident::with_quote('"', name)))));
-            block.declarations.push(Declaration {
+            block.declarations.push(Declaration::Variable(Box::new(VariableSyntax {
                 name: name.to_owned(),
                 place,
                 constant: false,
                 not_null: false,
                 type_name: type_name.clone(),
                 default: None,
-            });
+            })));
         }
         Some(Returns::Record) => {
             let hint = "write RETURNS TABLE (name type, ...), or LANGUAGE plpgsql";
             return Err(unsupported(place, "a record of a function in SQL", hint));
         }
-        _ => add(Kind::ReturnQuery(statement)),
+        _ => add(Kind::ReturnQuery(StatementSource::Written(statement))),
     }
-    Ok((block, end))
+    Ok(block)
+}
+
+/// STRICT, or RETURNS NULL ON NULL INPUT.
+fn is_strict_here(cursor: &mut Cursor<'_>) -> bool {
+    cursor.accept("strict") || cursor.accept_all(&["returns", "null", "on", "null", "input"])
+}
+
+/// A body that returns nothing where a parameter is NULL.
+fn strict(body: Block, place: Place, parameters: &[Parameter], returns: Option<&Returns>) -> Block {
+    let given = parameters.iter().filter(|parameter| parameter.mode != Mode::Out);
+    let is_null = |parameter: &Parameter| {
+        let name = Expr::Identifier(Ident::with_quote('"', &parameter.name));
+        Expr::IsNull(Box::new(name))
+    };
+    let any = given.map(is_null).reduce(|left, right| Expr::BinaryOp {
+        left: Box::new(left),
+        op: BinaryOperator::Or,
+        right: Box::new(right),
+    });
+    let Some(any) = any else { return body };
+    let has_outs = parameters.iter().any(|parameter| parameter.mode != Mode::In);
+    let null = || Expr::Value(ast::Value::Null.with_empty_span());
+    let value = matches!(returns, Some(Returns::Scalar(_)) if !has_outs).then(null);
+    let statement = |kind| BlockStatement { place, kind };
+    let leaves = vec![statement(Kind::Return(value))];
+    let asks = Kind::If { arms: vec![(any, leaves)], otherwise: Vec::new() };
+    Block {
+        label: None,
+        declarations: Vec::new(),
+        statements: vec![statement(asks), statement(Kind::Block(body))],
+        handlers: Vec::new(),
+    }
 }
 
 fn check_language(language: Option<(Place, String)>, end: Place) -> Result<Language> {
@@ -208,11 +254,7 @@ fn attribute(cursor: &mut Cursor<'_>) -> Result<()> {
         return Ok(());
     }
     if cursor.is("strict") || cursor.is("returns") {
-        return Err(unsupported(
-            place,
-            "STRICT (RETURNS NULL ON NULL INPUT)",
-            "test the parameters: IF x IS NULL THEN RETURN NULL; END IF;",
-        ));
+        return Err(error(b"42P13", place, "invalid attribute in procedure definition"));
     }
     for refused in ["set", "window", "transform", "support", "external"] {
         if cursor.is(refused) {
@@ -233,26 +275,30 @@ fn attribute(cursor: &mut Cursor<'_>) -> Result<()> {
     Err(cursor.unexpected("AS, LANGUAGE or RETURNS"))
 }
 
-fn parameter(mut cursor: Cursor<'_>) -> Result<Parameter> {
-    let mode = if cursor.accept("inout") || cursor.accept_all(&["in", "out"]) {
-        Mode::InOut
-    } else if cursor.accept("out") {
-        Mode::Out
-    } else {
-        cursor.accept("in");
-        Mode::In
-    };
+/// A parameter, `[mode] [name] type [DEFAULT value]`, or with the mode behind the name; the name of
+/// one without is a dollar sign.
+pub(crate) fn parameter(mut cursor: Cursor<'_>) -> Result<Parameter> {
     if cursor.is("variadic") {
         return Err(unsupported(cursor.place(), "VARIADIC", "pass an array parameter"));
     }
+    let written_mode = parse_mode(&mut cursor);
     let place = cursor.place();
-    let name = cursor.identifier()?;
+    let is_type_alone = {
+        let mut ahead = cursor.clone();
+        let tokens = ahead.take_until(|_, token| is_default(token));
+        let place = ahead.place();
+        type_name(ahead.inside(tokens), place).is_ok()
+    };
+    let (name, later_mode) = match is_type_alone {
+        true => ("$".to_owned(), None),
+        false => {
+            let name = cursor.identifier()?;
+            (name, parse_mode(&mut cursor).filter(|_| written_mode.is_none()))
+        }
+    };
+    let mode = written_mode.or(later_mode).unwrap_or(Mode::In);
     let type_place = cursor.place();
-    if cursor.at_end() {
-        return Err(unsupported(place, "a parameter without a name", "write name and type"));
-    }
-    let tokens = cursor
-        .take_until(|_, t| matches!(t, Token::Eq | Token::Assignment) || is_word(t, "default"));
+    let tokens = cursor.take_until(|_, token| is_default(token));
     let type_name = type_name(cursor.inside(tokens), type_place)?;
     let mut default = None;
     if !cursor.at_end() {
@@ -265,6 +311,22 @@ fn parameter(mut cursor: Cursor<'_>) -> Result<Parameter> {
         default = Some(parse_expression(cursor.rest(), end)?);
     }
     Ok(Parameter { mode, name, place, type_name, default })
+}
+
+/// IN, OUT or INOUT, if one stands here.
+fn parse_mode(cursor: &mut Cursor<'_>) -> Option<Mode> {
+    if cursor.accept("inout") || cursor.accept_all(&["in", "out"]) {
+        return Some(Mode::InOut);
+    }
+    if cursor.accept("out") {
+        return Some(Mode::Out);
+    }
+    cursor.accept("in").then_some(Mode::In)
+}
+
+/// Whether a default follows.
+fn is_default(token: &Token) -> bool {
+    matches!(token, Token::Eq | Token::Assignment) || is_word(token, "default")
 }
 
 /// What follows RETURNS.

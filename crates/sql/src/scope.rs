@@ -21,8 +21,8 @@ use hotrow_transaction::program::{
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::state::{
-    Calls, DrawnSlots, Keeping, Names, ProcedureNames, ProcedureReads, Programs, Returning, Row,
-    RowColumn, Variable,
+    Calls, CursorVariable, DrawnSlots, Endings, Keeping, Names, ProcedureNames, ProcedureReads,
+    Programs, Returning, Row, RowColumn, Variable,
 };
 
 /// Slots a procedure may have.
@@ -127,6 +127,12 @@ pub(crate) struct Compiler<'c> {
     pub(crate) before: Vec<hotrow_transaction::program::Statement>,
     /// rows that other statements may read
     pub(crate) keeping: Keeping,
+    /// what counts the turns of the loop that is compiled next
+    pub(crate) counts_next_turns: Option<SlotId>,
+    /// cursors, by their numbers
+    pub(crate) cursors: Vec<CursorVariable>,
+    /// what COMMIT and ROLLBACK do
+    pub(crate) endings: Endings,
     /// why a query is to give the rows of the change that is compiled: a part of it needs
     /// operators, or is not to be computed row by row. An error where there is none to give them
     pub(crate) needs_query: Option<SqlError>,
@@ -187,6 +193,9 @@ impl<'c> Compiler<'c> {
             is_procedure: false,
             before: Vec::new(),
             keeping: Keeping::default(),
+            counts_next_turns: None,
+            cursors: Vec::new(),
+            endings: Endings::default(),
             needs_query: None,
         }
     }
@@ -252,6 +261,7 @@ impl<'c> Compiler<'c> {
             row_sets: self.row_sets,
             row_locks: self.row_locks,
             inlined: self.calls.take_inlined(),
+            ends_transaction: self.endings.are_any,
         }
     }
 
@@ -354,6 +364,10 @@ impl<'c> Compiler<'c> {
             (Some(_), Some(_)) => Err(is_ambiguous(name, self.relation_with(name), place)),
             (Some(column), None) => Ok(column),
             (None, Some(Variable::Scalar { slot, .. })) => Ok(self.slot_expr(*slot)),
+            (None, Some(Variable::Cursor(_))) => {
+                let what = format!("cursor \"{name}\" as a value");
+                Err(unsupported(place, what, "FETCH its rows, or loop over them: FOR r IN cursor"))
+            }
             (None, Some(Variable::Record { .. })) => Err(unsupported(
                 place,
                 format!("record \"{name}\" as a value"),
@@ -374,6 +388,9 @@ impl<'c> Compiler<'c> {
     }
 
     fn unknown_column(&self, name: &str, place: Place) -> SqlError {
+        if name.strip_prefix('$').is_some_and(|number| number.parse::<usize>().is_ok()) {
+            return error(b"42P02", place, format!("there is no parameter {name}"));
+        }
         let problem = error(b"42703", place, format!("column \"{name}\" does not exist"));
         let relations = self.levels.iter().rev().flat_map(|level| &level.relations);
         let columns = relations.flat_map(|relation| relation.columns.iter().map(|c| &c.name));

@@ -1,5 +1,7 @@
 //! What a compilation keeps in mind: names, rows, and what stands around a statement.
 
+use std::sync::Arc;
+
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::Column;
@@ -8,6 +10,7 @@ use hotrow_transaction::program::{
     Expr, LabelId, OperatorRead, Place, Procedure, RowSetId, SlotId,
 };
 use hotrow_transaction::walk::reads_any;
+use sqlparser::ast;
 
 /// What a variable's name stands for.
 #[derive(Clone, Debug)]
@@ -22,6 +25,29 @@ pub(crate) enum Variable {
         fields: Vec<(String, SlotId)>,
         open: bool,
     },
+    /// by its number
+    Cursor(usize),
+}
+
+/// A cursor: where it stands, and what keeps its rows.
+#[derive(Clone)]
+pub(crate) struct CursorVariable {
+    pub(crate) name: String,
+    /// its own query; none: OPEN says which
+    pub(crate) of: Option<Arc<ast::Statement>>,
+    /// it may go back
+    pub(crate) scrolls: bool,
+    /// what its query knows: so many blocks, and names of the last one
+    pub(crate) scope: (usize, usize),
+    pub(crate) parameters: Vec<(String, SlotId)>,
+    /// NULL before the first OPEN
+    pub(crate) is_open: SlotId,
+    /// at which of its rows, from 1
+    pub(crate) at: SlotId,
+    /// none: it was not opened so far in the text
+    pub(crate) columns: Option<Vec<KeptColumn>>,
+    /// the table whose keys are the last of them, where WHERE CURRENT OF may ask for them
+    pub(crate) key_of: Option<TableId>,
 }
 
 /// The names of one block.
@@ -209,6 +235,8 @@ pub(crate) struct Calls {
     pub(crate) routine: Option<String>,
     /// whether its text names FOUND, and ROW_COUNT
     pub(crate) mentions: [bool; 2],
+    /// and whether it changes rows at which cursors stand
+    pub(crate) mentions_current: bool,
     /// what stands in the program so far
     pub(crate) inlined: Vec<String>,
     /// and how many statements that is
@@ -222,7 +250,10 @@ impl Calls {
     pub(crate) fn of(routine: Option<&str>, text: &str) -> Self {
         let text = text.to_ascii_lowercase();
         let mentions = ["found", "row_count"].map(|word| text.contains(word));
-        Self { routine: routine.map(str::to_owned), mentions, ..Self::default() }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mentions_current = words.windows(2).any(|two| two == ["current", "of"]);
+        let routine = routine.map(str::to_owned);
+        Self { routine, mentions, mentions_current, ..Self::default() }
     }
 
     /// The names of what stands in the program, each once.
@@ -232,6 +263,30 @@ impl Calls {
         inlined.dedup();
         inlined
     }
+}
+
+/// Whether what is compiled may end transactions.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum MayEnd {
+    /// DO
+    #[default]
+    Not,
+    /// a function: whatever tries to fails when it runs
+    Never,
+    /// a procedure
+    AtLast,
+}
+
+/// What COMMIT and ROLLBACK are in a routine.
+#[derive(Clone, Default)]
+pub(crate) struct Endings {
+    pub(crate) may: MayEnd,
+    /// blocks with handlers around the current statement
+    pub(crate) protected: usize,
+    /// it ends one
+    pub(crate) are_any: bool,
+    /// it may take one back
+    pub(crate) roll_back: bool,
 }
 
 /// Rows that were kept.

@@ -11,19 +11,15 @@ use sqlparser::ast;
 
 use crate::change::{Receiver, is_of_query};
 use crate::comparison::negated;
-use crate::consume::{Sink, types_of};
+use crate::consume::Sink;
 use crate::error::{
     Advice, Result, error, exhausted, place_in, refuse_operators, syntax, unsupported,
 };
-use crate::expression::scalar_slot;
 use crate::relation::FoundRow;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
-use crate::state::{Names, Returning, Variable};
-use crate::syntax::{
-    Block, BlockStatement, BlockStatementKind as Kind, Declaration, Target, TypeName, TypeNameKind,
-};
-use crate::types::sql_type;
+use crate::state::{Names, Returning};
+use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind, Target};
 use crate::typing::{Coercion, assign, cast, constant, joined, scalar};
 use crate::written::changed_by;
 
@@ -34,7 +30,7 @@ impl Compiler<'_> {
         let names = Names { label: block.label.clone(), variables: Vec::new() };
         self.names.push(names);
         for declaration in &block.declarations {
-            self.place = declaration.place;
+            self.place = declaration.place();
             self.with_what_comes_before(out, |this, out| this.declaration(declaration, out))?;
         }
         match &block.label {
@@ -85,99 +81,6 @@ impl Compiler<'_> {
         compiled
     }
 
-    fn declaration(&mut self, written: &Declaration, out: &mut Vec<Statement>) -> Result<()> {
-        let Declaration { name, place, constant: is_constant, not_null, .. } = written;
-        let variable = self.declared(name, &written.type_name)?;
-        let slots: Vec<SlotId> = match &variable {
-            Variable::Scalar { slot, .. } => vec![*slot],
-            Variable::Record { fields, .. } => fields.iter().map(|(_, slot)| *slot).collect(),
-        };
-        let variable = match variable {
-            Variable::Scalar { slot, .. } => {
-                Variable::Scalar { slot, constant: *is_constant, not_null: *not_null }
-            }
-            record => record,
-        };
-        let what = || format!("variable \"{name}\"");
-        match (&written.default, scalar_slot(&variable)) {
-            (Some(default), Some(slot)) => {
-                let value = self.value_of_slot(default, slot, what)?;
-                self.emit_assign(out, slot, value);
-            }
-            (Some(_), None) if *is_constant || *not_null => {
-                let what = "a record that is CONSTANT or NOT NULL";
-                return Err(unsupported(*place, what, "declare it without"));
-            }
-            (Some(default), None) => {
-                let wanted = match &variable {
-                    Variable::Record { fields, .. } => types_of(&self.values_of(fields)),
-                    Variable::Scalar { .. } => Vec::new(),
-                };
-                // The default knows the names around the block, and not this one.
-                let row = self.row_value(default, &wanted, what)?;
-                self.declare(name, variable, *place)?;
-                let target = Target { parts: vec![name.clone()], place: *place };
-                return self.assign_fields(&target, &row, out);
-            }
-            // a block in a loop starts with fresh variables
-            (None, _) if self.loops > 0 => self.emit_nulls(out, &slots),
-            (None, _) => {}
-        }
-        self.declare(name, variable, *place)?;
-        if *not_null {
-            let target = Target { parts: vec![name.clone()], place: *place };
-            self.emit_not_null_checks(out, &[target]);
-        }
-        Ok(())
-    }
-
-    fn declared(&mut self, name: &str, type_name: &TypeName) -> Result<Variable> {
-        let place = type_name.place;
-        match &type_name.kind {
-            TypeNameKind::Record => Ok(Variable::Record { fields: Vec::new(), open: true }),
-            kind => {
-                if let Some(columns) = self.row_type(type_name) {
-                    let fields = self.record_fields(name, &columns)?;
-                    return Ok(Variable::Record { fields, open: false });
-                }
-                if let TypeNameKind::RowOf(table) = kind {
-                    self.table(table, place)?; // says why there is none
-                }
-                let sql_type = self.type_of(type_name)?;
-                let slot = self.slot(name, sql_type)?;
-                Ok(Variable::Scalar { slot, constant: false, not_null: false })
-            }
-        }
-    }
-
-    /// A written type, looked up where it is `x%TYPE`.
-    pub(crate) fn type_of(&self, written: &TypeName) -> Result<SqlType> {
-        let place = written.place;
-        match &written.kind {
-            TypeNameKind::Plain(plain) => sql_type(plain, self.catalog, place),
-            TypeNameKind::SameAs(parts) => {
-                if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
-                    return Ok(self.slot_expr(*slot).sql_type);
-                }
-                let parts: &[String] = match parts.as_slice() {
-                    [schema, rest @ ..] if schema == "public" && rest.len() == 2 => rest,
-                    all => all,
-                };
-                let [table, column] = parts else {
-                    return Err(syntax(place, "%TYPE needs table.column or a variable"));
-                };
-                let table = self.table(table, place)?;
-                let column = self.table_column(table, column, place)?;
-                Ok(SqlType::Scalar(table.columns[column.index()].data_type))
-            }
-            TypeNameKind::RowOf(_) | TypeNameKind::Record => Err(unsupported(
-                place,
-                "a record type here",
-                "write one parameter or column per field",
-            )),
-        }
-    }
-
     fn statement(&mut self, statement: &BlockStatement, out: &mut Vec<Statement>) -> Result<()> {
         match &statement.kind {
             Kind::Null => Ok(()),
@@ -218,12 +121,22 @@ impl Compiler<'_> {
             }
             Kind::Leave(written) => self.leave(written, out),
             Kind::Sql { statement, into } => {
-                self.sql(statement, into.as_ref(), out)?;
+                self.at_current_row(statement, out, |this, statement, out| {
+                    this.sql(statement, into.as_ref(), out)
+                })?;
                 if let Some(into) = into {
                     self.emit_not_null_checks(out, &into.targets);
                 }
                 Ok(())
             }
+            Kind::ForCursor { target, cursor, arguments, body } => {
+                self.for_cursor((target, cursor), arguments, (body, statement.place), out)
+            }
+            Kind::Open(written) => self.open_cursor(written, out),
+            Kind::Fetch(written) => self.fetch_row(written, out),
+            Kind::Close(target) => self.close_cursor(target, out),
+            Kind::Execute { statement, into } => self.execute(statement, into.as_ref(), out),
+            Kind::End { ending, is_last } => self.ending((*ending, *is_last), out),
             Kind::Call(call) => self.call_statement(call, out),
             Kind::Perform(query) => {
                 let query = as_query(query, self.place)?;
@@ -242,22 +155,7 @@ impl Compiler<'_> {
                         "cannot use RETURN QUERY in a non-SETOF function",
                     ));
                 }
-                match &**query {
-                    ast::Statement::Query(query) => {
-                        self.emit_query(out, query, Wanted::All, |_, _| Ok(Sink::Result))
-                    }
-                    change => {
-                        if !has_returning(change) {
-                            let message = "cannot open INSERT, UPDATE or DELETE query as cursor";
-                            return Err(error(b"42P11", self.place, message)
-                                .hint("it gives no rows: write RETURNING"));
-                        }
-                        self.returns_rows = true;
-                        let changed = self.sql(change, None, out);
-                        self.returns_rows = false;
-                        changed
-                    }
-                }
+                self.with_statement(query, out, Self::return_query)
             }
             Kind::Raise(written) => self.raise(written, out),
             Kind::RaiseAgain => self.raise_again(out),
@@ -307,6 +205,23 @@ impl Compiler<'_> {
         }
     }
 
+    /// RETURN QUERY
+    fn return_query(&mut self, statement: &ast::Statement, out: &mut Vec<Statement>) -> Result<()> {
+        if let ast::Statement::Query(query) = statement {
+            return self.emit_query(out, query, Wanted::All, |_, _| Ok(Sink::Result));
+        }
+        if !has_returning(statement) {
+            let message = "cannot open INSERT, UPDATE or DELETE query as cursor";
+            return Err(
+                error(b"42P11", self.place, message).hint("it gives no rows: write RETURNING")
+            );
+        }
+        self.returns_rows = true;
+        let changed = self.sql(statement, None, out);
+        self.returns_rows = false;
+        changed
+    }
+
     fn assign_statement(
         &mut self,
         target: &Target,
@@ -345,7 +260,7 @@ impl Compiler<'_> {
     }
 
     /// An expression as a value of a slot's type.
-    fn value_of_slot(
+    pub(crate) fn value_of_slot(
         &mut self,
         written: &ast::Expr,
         slot: SlotId,

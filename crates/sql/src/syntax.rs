@@ -216,6 +216,13 @@ pub(crate) struct Parameter {
     pub(crate) default: Option<ast::Expr>,
 }
 
+impl Parameter {
+    /// Whether it is known by its number only, as `$1`.
+    pub(crate) fn is_unnamed(&self) -> bool {
+        self.name.starts_with('$')
+    }
+}
+
 /// What follows RETURNS.
 #[derive(Debug)]
 pub(crate) enum Returns {
@@ -261,14 +268,110 @@ pub(crate) struct HandlerSyntax {
     pub(crate) statements: Body,
 }
 
+/// What stands in DECLARE.
 #[derive(Debug)]
-pub(crate) struct Declaration {
+pub(crate) enum Declaration {
+    Variable(Box<VariableSyntax>),
+    /// `name ALIAS FOR variable`
+    Alias {
+        name: String,
+        place: Place,
+        of: Vec<String>,
+    },
+    /// `name CURSOR (parameters) FOR query`
+    Cursor(Box<CursorSyntax>),
+}
+
+impl Declaration {
+    pub(crate) fn place(&self) -> Place {
+        match self {
+            Self::Variable(variable) => variable.place,
+            Self::Alias { place, .. } => *place,
+            Self::Cursor(of) => of.place,
+        }
+    }
+}
+
+/// A variable in DECLARE.
+#[derive(Debug)]
+pub(crate) struct VariableSyntax {
     pub(crate) name: String,
     pub(crate) place: Place,
     pub(crate) constant: bool,
     pub(crate) not_null: bool,
     pub(crate) type_name: TypeName,
     pub(crate) default: Option<ast::Expr>,
+}
+
+/// A cursor whose query is known.
+#[derive(Debug)]
+pub(crate) struct CursorSyntax {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    /// not with NO SCROLL
+    pub(crate) scrolls: bool,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) query: Arc<ast::Statement>,
+}
+
+/// EXECUTE: a statement whose text an expression gives.
+#[derive(Debug)]
+pub(crate) struct ExecuteSyntax {
+    pub(crate) text: ast::Expr,
+    /// what `$1`, `$2` ... are in it
+    pub(crate) using: Vec<ast::Expr>,
+    pub(crate) place: Place,
+}
+
+/// A statement that is given as it is written, or by EXECUTE.
+#[derive(Debug)]
+pub(crate) enum StatementSource {
+    Written(Box<ast::Statement>),
+    Execute(Box<ExecuteSyntax>),
+}
+
+/// OPEN.
+#[derive(Debug)]
+pub(crate) struct OpenSyntax {
+    pub(crate) cursor: Target,
+    /// not with NO SCROLL
+    pub(crate) scrolls: bool,
+    pub(crate) of: OpenOf,
+}
+
+/// What a cursor is opened for.
+#[derive(Debug)]
+pub(crate) enum OpenOf {
+    /// its own query, with these arguments
+    Arguments(Vec<CallArgument>),
+    Query(StatementSource),
+}
+
+/// FETCH and MOVE.
+#[derive(Debug)]
+pub(crate) struct FetchSyntax {
+    pub(crate) cursor: Target,
+    pub(crate) step: CursorStep,
+    /// none: MOVE
+    pub(crate) targets: Option<Vec<Target>>,
+}
+
+/// Where a cursor goes to.
+#[derive(Debug)]
+pub(crate) enum CursorStep {
+    Next,
+    Prior,
+    First,
+    Last,
+    Absolute(ast::Expr),
+    Relative(ast::Expr),
+}
+
+/// How a procedure ends a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    Commit,
+    RollBack,
 }
 
 #[derive(Debug)]
@@ -351,7 +454,14 @@ pub(crate) enum BlockStatementKind {
     },
     ForQuery {
         targets: Vec<Target>,
-        query: Box<ast::Statement>,
+        query: StatementSource,
+        body: LoopBody,
+    },
+    /// FOR r IN cursor(arguments)
+    ForCursor {
+        target: Target,
+        cursor: Target,
+        arguments: Vec<CallArgument>,
         body: LoopBody,
     },
     /// LOOP, or WHILE with its condition
@@ -366,9 +476,21 @@ pub(crate) enum BlockStatementKind {
     },
     Perform(Box<ast::Statement>),
     Call(Box<CallSyntax>),
+    Execute {
+        statement: Box<ExecuteSyntax>,
+        into: Option<Into>,
+    },
+    Open(Box<OpenSyntax>),
+    Fetch(Box<FetchSyntax>),
+    Close(Target),
+    /// COMMIT and ROLLBACK; `is_last`: nothing comes behind it
+    End {
+        ending: Ending,
+        is_last: bool,
+    },
     Return(Option<ast::Expr>),
     ReturnNext(Option<ast::Expr>),
-    ReturnQuery(Box<ast::Statement>),
+    ReturnQuery(StatementSource),
     Raise(Box<RaiseSyntax>),
     /// RAISE;
     RaiseAgain,

@@ -161,6 +161,7 @@ fn procedure(kind: &str) -> Procedure {
         row_sets: 0,
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
+        ends_transaction: false,
     }
 }
 

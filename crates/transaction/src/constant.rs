@@ -32,6 +32,7 @@ pub fn evaluate(expr: &Expr, now_us: i64) -> Result<Value, SqlError> {
         row_sets: 0,
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
+        ends_transaction: false,
     };
     let program = lower(&Catalog::default(), &procedure)?;
     let mut frame = Frame::new();

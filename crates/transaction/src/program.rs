@@ -114,6 +114,8 @@ pub struct Procedure {
     /// names of the procedures whose statements stand in it, where it calls them; those that these
     /// call are among them, and it is not itself
     pub inlined: Vec<String>,
+    /// whether it ends with COMMIT or ROLLBACK, and so cannot be called inside a transaction
+    pub ends_transaction: bool,
 }
 
 /// What the name of a [statement](Procedure::is_statement) begins with; no user's does.

@@ -195,6 +195,7 @@ impl Slice {
             row_sets,
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
+            ends_transaction: false,
         };
         let needs_reconnaissance = reads;
         Self { procedure, marks, knowledge, planned, loops, protected, needs_reconnaissance }

@@ -21,6 +21,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
         row_sets: 0,
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
+        ends_transaction: false,
     }
 }
 

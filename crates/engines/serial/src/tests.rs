@@ -106,6 +106,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         row_sets: 0,
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
+        ends_transaction: false,
     }
 }
 

@@ -133,6 +133,7 @@ impl Compiler<'_> {
             row_sets: 0,
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
+            ends_transaction: false,
         };
         let program = lower(self.catalog, &procedure)?;
         Ok(Scalars { values, program: Some(Box::new(ScalarProgram { inputs, types, program })) })
@@ -457,6 +458,7 @@ impl Compiler<'_> {
             row_sets: 0,
             row_locks,
             inlined: Vec::new(),
+            ends_transaction: false,
         });
         self.fetches.len() - 1
     }

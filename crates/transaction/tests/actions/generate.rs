@@ -69,6 +69,7 @@ impl<'a> Generator<'a> {
             row_sets: 0,
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
+            ends_transaction: false,
         };
         let budget = random.random_range(2..16);
         let failing = *[0, 3, 15].choose(random).expect("not empty");

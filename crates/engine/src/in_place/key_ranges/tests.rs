@@ -233,6 +233,7 @@ fn deletes(primary: IndexId) -> Procedure {
         row_sets: 0,
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
+        ends_transaction: false,
     }
 }
 

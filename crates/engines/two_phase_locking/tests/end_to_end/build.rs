@@ -86,6 +86,7 @@ impl Build {
                 row_sets: 0,
                 row_locks: RowLocks::default(),
                 inlined: Vec::new(),
+                ends_transaction: false,
             },
         }
     }
