@@ -26,6 +26,13 @@ pub trait IntoArguments {
 
     /// Hands them over, in order.
     fn bind_each(self, binder: &mut Binder<'_>) -> Result<(), SqlError>;
+
+    /// The call's time, in microseconds since 2000, where they depend on it; else it is taken when
+    /// the call is.
+    #[doc(hidden)]
+    fn now_us(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// One argument: integers, floats, `bool`, texts, [`Decimal`], bytes, `Option` for NULL, `Vec` or

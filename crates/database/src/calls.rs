@@ -267,7 +267,7 @@ pub(crate) fn address(
     let mut invocation = mailbox.invocation.lock();
     invocation.is_patient = is_patient;
     invocation.procedure = id;
-    invocation.now_us = clock::now_us();
+    invocation.now_us = arguments.now_us().unwrap_or_else(clock::now_us);
     invocation.key.clear();
     bind_all(&compiled.procedure, arguments, &mut invocation.arguments)
 }

@@ -227,6 +227,8 @@ fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlEr
             Filled::Old(column) => ColumnFrom::Old(*column),
             Filled::By(None) => ColumnFrom::Constant(Value::Null),
             Filled::By(Some(default)) => ColumnFrom::Constant(evaluate(default, now_us)?),
+            Filled::Computed(of) => ColumnFrom::Computed(of.clone(), now_us),
+            Filled::Converted(of) => ColumnFrom::Converted(of.clone(), now_us),
         })
     });
     let columns = Some(columns.collect::<Result<_, SqlError>>()?);

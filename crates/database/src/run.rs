@@ -6,6 +6,8 @@
 //!              parts of the statement are run by [`crate::parts`]
 //! Concurrency  one session's, and so one thread's
 
+use std::borrow::Cow;
+
 use hotrow_base::clock;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
@@ -169,7 +171,9 @@ impl Runner<'_> {
         let Work::Call { name, arguments, label, .. } = &*work else {
             return Err(SqlError::new(b"XX000", "the statement calls nothing").into());
         };
-        let arguments = Given { arguments, values };
+        let is_timed = arguments.iter().any(Argument::is_computed);
+        let now_us = is_timed.then(|| self.transaction.now_us().unwrap_or_else(clock::now_us));
+        let arguments = Given { arguments, values, now_us };
         let rows = self.calls.call(self.context, self.transaction, name, arguments)?;
         Ok(match label {
             Some(label) => rows.labelled(label),
@@ -179,14 +183,18 @@ impl Runner<'_> {
 }
 
 /// The values of arguments, where a statement's parameters have these.
-pub(crate) fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
-    arguments.iter().map(|argument| argument.value(values).clone()).collect()
+pub(crate) fn given(arguments: &[Argument], values: &[Value]) -> Result<Vec<Value>, SqlError> {
+    let now_us = clock::now_us();
+    let given = arguments.iter().map(|argument| argument.value(values, now_us));
+    given.map(|value| value.map(Cow::into_owned)).collect()
 }
 
 /// The same, for a call that only looks at them.
 struct Given<'a> {
     arguments: &'a [Argument],
     values: &'a [Value],
+    /// the call's time, where one of them depends on it
+    now_us: Option<i64>,
 }
 
 impl IntoArguments for Given<'_> {
@@ -195,7 +203,15 @@ impl IntoArguments for Given<'_> {
     }
 
     fn bind_each(self, binder: &mut Binder<'_>) -> Result<(), SqlError> {
-        self.arguments.iter().try_for_each(|argument| binder.value(argument.value(self.values)))
+        let now_us = self.now_us.unwrap_or_default();
+        self.arguments.iter().try_for_each(|argument| {
+            let value = argument.value(self.values, now_us)?;
+            binder.value(&value)
+        })
+    }
+
+    fn now_us(&self) -> Option<i64> {
+        self.now_us
     }
 }
 

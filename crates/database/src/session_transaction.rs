@@ -303,6 +303,11 @@ impl SessionTransaction {
         }
     }
 
+    /// The time of the open transaction; none: none is open.
+    pub(crate) fn now_us(&self) -> Option<i64> {
+        self.open.as_ref().map(|open| open.now_us)
+    }
+
     /// Whether one is open.
     pub(crate) fn is_open(&self) -> bool {
         self.open.is_some()

@@ -11,6 +11,7 @@
 //! Source       PostgreSQL 15, "Setting Parameters" and its list of parameters
 
 mod known;
+mod without_effect;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use hotrow_sql::Setting;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::ResultColumn;
 
-use self::known::{KNOWN, Known, known};
+use self::known::{KNOWN, Known, all, known};
 use crate::error::advised;
 use crate::savepoints::SavepointNames;
 
@@ -33,6 +34,11 @@ const CUSTOM_BYTES_MAX: usize = 64 << 10;
 const CUSTOM_MAX: usize = 1000;
 /// Bytes of what one transaction replaces.
 const REPLACED_BYTES_MAX: usize = 16 << 20;
+
+/// Whether a setting, by its name in lower case, is one that nothing asks for.
+pub(crate) fn is_without_effect(name: &str) -> bool {
+    known(name).is_some_and(|known| known.is_without_effect)
+}
 
 /// See the module.
 #[derive(Default)]
@@ -263,7 +269,9 @@ impl Settings {
             let value = self.get(&known.name.to_lowercase()).unwrap_or_default();
             [known.name.to_owned(), value, known.description.to_owned()]
         };
-        KNOWN.iter().map(show).collect()
+        let mut all: Vec<_> = all().map(show).collect();
+        all.sort_by_cached_key(|[name, ..]| name.to_lowercase());
+        all
     }
 
     fn note_change(&mut self) {

@@ -11,7 +11,7 @@ use hotrow_engine::schema::Schema;
 use hotrow_query::Profile;
 use hotrow_sql::{
     Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, ScriptStatement, Truncation,
-    explain as explain_statement, quoted,
+    explain as explain_statement, parse_script, quoted,
 };
 use hotrow_transaction::outcome::{Notice, NoticeLevel};
 
@@ -84,6 +84,7 @@ impl Runner<'_> {
         prepared.check_count(values)?;
         let (mut types, mut notices) = (Arc::default(), Vec::new());
         let text = || Arc::new([SqlType::Scalar(DataType::Text)]);
+        let mut is_filled = false;
         let rows = match compiled? {
             None => {
                 let rows = self.run(prepared, values)?;
@@ -100,7 +101,7 @@ impl Runner<'_> {
                 self.analyze(*analyzed, generation, values)?
             }
             Some(Compiled::ExplainProcedure { name, arguments }) => {
-                let arguments = arguments.map(|written| given(&written, values));
+                let arguments = arguments.map(|written| given(&written, values)).transpose()?;
                 types = text();
                 explain(context, &name, arguments)?
             }
@@ -145,10 +146,17 @@ impl Runner<'_> {
                 let schema = core.schema.current();
                 self.transaction.has_defined(created(&schema, &definition));
                 notices.extend(definition::warnings(&schema, &definition));
-                rows
+                match statement.filled() {
+                    Some(filled) if created(&schema, &definition).next().is_some() => {
+                        is_filled = true;
+                        self.fill(&filled)?
+                    }
+                    _ => rows,
+                }
             }
         };
         let tag = match statement.changed_by_with() {
+            _ if is_filled => format!("SELECT {}", rows.touched()),
             Some(verb) => tag(verb, &rows),
             None => tag(&statement.text, &rows),
         };
@@ -185,6 +193,19 @@ impl Runner<'_> {
             explain_statement(&context.core.schema.current().catalog, &compiled, form, Some(&run));
         let lines = lines.unwrap_or_default();
         context.settle_found(Ok(shown(EXPLAINED, lines.iter().map(String::as_str))))
+    }
+
+    /// Gives a table that CREATE TABLE ... AS has made its rows; where that fails, there is none.
+    fn fill(&mut self, (table, insert): &(String, String)) -> Result<Rows, Error> {
+        let context = self.context;
+        let filled = prepare(context, self.transaction, insert, &[])
+            .and_then(|insert| self.run(&insert, &[]));
+        if filled.is_err() && !self.transaction.is_open() {
+            for drop in parse_script(&format!("DROP TABLE {table}"))? {
+                define(context, &drop)?;
+            }
+        }
+        filled
     }
 
     /// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can

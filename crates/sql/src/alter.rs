@@ -6,7 +6,7 @@
 //! Invariants   I1 what the draft has of indexes and constraints beyond what the table had is new
 
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_transaction::catalog::{Catalog, IndexDefinition, IndexKind, Table};
+use hotrow_transaction::catalog::{Catalog, Column, Generated, IndexDefinition, IndexKind, Table};
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation as Operation};
 
@@ -17,9 +17,12 @@ use crate::compiled::Compiled;
 use crate::definition::Draft;
 use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
+use crate::generated::refuse_generated_of_generated;
 use crate::scope::Compiler;
 use crate::sequence::owned_by_column;
 use crate::token::{folded, parse_statement, quoted, tokenize};
+use crate::types::data_type;
+use crate::typing::{Coercion, assign};
 use crate::written::object_name;
 
 /// A table while the operations on it are read.
@@ -188,7 +191,13 @@ impl Compiler<'_> {
                 hint,
             ));
         }
-        altered.filled.push(Filled::By(default));
+        refuse_generated_of_generated(draft, place)?;
+        let last = ColumnId((draft.columns.len() - 1) as u16);
+        let computed = draft.generated.iter().find(|computed| computed.column == last);
+        altered.filled.push(match computed {
+            Some(computed) => Filled::Computed(computed.clone()),
+            None => Filled::By(default),
+        });
         altered.rebuilds = true;
         Ok(())
     }
@@ -223,6 +232,9 @@ impl Compiler<'_> {
                 altered.draft.table.columns[id.index()].default = Some(default.clone());
                 altered.set_default(id, Some(default));
             }
+            AlterColumnOperation::SetDataType { data_type, using, .. } => {
+                self.alter_column_type(altered, id, (data_type, using.as_ref()), place)?;
+            }
             AlterColumnOperation::DropDefault
                 if altered.draft.table.columns[id.index()].draws.is_some() =>
             {
@@ -243,9 +255,77 @@ impl Compiler<'_> {
         }
         Ok(())
     }
+
+    /// ALTER COLUMN ... TYPE
+    fn alter_column_type(
+        &mut self,
+        altered: &mut Altered<'_>,
+        id: ColumnId,
+        (written, using): (&ast::DataType, Option<&ast::Expr>),
+        place: Place,
+    ) -> Result<()> {
+        let to = data_type(written, self.catalog, place)?;
+        let old = altered.draft.table.columns[id.index()].clone();
+        let Filled::Old(from) = altered.filled[id.index()].clone() else {
+            let hint = "write an ALTER TABLE of its own for it";
+            return Err(unsupported(place, "another type of a column that is new", hint));
+        };
+        altered.refuse_needed_type(&old.name, id, place)?;
+        let cannot = |what: &str| {
+            let message =
+                format!("{what} \"{}\" cannot be cast automatically to type {to}", old.name);
+            error(b"42804", place, message)
+        };
+        let column = Column { data_type: to, ..old.clone() };
+        let own = ast::Expr::Identifier(ast::Ident::with_quote('"', &old.name));
+        let converted = match using {
+            Some(using) => self.converted(altered.table, &column, using, place)?,
+            None => self.converted(altered.table, &column, &own, place).map_err(|_| {
+                let hint = format!("You might need to specify \"USING {}::{to}\".", old.name);
+                cannot("column").hint(hint)
+            })?,
+        };
+        let default = match old.default {
+            Some(default) => {
+                let what = || format!("column \"{}\"", column.name);
+                let default = assign(default, to, Coercion::Assignment, place, what);
+                Some(default.map_err(|_| cannot("default for column"))?)
+            }
+            None => None,
+        };
+        if column.draws.is_some() && !to.is_integer() {
+            return Err(error(
+                b"22023",
+                place,
+                "identity column type must be smallint, integer, or bigint",
+            ));
+        }
+        altered.filled[id.index()] = Filled::Converted(Generated { column: from, ..converted });
+        altered.draft.table.columns[id.index()] = Column { default, ..column };
+        altered.rebuilds = true;
+        Ok(())
+    }
 }
 
 impl Altered<'_> {
+    /// Fails where something was compiled for the type that a column has.
+    fn refuse_needed_type(&self, name: &str, id: ColumnId, place: Place) -> Result<()> {
+        let table = &self.draft.table;
+        let check = table.checks.iter().find(|check| check.columns.contains(&id));
+        let mut keys = table.foreign_keys.iter();
+        let key = keys.find(|key| key.child_columns.contains(&id));
+        let mut generated = table.generated.iter();
+        let computed = generated.find(|other| other.columns.contains(&id) || other.column == id);
+        let constraint = check.map(|check| &check.name).or(key.map(|key| &key.name));
+        let what = match (constraint, computed) {
+            (Some(constraint), _) => format!("constraint \"{constraint}\""),
+            (None, Some(_)) => "a generated column".to_owned(),
+            (None, None) => return Ok(()),
+        };
+        let what = format!("another type of column \"{name}\", which {what} needs,");
+        Err(unsupported(place, what, "drop that, and add it again behind the change"))
+    }
+
     fn column(&self, written: &ast::Ident) -> Result<ColumnId> {
         let name = folded(&written.value, written.quote_style.is_some());
         let found = self.draft.table.columns.iter().position(|column| column.name == name);
@@ -325,6 +405,11 @@ impl Altered<'_> {
         if let Some(check) = self.table.checks.iter().find(|c| c.columns.contains(&column)) {
             return needs(format!("constraint {}", check.name));
         }
+        let mut generated = self.table.generated.iter();
+        if let Some(computed) = generated.find(|computed| computed.columns.contains(&column)) {
+            let name = &self.table.columns[computed.column.index()].name;
+            return needs(format!("column {name} of table {}", self.table.name));
+        }
         let mut keys = self.table.foreign_keys.iter();
         if let Some(key) = keys.find(|key| key.child_columns.contains(&column)) {
             return needs(format!("constraint {}", key.name));
@@ -334,6 +419,12 @@ impl Altered<'_> {
             return Err(unsupported(place, "dropping the only column of a table", hint));
         }
         let dropped = self.draft.table.columns.remove(column.index());
+        self.draft.table.generated.retain(|computed| computed.column != column);
+        for computed in &mut self.draft.table.generated {
+            for of in computed.columns.iter_mut().chain([&mut computed.column]) {
+                of.0 -= u16::from(of.0 > column.0);
+            }
+        }
         self.changes.extend(owned_by_column(&dropped).map(CatalogChange::DropTable));
         self.filled.remove(column.index());
         self.rebuilds = true;
@@ -375,11 +466,19 @@ impl Altered<'_> {
 
     fn into_changes(self) -> Vec<CatalogChange> {
         let Self { table, draft, filled, rebuilds, changes } = self;
-        let TableDefinition { name, columns, primary, unique, foreign_keys, .. } = draft.table;
+        let TableDefinition { name, columns, primary, unique, foreign_keys, generated, .. } =
+            draft.table;
         let mut all = Vec::new();
         if rebuilds {
             let primary = primary.filter(|_| table.primary.is_none());
-            all.push(CatalogChange::Columns(Columns { table: table.id, columns, filled, primary }));
+            let table = table.id;
+            all.push(CatalogChange::Columns(Columns {
+                table,
+                columns,
+                filled,
+                primary,
+                generated,
+            }));
         }
         all.extend(changes);
         let had = table.secondary.len();
@@ -425,6 +524,7 @@ fn definition_of(catalog: &Catalog, table: &Table) -> TableDefinition {
         primary: table.primary.map(definition),
         unique: table.secondary.iter().copied().map(definition).collect(),
         checks: table.checks.clone(),
+        generated: table.generated.clone(),
         foreign_keys: table.foreign_keys.iter().map(key).collect(),
         routing: table.routing,
     }

@@ -113,12 +113,14 @@ fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {
         .map(|at| {
             let comes_from = |filled: &Filled| match filled {
                 Filled::Old(column) => column.index() == at,
-                Filled::By(_) => false,
+                Filled::Converted(of) => of.column.index() == at,
+                Filled::By(_) | Filled::Computed(_) => false,
             };
             change.filled.iter().position(comes_from).map(|at| ColumnId(at as u16))
         })
         .collect();
     catalog.replace_columns(change.table, change.columns.clone(), &now_at)?;
+    catalog.table_mut(change.table).generated.clone_from(&change.generated);
     if let Some(primary) = &change.primary {
         free_name(catalog, &primary.name)?;
         room(catalog, 1)?;
@@ -194,6 +196,7 @@ fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<(
     let foreign_keys = keys.map(|key| foreign_key(catalog, id, key)).collect::<Result<_>>()?;
     let table = catalog.table_mut(id);
     table.checks = definition.checks.clone();
+    table.generated = definition.generated.clone();
     table.foreign_keys = foreign_keys;
     table.routing = definition.routing;
     Ok(())

@@ -1,10 +1,12 @@
 //! CALL: the arguments of a call typed on their own, as values.
 
+use std::borrow::Cow;
+
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{ExprKind, Place, Procedure};
+use hotrow_transaction::program::{Expr, ExprKind, NOW, Place, Procedure};
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
@@ -15,21 +17,37 @@ use crate::syntax::CallArgument;
 use crate::typing::{Coercion, assign, value_error};
 
 /// An argument of a CALL.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub enum Argument {
     /// its value
     Known(Value),
     /// a parameter of the statement, by its place among them
     Parameter(u16),
+    /// computed from the call's time
+    Computed(Box<Expr>),
 }
 
 impl Argument {
-    /// Its value, where the statement's parameters have these.
-    pub fn value<'a>(&'a self, given: &'a [Value]) -> &'a Value {
-        match self {
-            Self::Known(value) => value,
-            Self::Parameter(at) => given.get(usize::from(*at)).unwrap_or(&Value::Null),
-        }
+    /// Its value, where the statement's parameters have these, and the call has this time.
+    ///
+    /// Errors: what computing it comes to, such as 22008.
+    pub fn value<'a>(
+        &'a self,
+        given: &'a [Value],
+        now_us: i64,
+    ) -> std::result::Result<Cow<'a, Value>, SqlError> {
+        Ok(match self {
+            Self::Known(value) => Cow::Borrowed(value),
+            Self::Parameter(at) => {
+                given.get(usize::from(*at)).map_or(Cow::Owned(Value::Null), Cow::Borrowed)
+            }
+            Self::Computed(value) => Cow::Owned(evaluate(value, now_us)?),
+        })
+    }
+
+    /// Whether it depends on the call's time.
+    pub fn is_computed(&self) -> bool {
+        matches!(self, Self::Computed(_))
     }
 }
 
@@ -87,6 +105,10 @@ impl Compiler<'_> {
                     self.literal_parameter(at, sql_type);
                     Ok(Argument::Parameter(at as u16))
                 }
+                (_, Some(SqlType::Scalar(_)) | None) if !is_array(written) => {
+                    let operand = self.operand(written)?;
+                    self.scalar_argument(operand, sql_type, place)
+                }
                 _ => self.argument(written, sql_type, place).map(Argument::Known),
             },
         }
@@ -133,7 +155,10 @@ impl Compiler<'_> {
                     Err(error(b"42804", place, format!("the parameter is of type {element}[]"))
                         .hint("write ARRAY[1, 2, 3] or '{1,2,3}'"))
                 }
-                (None, operand) => self.scalar_argument(operand, sql_type, place),
+                (None, operand) => match self.scalar_argument(operand, sql_type, place)? {
+                    Argument::Known(value) => Ok(value),
+                    Argument::Parameter(_) | Argument::Computed(_) => Err(no_constant(place)),
+                },
             },
         }
     }
@@ -143,7 +168,7 @@ impl Compiler<'_> {
         operand: Operand,
         sql_type: Option<SqlType>,
         place: Place,
-    ) -> Result<Value> {
+    ) -> Result<Argument> {
         let expr = match sql_type {
             Some(SqlType::Scalar(to)) => {
                 let expr = self.settle(operand, to, place)?;
@@ -152,18 +177,34 @@ impl Compiler<'_> {
             _ => self.settle(operand, DataType::Text, place)?,
         };
         if let ExprKind::Constant(value) = expr.kind {
-            return Ok(value);
+            return Ok(Argument::Known(value));
+        }
+        if reads_any(&expr, |slot| slot != NOW) {
+            return Err(no_constant(place));
         }
         if reads_any(&expr, |_| true) {
-            return Err(unsupported(
-                place,
-                "an argument that is not a constant",
-                "write a literal, an expression of literals or a parameter by itself, or compute \
-                 the value in the procedure",
-            ));
+            return Ok(Argument::Computed(Box::new(expr)));
         }
-        evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })
+        let value = evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })?;
+        Ok(Argument::Known(value))
     }
+}
+
+/// Whether an argument is written as an array.
+fn is_array(written: &ast::Expr) -> bool {
+    matches!(
+        written,
+        ast::Expr::Array(_) | ast::Expr::Cast { data_type: ast::DataType::Array(_), .. }
+    )
+}
+
+fn no_constant(place: Place) -> SqlError {
+    unsupported(
+        place,
+        "an argument that is not a constant",
+        "write a literal, an expression of literals and now(), or a parameter by itself, or \
+         compute the value in the procedure",
+    )
 }
 
 /// By parameter of a procedure, which of the written arguments it is given; none: its default.

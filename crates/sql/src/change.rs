@@ -14,6 +14,7 @@ use crate::conflict::{Duplicate, OnConflict};
 use crate::consume::{Sink, no_values};
 use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::generated::refuse_given_generated;
 use crate::key_change::Updated;
 use crate::path::conjuncts;
 use crate::relation::{FoundRow, written_values};
@@ -206,7 +207,9 @@ impl<'c> Compiler<'c> {
         for (column, value) in columns.iter().zip(row) {
             if !value.is_default() {
                 let at = column.index();
-                self.refuse_given(&table.columns[at], true, value.place(self.place))?;
+                let place = value.place(self.place);
+                self.refuse_given(&table.columns[at], true, place)?;
+                refuse_given_generated(table, *column, true, place)?;
                 values[at] = Some(self.column_value(table, *column, value)?);
             }
         }
@@ -254,6 +257,7 @@ impl<'c> Compiler<'c> {
     ) -> Result<()> {
         let Duplicate { table, alias, returning, .. } = row;
         let ignore_conflict = on.gives_way();
+        self.fill_generated(out, table, &mut row.values)?;
         let late = self.check_parents_of_insert(out, table, &mut row.values, ignore_conflict)?;
         if on.acts() {
             self.keep_row(out, table, &mut row.values)?;
@@ -334,13 +338,14 @@ impl<'c> Compiler<'c> {
         }
         let (id, alias) = self.one_table(&update.table)?;
         let table = self.catalog.table(id);
-        let ((set, columns), mut row) = self.with_row(self.row_of(id, &alias), |this| {
+        let ((mut set, columns), mut row) = self.with_row(self.row_of(id, &alias), |this| {
             let set = this.assignments(table, &update.assignments, (found, place))?;
             let beside = found.map_or(&[][..], |found| &found.beside);
             let returned = this
                 .with_rows_beside(beside, |this| this.returning(update.returning.as_deref(), into));
             Ok((set, returned?))
         })?;
+        self.set_generated(&mut row, &mut set)?;
         let wanted = self.wanted_rows(&mut row, update.selection.as_ref(), found)?;
         let chosen = self.choose(&row, wanted, &[], &set)?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
@@ -369,6 +374,11 @@ impl<'c> Compiler<'c> {
             }
             let described = &table.columns[column.index()];
             self.refuse_given(described, false, at)?;
+            let is_computed = table.generated.iter().any(|computed| computed.column == column);
+            if is_computed && value.is_default() {
+                continue; // which it is in any case
+            }
+            refuse_given_generated(table, column, false, at)?;
             let value = if value.is_default() {
                 if described.draws.is_some() {
                     let hint = "SELECT nextval('sequence'), and set the column to it";

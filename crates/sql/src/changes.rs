@@ -2,7 +2,8 @@
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
-    Check, Column, DeclaredRouting, IndexDefinition, NamedType, ReferentialAction, Sequence, View,
+    Check, Column, DeclaredRouting, Generated, IndexDefinition, NamedType, ReferentialAction,
+    Sequence, View,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Expr, Procedure};
@@ -136,6 +137,8 @@ pub struct Columns {
     pub filled: Vec<Filled>,
     /// its primary key then, where it had none
     pub primary: Option<IndexDefinition>,
+    /// columns that are computed from then on
+    pub generated: Vec<Generated>,
 }
 
 /// What a column of a row that there is gets.
@@ -145,6 +148,10 @@ pub enum Filled {
     Old(ColumnId),
     /// its default; none: NULL
     By(Option<Expr>),
+    /// computed from what other columns get
+    Computed(Generated),
+    /// computed from what the columns had
+    Converted(Generated),
 }
 
 /// What a client is told about something that was left out.
@@ -171,6 +178,8 @@ pub struct TableDefinition {
     pub unique: Vec<IndexDefinition>,
     /// CHECK constraints
     pub checks: Vec<Check>,
+    /// columns that are computed from others
+    pub generated: Vec<Generated>,
     /// REFERENCES
     pub foreign_keys: Vec<ForeignKeyDefinition>,
     /// WITH (routing = ...)

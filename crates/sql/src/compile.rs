@@ -237,6 +237,9 @@ fn sql_statement(
                 }
             }
         }
+        ast::Statement::Comment { object_type, object_name, .. } => {
+            compiler.comment(object_type, object_name).map(Compiled::Catalog)
+        }
         ast::Statement::Grant(grant) => Ok(Compiled::Catalog(vec![compiler.grant(grant)?])),
         ast::Statement::AlterTable(table) => compiler.alter_table(table),
         ast::Statement::Truncate(truncate) => compiler.truncation(truncate).map(Compiled::Truncate),

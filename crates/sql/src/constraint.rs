@@ -82,12 +82,16 @@ impl Compiler<'_> {
                     let options = sequence_options.as_deref().unwrap_or_default();
                     self.number(draft, id, (as_written, options), place)?;
                 }
+                ColumnOption::Generated {
+                    generated_as: ast::GeneratedAs::Always | ast::GeneratedAs::ExpStored,
+                    generation_expr: Some(value),
+                    generation_expr_mode: Some(ast::GeneratedExpressionMode::Stored),
+                    ..
+                } => self.generate(draft, id, value, place)?,
                 ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {
-                    return Err(unsupported(
-                        place,
-                        "a generated column",
-                        "compute the value in the procedure that inserts the row",
-                    ));
+                    let hint = "write GENERATED ALWAYS AS (expression) STORED, or GENERATED ALWAYS \
+                                AS IDENTITY";
+                    return Err(unsupported(place, "this kind of generated column", hint));
                 }
                 other => {
                     return Err(unsupported(

@@ -436,7 +436,11 @@ impl Compiler<'_> {
             names.push(column.clone());
         }
         if columns.is_empty() {
-            names.extend(table.columns.iter().map(|column| column.name.clone()));
+            let is_given = |at: &usize| {
+                !table.generated.iter().any(|generated| generated.column.index() == *at)
+            };
+            let given = (0..table.columns.len()).filter(is_given);
+            names.extend(given.map(|at| table.columns[at].name.clone()));
         }
         for forced in [&form.force_quote, &form.force_not_null, &form.force_null] {
             let Columns::Named(forced) = forced else { continue };

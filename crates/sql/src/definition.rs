@@ -6,19 +6,22 @@
 use std::collections::HashSet;
 
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{Column, DeclaredRouting, Draws, IndexKind, Numbering};
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{Place, ResultColumn, SlotId};
 use sqlparser::ast;
 
 use crate::alter::taken;
-use crate::changes::{CatalogChange, SequenceDefinition, TableDefinition, is_there};
+use crate::changes::{CatalogChange, SequenceDefinition, TableDefinition, is_there, left_out};
+use crate::consume::types_of;
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
+use crate::generated::refuse_generated_of_generated;
+use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::sequence::{defaults_twice, sequence_of, serial};
 use crate::token::folded;
 use crate::types::data_type;
-use crate::written::object_name;
+use crate::written::{ident_name, object_name};
 
 /// Columns of one table.
 const COLUMNS_MAX: usize = 1600;
@@ -70,24 +73,96 @@ impl Compiler<'_> {
             primary: None,
             unique: Vec::new(),
             checks: Vec::new(),
+            generated: Vec::new(),
             foreign_keys: Vec::new(),
             routing: None,
         };
         let options = storage_options(&written.table_options, place)?;
         let primary_kind = options.primary_kind;
         let mut draft = Draft { table, sequences: Vec::new(), primary_kind, place };
-        self.columns(&mut draft, &written.columns)?;
-        for column in &written.columns {
-            self.column_constraints(&mut draft, column)?;
+        match &written.query {
+            Some(query) => self.columns_of_query(&mut draft, &written.columns, query)?,
+            None => {
+                self.columns(&mut draft, &written.columns)?;
+                for column in &written.columns {
+                    self.column_constraints(&mut draft, column)?;
+                }
+            }
         }
         for constraint in &written.constraints {
             self.table_constraint(&mut draft, constraint)?;
         }
+        refuse_generated_of_generated(&draft.table, place)?;
         if let Some(names) = &options.routing {
             draft.table.routing = Some(declared_routing(&draft.table, names, place)?);
         }
         let sequences = draft.sequences.into_iter().map(CatalogChange::CreateSequence);
         Ok(sequences.chain([CatalogChange::CreateTable(draft.table)]).collect())
+    }
+
+    /// CREATE TABLE ... AS: the columns of a query, perhaps with other names.
+    fn columns_of_query(
+        &mut self,
+        draft: &mut Draft,
+        named: &[ast::ColumnDef],
+        query: &ast::Query,
+    ) -> Result<()> {
+        let mark = self.mark();
+        self.ad_hoc = true;
+        let columns: Vec<(String, SqlType)> = match self.rows_of(query, Wanted::All)? {
+            Rows::Access(selected) => types_of(&selected.columns),
+            Rows::Operators(of) => {
+                let named = of.columns.iter().zip(&of.outputs);
+                let column = |(column, slot): (&ResultColumn, &SlotId)| {
+                    (column.name.clone(), of.slots[slot.index()].sql_type)
+                };
+                named.map(column).collect()
+            }
+        };
+        self.back_to(&mark);
+        if named.len() > columns.len() {
+            return Err(syntax(draft.place, "too many column names were specified"));
+        }
+        for (at, (name, sql_type)) in columns.into_iter().enumerate() {
+            let name = named.get(at).map_or(name, |column| ident_name(&column.name));
+            let SqlType::Scalar(data_type) = sql_type else {
+                let hint = "write a row for each element, with unnest";
+                return Err(unsupported(draft.place, "an array as a column", hint));
+            };
+            if draft.table.columns.iter().any(|column| column.name == name) {
+                let message = format!("column \"{name}\" specified more than once");
+                return Err(error(b"42701", draft.place, message));
+            }
+            let (default, draws) = (None, None);
+            draft.table.columns.push(Column { name, data_type, nullable: true, default, draws });
+        }
+        if draft.table.columns.is_empty() {
+            return Err(syntax(draft.place, "a table needs at least one column"));
+        }
+        Ok(())
+    }
+
+    /// COMMENT: there is nobody to read it.
+    pub(crate) fn comment(
+        &self,
+        of: &ast::CommentObject,
+        name: &ast::ObjectName,
+    ) -> Result<Vec<CatalogChange>> {
+        let place = place_in(name, self.place);
+        match of {
+            ast::CommentObject::Table => {
+                self.table(&object_name(name, place)?, place)?;
+            }
+            ast::CommentObject::Column => {
+                let mut table = name.clone();
+                let column = table.0.pop().and_then(|part| part.as_ident().map(ident_name));
+                let table = self.table(&object_name(&table, place)?, place)?;
+                self.table_column(table, &column.unwrap_or_default(), place)?;
+            }
+            _ => {}
+        }
+        let text = "comments are not kept: keep them beside the schema's script".to_owned();
+        Ok(vec![CatalogChange::Nothing(left_out(text))])
     }
 
     /// Gives a column of a draft numbers of its own.
@@ -203,7 +278,6 @@ pub(crate) fn joined_name(table: &TableDefinition, columns: &[ColumnId], suffix:
 fn refuse_table_clauses(written: &ast::CreateTable, place: Place) -> Result<()> {
     let refused = [
         (written.temporary, "a temporary table", "create a table, and drop it when you are done"),
-        (written.query.is_some(), "CREATE TABLE AS", "create it, then INSERT in a FOR loop"),
         (written.like.is_some(), "LIKE in CREATE TABLE", "write the columns out"),
         (written.inherits.is_some(), "INHERITS", "write the columns out"),
         (written.partition_by.is_some(), "PARTITION BY", "engines partition by keys themselves"),

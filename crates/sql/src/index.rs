@@ -8,12 +8,12 @@ use sqlparser::ast;
 
 use crate::changes::{CatalogChange, TableDefinition, is_there, left_out};
 use crate::definition::column_of;
-use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::path::{Bound, bound, conjuncts};
 use crate::scope::Compiler;
 use crate::state::Row;
 use crate::token::folded;
-use crate::written::object_name;
+use crate::written::{ident_name, object_name};
 
 impl Compiler<'_> {
     /// CREATE INDEX.
@@ -43,8 +43,11 @@ impl Compiler<'_> {
             Some(predicate) => self.fixed_columns(table, predicate)?,
             None => Vec::new(),
         };
-        if !written.include.is_empty() || !written.with.is_empty() {
-            return Err(unsupported(place, "INCLUDE or WITH on an index", "leave it out"));
+        for column in &written.include {
+            self.table_column(table, &ident_name(column), ident_place(column, place))?;
+        }
+        if !written.with.is_empty() {
+            return Err(unsupported(place, "WITH on an index", "leave it out"));
         }
         if written.nulls_distinct == Some(false) {
             return Err(unsupported(place, "NULLS NOT DISTINCT", "declare the columns NOT NULL"));
@@ -82,6 +85,9 @@ impl Compiler<'_> {
                 text += &format!(", and its keys begin with {names}, so that those lie together");
             }
             tell(text);
+        }
+        if !written.include.is_empty() {
+            tell(format!("index \"{name}\" leads to whole rows: INCLUDE has no effect"));
         }
         if !is_kept {
             tell(format!("index \"{name}\" is ascending, and read in both directions"));

@@ -57,11 +57,12 @@ impl<'c> Compiler<'c> {
     pub(crate) fn update_rows(
         &mut self,
         out: &mut Vec<Statement>,
-        updated: Updated<'_>,
+        mut updated: Updated<'_>,
         (returns, columns): (bool, Vec<(String, Expr)>),
         into: Receiver<'_>,
     ) -> Result<()> {
         let table = self.catalog.table(updated.source.row.table);
+        self.set_generated(&mut updated.source.row, &mut updated.set)?;
         let is_set = |column: &ColumnId| updated.set.iter().any(|(of, _)| of == column);
         let moves = |id| self.catalog.index(id).columns.iter().any(is_set);
         let keys = self.keys_to(table.id);

@@ -64,6 +64,7 @@ mod expression;
 mod foreign_key;
 mod function;
 mod functions;
+mod generated;
 mod grant;
 mod index;
 mod inline;

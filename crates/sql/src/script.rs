@@ -164,6 +164,7 @@ pub(crate) fn read_statement(
     }
     let end = tokens.last().map_or(place, |last| place_of(last.span.end));
     let (overrides, tokens) = overriding(tokens);
+    let tokens = whole_table(tokens);
     Ok(ScriptStatement {
         place,
         text,
@@ -175,6 +176,17 @@ pub(crate) fn read_statement(
         bytes,
         charge,
     })
+}
+
+/// `TABLE name` as the query that it stands for.
+fn whole_table(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSpan]> {
+    let [first, rest @ ..] = &*tokens else { return tokens };
+    if !is_word(&first.token, "table") || rest.is_empty() {
+        return tokens;
+    }
+    let stands = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
+    let query = stands.map(|token| TokenWithSpan { token, span: first.span });
+    Cow::Owned(query.into_iter().chain(rest.iter().cloned()).collect())
 }
 
 /// Takes OVERRIDING SYSTEM VALUE out of an INSERT, which the parser does not know.
@@ -302,7 +314,6 @@ fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
         ("revoke", "all users may do everything: keep a user out by DROP USER"),
         ("merge", "write INSERT ... ON CONFLICT DO NOTHING, then UPDATE"),
         ("lock", "the engine locks by itself: leave it out"),
-        ("comment", "write -- comments in the script"),
         ("cluster", "rows have no order on pages: leave it out"),
         ("reindex", "indexes are made anew when the database is opened: leave it out"),
     ];

@@ -113,6 +113,17 @@ impl ScriptStatement {
         }
     }
 
+    /// CREATE TABLE ... AS: the table, and the INSERT that gives it its rows.
+    pub fn filled(&self) -> Option<(String, String)> {
+        let Syntax::Sql(statement) = &self.syntax else { return None };
+        let ast::Statement::CreateTable(ast::CreateTable { name, query: Some(query), .. }) =
+            &**statement
+        else {
+            return None;
+        };
+        Some((name.to_string(), format!("INSERT INTO {name} {query}")))
+    }
+
     /// PREPARE, EXECUTE and the like, which are for who has prepared statements by name.
     pub fn naming(&self) -> Option<&Naming> {
         match &self.syntax {

@@ -102,6 +102,17 @@ pub struct Check {
     pub condition: Expr,
 }
 
+/// A value that is computed from columns of its row: GENERATED ALWAYS AS (...) STORED.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// the column that has it
+    pub column: ColumnId,
+    /// the columns that it is computed from
+    pub columns: Vec<ColumnId>,
+    /// of the column's type; slot `i` (see [`crate::program::SlotId`]) is `columns[i]`
+    pub value: Expr,
+}
+
 /// A foreign key; `sql` enforces it by adding accesses to the procedures that write either side.
 #[derive(Clone, Debug)]
 pub struct ForeignKey {
@@ -217,6 +228,8 @@ pub struct Table {
     pub secondary: Vec<IndexId>,
     /// CHECK constraints
     pub checks: Vec<Check>,
+    /// columns that are computed from others
+    pub generated: Vec<Generated>,
     /// foreign keys of which this table is the child
     pub foreign_keys: Vec<ForeignKey>,
     /// how its rows are declared to be routed; none: inferred (see [`crate::routing`])
@@ -236,6 +249,7 @@ impl Table {
             primary: None,
             secondary: Vec::new(),
             checks: Vec::new(),
+            generated: Vec::new(),
             foreign_keys: Vec::new(),
             routing: None,
             sequence: None,

@@ -31,6 +31,7 @@ macro_rules! files {
 }
 
 files! {
-    arrays calls_and_rows cursors statements constraints control indexes kept_rows reconnaissance
+    arrays calls_and_rows cursors generated statements constraints control indexes kept_rows
+    reconnaissance
     concurrency definitions order json interval lists
 }

@@ -2,6 +2,7 @@
 
 use hotrow_transaction::outcome::SqlError;
 
+use super::without_effect::WITHOUT_EFFECT;
 use crate::error::advised;
 
 /// A setting.
@@ -12,11 +13,13 @@ pub(super) struct Known {
     may: May,
     /// clients are told when it changes
     pub(super) is_reported: bool,
+    /// nothing here asks for it
+    pub(super) is_without_effect: bool,
 }
 
 /// What a setting may be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum May {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum May {
     BeAnything,
     NotChange,
     BeOnOrOff,
@@ -28,6 +31,8 @@ enum May {
         hint: &'static str,
     },
     BeInteger(i64, i64),
+    /// a number between these, perhaps with a unit of bytes or of time
+    BeAmount(f64, f64),
     /// milliseconds, or with a unit
     BeDuration,
     /// kibibytes, or with a unit
@@ -49,7 +54,7 @@ const fn plain(
     may: May,
     description: &'static str,
 ) -> Known {
-    Known { name, default, description, may, is_reported: false }
+    Known { name, default, description, may, is_reported: false, is_without_effect: false }
 }
 
 const fn reported(
@@ -58,7 +63,13 @@ const fn reported(
     may: May,
     description: &'static str,
 ) -> Known {
-    Known { name, default, description, may, is_reported: true }
+    Known { name, default, description, may, is_reported: true, is_without_effect: false }
+}
+
+/// One of those that nothing asks for.
+pub(super) const fn without_effect(name: &'static str, default: &'static str, may: May) -> Known {
+    let description = "PostgreSQL's, and without effect.";
+    Known { name, default, description, may, is_reported: false, is_without_effect: true }
 }
 
 /// By name.
@@ -210,9 +221,14 @@ pub(super) const KNOWN: &[Known] = &[
     plain("xmloption", "content", May::BeOneOf(&["content", "document"]), "Kept."),
 ];
 
+/// All settings.
+pub(super) fn all() -> impl Iterator<Item = &'static Known> {
+    KNOWN.iter().chain(WITHOUT_EFFECT)
+}
+
 /// The setting with this name, in lower case.
 pub(super) fn known(name: &str) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(name))
+    all().find(|known| known.name.eq_ignore_ascii_case(name))
 }
 
 impl Known {
@@ -271,6 +287,27 @@ impl Known {
                 }
                 Err(_) => Err(wrong(String::new())),
             },
+            May::BeAmount(least, most) => {
+                let end = plain.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(plain.len());
+                let (number, unit) = plain.split_at(end);
+                let units = ["", "b", "kb", "mb", "gb", "tb", "us", "ms", "s", "min", "h", "d"];
+                match number.trim().parse::<f64>() {
+                    Ok(number) if units.contains(&unit) && number.is_finite() => {
+                        // With a unit it is another number than the one that is compared.
+                        let is_within = !unit.is_empty() || (least..=most).contains(&number);
+                        if is_within {
+                            return Ok(value.trim().to_owned());
+                        }
+                        let message = format!(
+                            "{number} is outside the valid range for parameter \"{}\" ({least} .. \
+                             {most})",
+                            self.name
+                        );
+                        Err(SqlError::new(b"22023", message))
+                    }
+                    _ => Err(wrong(String::new())),
+                }
+            }
             May::BeDuration => {
                 let hint = "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \
                             \"h\", and \"d\".";

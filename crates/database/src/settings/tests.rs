@@ -1,4 +1,5 @@
-use super::known::KNOWN;
+use super::known::{KNOWN, all};
+use super::without_effect::WITHOUT_EFFECT;
 use super::{Settings, TransactionStep};
 
 fn set(settings: &mut Settings, name: &str, value: &str) -> Result<String, String> {
@@ -33,6 +34,13 @@ fn values_are_checked_and_shown_as_postgresql_shows_them() {
         ("search_path", "mine", Err("22023")),
         ("nobody_knows", "1", Err("42704")),
         ("mine.own", "x", Ok("x")),
+        ("enable_seqscan", "no", Ok("off")),
+        ("enable_seqscan", "perhaps", Err("22023")),
+        ("random_page_cost", "1.1", Ok("1.1")),
+        ("random_page_cost", "-1", Err("22023")),
+        ("maintenance_work_mem", "64MB", Ok("64MB")),
+        ("maintenance_work_mem", "much", Err("22023")),
+        ("plan_cache_mode", "force_generic_plan", Ok("force_generic_plan")),
     ] {
         let expected = expected.map(str::to_owned).map_err(str::to_owned);
         assert_eq!(set(&mut settings, name, value), expected, "{name} = {value}");
@@ -41,9 +49,11 @@ fn values_are_checked_and_shown_as_postgresql_shows_them() {
 
 #[test]
 fn defaults_are_values_and_names_are_in_order() {
-    let names: Vec<String> = KNOWN.iter().map(|known| known.name.to_lowercase()).collect();
-    assert!(names.is_sorted());
-    for known in KNOWN {
+    for table in [KNOWN, WITHOUT_EFFECT] {
+        let names: Vec<String> = table.iter().map(|known| known.name.to_lowercase()).collect();
+        assert!(names.is_sorted());
+    }
+    for known in all() {
         if let Ok(kept) = known.check(known.default) {
             assert_eq!(kept, known.default, "{}", known.name);
         } else {

@@ -13,10 +13,12 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::row::{RowError, RowLayout, Words, read_field};
+use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_storage::btree::GHOST;
 use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
-use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, Table};
+use hotrow_transaction::catalog::{Catalog, Column, ForeignKey, Generated, Index, Table};
+use hotrow_transaction::constant::Computation;
 use hotrow_transaction::outcome::SqlError;
 
 use super::{QUIET_WORKER, Schema};
@@ -37,6 +39,10 @@ pub enum ColumnFrom {
     Old(ColumnId),
     /// the same value in all rows
     Constant(Value),
+    /// computed from what the old columns have, at this time
+    Converted(Generated, i64),
+    /// computed from what the other columns get
+    Computed(Generated, i64),
 }
 
 /// Rows that are to be copied.
@@ -45,6 +51,51 @@ pub(super) struct OldRows {
     stored: Arc<StoredTable>,
     layout: RowLayout,
     columns: Vec<ColumnFrom>,
+    /// of the columns that they have
+    types: Vec<DataType>,
+}
+
+/// A column that is computed for each row.
+struct Computing {
+    at: usize,
+    columns: Vec<ColumnId>,
+    types: Vec<DataType>,
+    now_us: i64,
+    computation: Computation,
+}
+
+impl Computing {
+    /// `types`: those of all columns that it may be computed from.
+    fn new(at: usize, of: &Generated, types: &[DataType], now_us: i64) -> Result<Self, SqlError> {
+        let columns = of.columns.clone();
+        let types: Vec<DataType> = columns.iter().map(|column| types[column.index()]).collect();
+        let computation = Computation::new(of.value.clone(), &types)?;
+        Ok(Self { at, columns, types, now_us, computation })
+    }
+
+    /// What it is in a row whose columns `read` gives.
+    fn datum(
+        &mut self,
+        column: &Column,
+        heap: &mut Vec<u8>,
+        read: impl Fn(ColumnId, &mut Vec<u8>) -> Datum,
+    ) -> Result<Datum, SqlError> {
+        let mut values = Vec::with_capacity(self.columns.len());
+        for (from, of) in self.columns.iter().zip(&self.types) {
+            let datum = read(*from, heap);
+            values.push(Value::from_datum(datum, *of, heap));
+        }
+        let value = self.computation.value(self.now_us, &values)?;
+        datum_of(&value, column, heap)
+    }
+}
+
+/// A value as that of a column, whose bytes go to a heap.
+fn datum_of(value: &Value, column: &Column, heap: &mut Vec<u8>) -> Result<Datum, SqlError> {
+    value.to_datum(column.data_type, heap).map_err(|error| {
+        let code = error.code().as_bytes().try_into().unwrap_or(*b"22023");
+        SqlError::new(&code, format!("{}: {}", column.name, error.message()))
+    })
 }
 
 impl Schema {
@@ -71,7 +122,8 @@ impl Schema {
             let Some(stored) = stored else { continue };
             let columns = asked.and_then(|rebuilt| rebuilt.columns.clone());
             let (table, layout) = (old.id, old.layout.clone());
-            let rows = columns.map(|columns| OldRows { table, stored, layout, columns });
+            let types = old.columns.iter().map(|column| column.data_type).collect();
+            let rows = columns.map(|columns| OldRows { table, stored, layout, columns, types });
             taken.push((table, rows));
         }
         taken
@@ -79,19 +131,30 @@ impl Schema {
 
     /// Makes the new rows of old ones. They are in no index yet.
     pub(super) fn copy_rows(&self, old: &OldRows) -> Result<(), SqlError> {
-        let OldRows { table, stored, layout, columns } = old;
+        let OldRows { table, stored, layout, columns, types: old_types } = old;
         let table = self.catalog.table(*table);
+        let new_types: Vec<DataType> =
+            table.columns.iter().map(|column| column.data_type).collect();
         let (mut constants, mut values) = (Vec::new(), Vec::new());
         for (from, column) in columns.iter().zip(&table.columns) {
             values.push(match from {
-                ColumnFrom::Old(_) => Datum::NULL,
-                ColumnFrom::Constant(value) => {
-                    value.to_datum(column.data_type, &mut constants).map_err(|error| {
-                        let code = error.code().as_bytes().try_into().unwrap_or(*b"22023");
-                        SqlError::new(&code, format!("{}: {}", column.name, error.message()))
-                    })?
+                ColumnFrom::Old(_) | ColumnFrom::Converted(..) | ColumnFrom::Computed(..) => {
+                    Datum::NULL
                 }
+                ColumnFrom::Constant(value) => datum_of(value, column, &mut constants)?,
             });
+        }
+        let (mut converted, mut computed) = (Vec::new(), Vec::new());
+        for (at, from) in columns.iter().enumerate() {
+            match from {
+                ColumnFrom::Converted(of, now_us) => {
+                    converted.push(Computing::new(at, of, old_types, *now_us)?);
+                }
+                ColumnFrom::Computed(of, now_us) => {
+                    computed.push(Computing::new(at, of, &new_types, *now_us)?);
+                }
+                ColumnFrom::Old(_) | ColumnFrom::Constant(_) => {}
+            }
         }
         let (mut heap, mut row, mut failed) = (constants.clone(), Vec::new(), None);
         let records = self.table(table.id).records();
@@ -104,6 +167,23 @@ impl Schema {
                 if let ColumnFrom::Old(column) = from {
                     *value = layout.read(record.row(), *column, &mut heap);
                 }
+            }
+            let mut fill = || {
+                for of in &mut converted {
+                    let column = &table.columns[of.at];
+                    let read = |from, heap: &mut Vec<u8>| layout.read(record.row(), from, heap);
+                    values[of.at] = of.datum(column, &mut heap, read)?;
+                }
+                for of in &mut computed {
+                    let column = &table.columns[of.at];
+                    let read = |from: ColumnId, _: &mut Vec<u8>| values[from.index()];
+                    values[of.at] = of.datum(column, &mut heap, read)?;
+                }
+                Ok(())
+            };
+            failed = fill().err();
+            if failed.is_some() {
+                return;
             }
             let built = table.layout.build(&values, &heap, &mut row);
             failed = built.map_err(|error| refused(table, error, &values, &heap)).err();

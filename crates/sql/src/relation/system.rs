@@ -250,7 +250,8 @@ const RELATIONS: &[(&str, &str)] = &[
         "table_catalog:t table_schema:t table_name:t column_name:t ordinal_position:i \
          column_default:t is_nullable:t data_type:t character_maximum_length:i \
          numeric_precision:i numeric_scale:i datetime_precision:i udt_name:t is_identity:t \
-         identity_generation:t is_generated:t is_updatable:t",
+         identity_generation:t is_generated:t generation_expression:t \
+         is_updatable:t",
     ),
     (
         "information_schema.table_constraints",

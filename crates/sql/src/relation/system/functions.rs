@@ -7,7 +7,7 @@ use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
     Catalog, Check, Index, IndexKind, NamedType, ReferentialAction, Table, View,
 };
-use hotrow_transaction::program::Procedure;
+use hotrow_transaction::program::{Expr, Procedure};
 
 use crate::type_table::{KnownType, TYPES, enum_type, enum_with_oid, known_type};
 
@@ -95,10 +95,21 @@ fn column_list(table: &Table, columns: &[ColumnId]) -> String {
 }
 
 pub(super) fn check_text(table: &Table, check: &Check) -> String {
+    over_columns(table, &check.columns, &check.condition)
+}
+
+/// What the column of this number is computed from; none: it is not.
+pub(super) fn generation_text(table: &Table, at: usize) -> Option<String> {
+    let generated = table.generated.iter().find(|generated| generated.column.index() == at)?;
+    Some(over_columns(table, &generated.columns, &generated.value))
+}
+
+/// An expression whose slots are columns.
+fn over_columns(table: &Table, columns: &[ColumnId], expr: &Expr) -> String {
     let name = |slot: usize| {
-        check.columns.get(slot).map_or(String::new(), |c| quoted(&table.columns[c.index()].name))
+        columns.get(slot).map_or(String::new(), |c| quoted(&table.columns[c.index()].name))
     };
-    deparse::text(&check.condition, &name)
+    deparse::text(expr, &name)
 }
 
 fn view<'c>(context: &SystemContext<'c>, number: i64) -> Option<&'c View> {

@@ -67,14 +67,15 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             for table in tables(context) {
                 for (at, column) in table.columns.iter().enumerate() {
                     let mut fields = of_table(table);
-                    fields.extend(column_information(context, at, column));
+                    let generation = functions::generation_text(table, at);
+                    fields.extend(column_information(context, (at, generation), column));
                     all.push(fields);
                 }
             }
             for view in context.catalog.views() {
                 for (at, (name, sql_type)) in view.columns.iter().enumerate() {
                     let mut fields = of_relation(&view.name);
-                    fields.extend(column_information(context, at, &plain(name, *sql_type)));
+                    fields.extend(column_information(context, (at, None), &plain(name, *sql_type)));
                     fields.retain(|(name, _)| *name != "is_updatable");
                     fields.push(("is_updatable", text("NO")));
                     all.push(fields);
@@ -184,7 +185,11 @@ fn plain(name: &str, of: SqlType) -> Column {
     }
 }
 
-fn column_information(context: &SystemContext<'_>, at: usize, column: &Column) -> Fields {
+fn column_information(
+    context: &SystemContext<'_>,
+    (at, generated): (usize, Option<String>),
+    column: &Column,
+) -> Fields {
     let data_type = column.data_type;
     let (length, digits, seconds) = match data_type {
         DataType::Varchar(n) | DataType::Char(n) => (Value::Int(n as i32), None, Value::Null),
@@ -219,7 +224,8 @@ fn column_information(context: &SystemContext<'_>, at: usize, column: &Column) -
         ("udt_name", text(functions::short_name(data_type))),
         ("is_identity", text(if generation.is_null() { "NO" } else { "YES" })),
         ("identity_generation", generation),
-        ("is_generated", text("NEVER")),
+        ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),
+        ("generation_expression", generated.map_or(Value::Null, Value::Text)),
         ("is_updatable", text("YES")),
     ]
 }

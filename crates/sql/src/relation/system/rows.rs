@@ -321,10 +321,12 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             let of = SqlType::Scalar(column.data_type);
             let mut fields = attribute(TABLES.of(table.id.index()), at, &column.name, of);
             fields.push(("attnotnull", Value::Bool(!column.nullable)));
-            let has_default = default_text(context, column).is_some();
+            let generation = functions::generation_text(table, at);
+            let has_default = generation.is_some() || default_text(context, column).is_some();
             fields.push(("atthasdef", Value::Bool(has_default)));
-            fields.retain(|(name, _)| *name != "attidentity");
+            fields.retain(|(name, _)| !matches!(*name, "attidentity" | "attgenerated"));
             fields.push(("attidentity", text(identity(column))));
+            fields.push(("attgenerated", text(generation.map_or("", |_| "s"))));
             all.push(fields);
         }
     }
@@ -352,7 +354,9 @@ fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     for table in tables(context) {
         for (at, column) in table.columns.iter().enumerate() {
-            let Some(default) = default_text(context, column) else { continue };
+            let generation = functions::generation_text(table, at);
+            let default = generation.or_else(|| default_text(context, column));
+            let Some(default) = default else { continue };
             all.push(vec![
                 ("oid", Value::BigInt(DEFAULTS.of_part(table.id.index(), at))),
                 ("adrelid", Value::BigInt(TABLES.of(table.id.index()))),

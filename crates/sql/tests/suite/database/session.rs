@@ -1,5 +1,6 @@
 //! A database that runs what it compiles, on the model store.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
@@ -40,7 +41,7 @@ impl Session {
                     let Some(procedure) = self.database.procedures.get(&name).cloned() else {
                         return Err(SqlError::new(b"42883", format!("no procedure {name}")));
                     };
-                    let values: Vec<_> = arguments.iter().map(|a| a.value(&[]).clone()).collect();
+                    let values = given(&arguments, &[]);
                     last = self.call(&procedure, &values);
                 }
                 Compiled::CreateProcedure { procedure, .. } => {
@@ -79,7 +80,7 @@ impl Session {
             }
             Compiled::Call { name, arguments, .. } => {
                 let procedure = self.database.procedures[&name].clone();
-                let values: Vec<_> = arguments.iter().map(|a| a.value(values).clone()).collect();
+                let values = given(&arguments, values);
                 self.call(&procedure, &values)
             }
             other => panic!("has no parameters: {other:?}"),
@@ -116,4 +117,10 @@ impl Session {
             Ok(rows) => panic!("gives {rows:?}, but must fail:\n{script}"),
         }
     }
+}
+
+/// The values of a call's arguments, at the beginning of time.
+fn given(arguments: &[hotrow_sql::Argument], values: &[Value]) -> Vec<Value> {
+    let value = |argument: &hotrow_sql::Argument| argument.value(values, 0).map(Cow::into_owned);
+    arguments.iter().map(value).collect::<Result<_, _>>().expect("they are constants")
 }
