@@ -11,6 +11,7 @@
 
 mod arithmetic;
 mod convert;
+pub mod template;
 mod text;
 mod wide;
 

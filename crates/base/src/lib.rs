@@ -27,6 +27,7 @@ pub mod row;
 pub mod sort;
 pub mod stack;
 pub mod sync;
+pub mod template;
 pub mod temporal;
 pub mod thread;
 pub mod types;

@@ -15,6 +15,7 @@ mod format;
 mod interval;
 mod interval_text;
 mod parse;
+pub mod template;
 
 #[cfg(test)]
 mod tests;

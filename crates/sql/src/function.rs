@@ -11,7 +11,7 @@ use crate::error::{Result, error, place_in, unsupported};
 use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
 use crate::operand::{Arguments, Operand, types_of};
 use crate::operator::{as_numeric, numbers};
-use crate::rounding::{rounded, rounded_to};
+use crate::rounding::{number_of_template, rounded, rounded_to};
 use crate::scope::Compiler;
 use crate::type_table::known_type;
 use crate::types::BARE_NUMERIC;
@@ -408,6 +408,10 @@ impl Compiler<'_> {
             ValueForm::Age => {
                 let values = self.arguments_for(row, arguments)?;
                 Ok(self.age(values))
+            }
+            ValueForm::ToNumber => {
+                let values = self.arguments_for(row, arguments)?;
+                Ok(number_of_template(values))
             }
             ValueForm::ToJson(of) => self.json_of(row, of, arguments),
             ValueForm::BuildJson(function, of) => {

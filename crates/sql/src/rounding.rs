@@ -1,12 +1,14 @@
 //! Functions of numbers that keep or round their digits.
 
+use hotrow_base::decimal::template::scale_of_template;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
+use hotrow_transaction::program::{Expr, ExprKind, Function, Place, TemplateFunction};
 use sqlparser::ast::{self, CeilFloorKind};
 
 use crate::error::{Result, unsupported};
 use crate::scope::Compiler;
+use crate::types::BARE_NUMERIC;
 use crate::typing::call;
 
 impl Compiler<'_> {
@@ -50,4 +52,15 @@ pub(crate) fn rounded_to(function: Function, values: Vec<Expr>) -> Expr {
     let whole = precision - scale;
     let result = DataType::Numeric { precision: (whole + to + 1).min(38), scale: to };
     call(function, values, result)
+}
+
+/// to_number(text, template): as many digits behind the point as the template has there, where it
+/// is a constant.
+pub(crate) fn number_of_template(values: Vec<Expr>) -> Expr {
+    let scale = match values.get(1).map(|template| &template.kind) {
+        Some(ExprKind::Constant(Value::Text(template))) => scale_of_template(template),
+        _ => None,
+    };
+    let of = scale.map_or(BARE_NUMERIC, |scale| DataType::Numeric { precision: 38, scale });
+    call(Function::Template(TemplateFunction::ToNumber), values, of)
 }

@@ -3,7 +3,8 @@
 //! Role         called by the interpreter for everything that is not arithmetic or comparison;
 //!              semantics are PostgreSQL 15's, differences are said at each function
 //! Invariants   I1 results lie at the end of the machine's heap; nothing is allocated but the
-//!                 heap's growth and errors (exceptions: casts from text, lower, upper, json)
+//!                 heap's growth and errors (exceptions: casts from text, lower, upper, json,
+//!                 templates)
 //!              I2 what is appended was made room for, which charges it ([`Machine::reserve`]), and
 //!                 what goes over texts says how far ([`Machine::went`]): it can be interrupted
 
@@ -14,6 +15,7 @@ mod like;
 mod number;
 pub mod raise;
 mod random;
+mod template;
 pub mod text;
 mod text_pad;
 pub mod time;
@@ -84,6 +86,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::TimestampDiff
         | Function::Age => time::call(code, arguments),
         Function::Interval(function) => time::interval(function, arguments),
+        Function::Template(function) => template::call(machine, code, function, arguments),
         Function::Bits(function) => Ok(number::bits(function, code.result, arguments)),
         Function::Cardinality => Ok(Datum::int(i64::from(arguments[0].as_range().len))),
         Function::Like => like::like(machine, arguments[0], arguments[1]).map(Datum::bool),

@@ -774,6 +774,21 @@ pub enum IntervalFunction {
     Make,
 }
 
+/// Functions of templates.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TemplateFunction {
+    /// to_char(number or time, template)
+    ToChar,
+    /// to_date(text, template)
+    ToDate,
+    /// to_timestamp(text, template)
+    ToTimestamp,
+    /// to_timestamp(double precision): seconds since 1970
+    OfEpoch,
+    /// to_number(text, template)
+    ToNumber,
+}
+
 /// Scalar functions, each with argument and result types already fixed by the compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
@@ -861,6 +876,8 @@ pub enum Function {
     Age,
     /// of intervals alone
     Interval(IntervalFunction),
+    /// texts of numbers and times, and back
+    Template(TemplateFunction),
     /// elements in an array: 0 for an empty one
     Cardinality,
     /// an array with a value behind its elements; NULL counts as an empty one

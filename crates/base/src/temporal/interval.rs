@@ -12,8 +12,8 @@ pub(super) const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
 /// Days of a month where it has to be a number of them.
 const DAYS_PER_MONTH: i64 = 30;
 /// 4714-11-24 BC and the end of the year 294276: what a timestamp of PostgreSQL may be.
-const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
-const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
+pub(super) const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
+pub(super) const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 
 /// A span of time. Its months are greater than `i32::MIN`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -1,10 +1,10 @@
 //! Functions of numbers.
 
-use hotrow_transaction::program::Function as F;
+use hotrow_transaction::program::{Function as F, TemplateFunction as P};
 
 use super::row::Evaluation::{Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
-use super::signature::{DOUBLE, INTEGER, NUMBER, NUMERIC};
+use super::signature::{BIGINT, DOUBLE, INTEGER, NUMBER, NUMERIC, REAL, TEXT};
 
 pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
     abs(NUMBER) -> NUMBER, Immutable, Program(F::Abs),
@@ -35,6 +35,19 @@ pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
         "cut to so many digits behind the point", "trunc(2.349, 2)", "2.34";
     mod(NUMBER, NUMBER) -> NUMBER, Immutable, Values(V::Modulo),
         "the remainder of a division", "mod(7, 3)", "1";
+    to_char(INTEGER, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+        "as a template has it: 9, 0, `.`, `,`, S, MI, PR, RN ...", "to_char(14, 'FMRN')", "XIV";
+    to_char(BIGINT, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+        "as a template has it", "to_char(12345678901, 'FM99G999G999G999')", "12,345,678,901";
+    to_char(NUMERIC, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+        "as a template has it", "to_char(1234.5, 'FM9,990.00S')", "1,234.50+";
+    to_char(REAL, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+        "as a template has it, with 6 digits at most", "to_char(0.25::real, 'FM90.99')", "0.25";
+    to_char(DOUBLE, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+        "as a template has it, with 15 digits at most",
+        "to_char(-125.8::double precision, 'FM999.9PR')", "<125.8>";
+    to_number(TEXT, TEXT) -> NUMERIC, Immutable, Values(V::ToNumber),
+        "a text as a template has it", "to_number('$1,234.50', 'L9,999.99')", "1234.50";
     sqrt(DOUBLE) -> DOUBLE, Immutable, Program(F::Sqrt),
         "the square root", "sqrt(16)", "4";
     power | pow(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Power),

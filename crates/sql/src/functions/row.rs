@@ -112,6 +112,8 @@ pub(crate) enum ValueForm {
     /// of a numeric, to so many digits
     RoundTo(Function),
     Age,
+    /// of a text and a template, which decides the digits of the result
+    ToNumber,
     ToJson(DataType),
     BuildJson(JsonFunction, DataType),
 }

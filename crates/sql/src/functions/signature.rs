@@ -64,6 +64,7 @@ pub(super) const INTEGER: Argument = scalar(DataType::Integer);
 pub(super) const BIGINT: Argument = scalar(DataType::BigInt);
 /// the number of something in the catalog
 pub(super) const OID: Argument = scalar(DataType::Oid);
+pub(super) const REAL: Argument = scalar(DataType::Real);
 pub(super) const DOUBLE: Argument = scalar(DataType::Double);
 pub(super) const BYTEA: Argument = scalar(DataType::Bytea);
 pub(super) const UUID: Argument = scalar(DataType::Uuid);

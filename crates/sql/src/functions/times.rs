@@ -1,7 +1,7 @@
 //! Functions of dates, times and intervals.
 
 use hotrow_base::types::DataType as T;
-use hotrow_transaction::program::{Function as F, IntervalFunction as I};
+use hotrow_transaction::program::{Function as F, IntervalFunction as I, TemplateFunction as P};
 
 use super::row::Evaluation::{Program, Syntax, Time, Values};
 use super::row::{
@@ -38,6 +38,24 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
     date_trunc(TEXT, INTERVAL) -> INTERVAL, Immutable, Syntax(S::DateTrunc),
         "cut to a unit: year, month, day, hour ...",
         "date_trunc('hour', interval '2 hours 30 minutes')", "02:00:00";
+    to_char(TIMESTAMP, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+        "as a template has it: YYYY, MM, Mon, DD, HH24, MI, SS ...",
+        "to_char(timestamp '2026-11-21 10:20:30', 'FMDay, DDth Mon YYYY HH12:MI am')",
+        "Saturday, 21st Nov 2026 10:20 am";
+    to_char(TIMESTAMPTZ, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+        "as a template has it: YYYY, MM, Mon, DD, HH24, MI, SS ...",
+        "to_char(timestamptz '2026-11-21 10:20:30+00', 'HH24:MI TZ')", "10:20 UTC";
+    to_char(INTERVAL, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+        "as a template has it: YYYY, MM, DD, HH24, MI, SS ...",
+        "to_char(interval '15 hours 2 minutes', 'HH24:MI')", "15:02";
+    to_date(TEXT, TEXT) -> DATE, Immutable, Program(F::Template(P::ToDate)),
+        "a text as a template has it", "to_date('21 Nov 2026', 'DD Mon YYYY')", "2026-11-21";
+    to_timestamp(TEXT, TEXT) -> TIMESTAMPTZ, Immutable, Program(F::Template(P::ToTimestamp)),
+        "a text as a template has it; without TZH it is in UTC",
+        "to_timestamp('21.11.26 10:20', 'DD.MM.YY HH24:MI')", "2026-11-21 10:20:00+00";
+    to_timestamp(DOUBLE) -> TIMESTAMPTZ, Immutable, Program(F::Template(P::OfEpoch)),
+        "so many seconds after 1970 began", "to_timestamp(1795256430.5)",
+        "2026-11-21 10:20:30.5+00";
     age(TIMESTAMP, TIMESTAMP) -> INTERVAL, Immutable, Values(V::Age),
         "from the second to the first, in years, months and days",
         "age(timestamp '2026-11-21', timestamp '2025-10-20')", "1 year 1 mon 1 day";

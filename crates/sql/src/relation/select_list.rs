@@ -89,7 +89,13 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         ast::Expr::Case { .. } => "case".to_owned(),
         ast::Expr::Interval(_) => "interval".to_owned(),
         ast::Expr::Extract { .. } => "extract".to_owned(),
+        ast::Expr::Substring { shorthand: true, .. } => "substr".to_owned(),
         ast::Expr::Substring { .. } => "substring".to_owned(),
+        ast::Expr::Trim { trim_where, .. } => match trim_where {
+            Some(ast::TrimWhereField::Leading) => "ltrim".to_owned(),
+            Some(ast::TrimWhereField::Trailing) => "rtrim".to_owned(),
+            _ => "btrim".to_owned(),
+        },
         ast::Expr::Position { .. } => "position".to_owned(),
         ast::Expr::Ceil { .. } => "ceil".to_owned(),
         ast::Expr::Floor { .. } => "floor".to_owned(),

@@ -16,7 +16,7 @@ use hotrow_base::types::{DataType, SqlType};
 use super::Lowerer;
 use super::expr::common_type;
 use crate::outcome::SqlError;
-use crate::program::{BitFunction, Expr, ExprKind, Function, IntervalFunction};
+use crate::program::{BitFunction, Expr, ExprKind, Function, IntervalFunction, TemplateFunction};
 
 /// What an operand must be.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -179,6 +179,7 @@ fn function(function: Function, arguments: &[Expr], expr: &Expr) -> Result<(), S
     }
     let name = match function {
         Function::Interval(function) => format!("{function:?}"),
+        Function::Template(function) => format!("{function:?}"),
         Function::Json(function) => format!("{function:?}"),
         function => format!("{function:?}"),
     };
@@ -232,6 +233,11 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
                 takes(&[W::Int, W::Int, W::Int, W::Int, W::Int, W::Int, W::Double])
             }
         },
+        F::Template(TemplateFunction::ToChar) => {
+            takes(&[W::Number, W::Text]) || takes(&[W::TimeOrInterval, W::Text])
+        }
+        F::Template(TemplateFunction::OfEpoch) => takes(&[W::Double]),
+        F::Template(_) => takes(&[W::Text; 2]),
         F::Cardinality => takes(&[W::Array]),
         F::ArrayAppend => match given {
             [SqlType::Array(element), SqlType::Scalar(value)] => value.is_kept_like(*element),

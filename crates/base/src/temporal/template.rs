@@ -1,0 +1,124 @@
+//! Dates, timestamps and intervals by templates: to_char, to_date and to_timestamp.
+//!
+//! ```text
+//! template    { [FM | TM] pattern [TH | th | SP] | "text" | character }
+//! pattern     HH24, MI, YYYY, Month ...: capitals or small letters, names of months and days with
+//!             one capital, too
+//! ```
+//!
+//! Role         pure functions on values and texts; the calls of SQL are elsewhere
+//! Stages       template -> patterns and literals, one after the other, without a list of them;
+//!              to_char writes a value's parts for each; the inverses read fields for each, and put
+//!              a moment together of all fields in the end
+//! Invariants   I1 no template and no text panics: arithmetic wraps where PostgreSQL's does, so that
+//!                 what is out of range is found out to be so by the same checks
+//!              I2 a pattern writes at most 30 bytes
+//! Source       PostgreSQL 15, table 9.27 and formatting.c. We differ: a time has no zone but UTC
+
+mod assemble;
+mod names;
+mod number;
+mod parts;
+mod pattern;
+mod read;
+mod write;
+
+#[cfg(test)]
+mod fuzz_tests;
+#[cfg(test)]
+mod tests;
+
+use super::{Interval, MICROS_PER_SECOND};
+use crate::template::TemplateError;
+use parts::Parts;
+
+/// Whether a moment is shown with its zone, which is UTC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Zone {
+    /// a timestamp's
+    None,
+    /// a timestamptz's
+    Utc,
+}
+
+/// `to_char(timestamp, template)`; NULL if the template is empty.
+///
+/// # Errors
+///
+/// None so far: a moment has all that templates ask for.
+pub fn moment_to_text(
+    micros: i64,
+    zone: Zone,
+    template: &str,
+) -> Result<Option<String>, TemplateError> {
+    text_of(&Parts::of_moment(micros, zone), template)
+}
+
+/// `to_char(interval, template)`; NULL if the template is empty.
+///
+/// # Errors
+///
+/// 22007 where a pattern asks for a date.
+pub fn interval_to_text(
+    interval: Interval,
+    template: &str,
+) -> Result<Option<String>, TemplateError> {
+    text_of(&Parts::of_interval(interval), template)
+}
+
+fn text_of(parts: &Parts, template: &str) -> Result<Option<String>, TemplateError> {
+    if template.is_empty() {
+        return Ok(None);
+    }
+    write::text_of(parts, template).map(Some)
+}
+
+/// `to_date(text, template)`: days since 2000-01-01.
+///
+/// # Errors
+///
+/// 22007 where the text does not fit the template, 22008 where it is no date, 22009 where its zone
+/// is none, 0A000 where it would have to name one.
+pub fn text_to_date(text: &str, template: &str) -> Result<i32, TemplateError> {
+    assemble::date(&read::fields_of(text, template)?, text)
+}
+
+/// `to_timestamp(text, template)`: microseconds since 2000-01-01, UTC.
+///
+/// # Errors
+///
+/// Those of [`text_to_date`].
+pub fn text_to_moment(text: &str, template: &str) -> Result<i64, TemplateError> {
+    assemble::moment(&read::fields_of(text, template)?, text)
+}
+
+/// `to_timestamp(seconds)`: microseconds since 2000-01-01, of seconds since 1970-01-01.
+///
+/// # Errors
+///
+/// 22008 out of range, 0A000 for infinities.
+pub fn moment_of_epoch(seconds: f64) -> Result<i64, TemplateError> {
+    use super::interval::{TIMESTAMP_END, TIMESTAMP_MIN};
+    const EPOCH_SECONDS: i64 = 10_957 * 86_400; // from 1970-01-01 to 2000-01-01
+    if seconds.is_nan() {
+        return Err(TemplateError::new(b"22008", "timestamp cannot be NaN"));
+    }
+    if seconds.is_infinite() {
+        return Err(TemplateError::new(b"0A000", "infinity is not supported for type timestamptz"));
+    }
+    let out_of_range = || {
+        let shown = number::six_digits(seconds);
+        TemplateError::new(b"22008", format!("timestamp out of range: \"{shown}\""))
+    };
+    // Asked of the seconds first: they lose digits when they are moved to another epoch.
+    let seconds_of = |micros: i64| (micros / MICROS_PER_SECOND + EPOCH_SECONDS) as f64;
+    if !(seconds_of(TIMESTAMP_MIN)..seconds_of(TIMESTAMP_END)).contains(&seconds) {
+        return Err(out_of_range());
+    }
+    let micros = ((seconds - EPOCH_SECONDS as f64) * MICROS_PER_SECOND as f64).round_ties_even();
+    let micros = micros as i64;
+    match (TIMESTAMP_MIN..TIMESTAMP_END).contains(&micros) {
+        true => Ok(micros),
+        false => Err(out_of_range()),
+    }
+}

@@ -1,0 +1,113 @@
+//! What templates show of a moment or an interval.
+
+use super::super::calendar::iso_weekday;
+use super::super::{Interval, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days};
+use super::Zone;
+
+/// A value taken apart. Parts of an interval may be negative, or more than a date's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Parts {
+    pub(super) kind: Kind,
+    /// astronomical: 0 is 1 BC
+    pub(super) year: i32,
+    pub(super) month: i32,
+    pub(super) day: i32,
+    pub(super) hour: i64,
+    pub(super) minute: i64,
+    pub(super) second: i64,
+    /// microseconds of the second
+    pub(super) fraction: i64,
+    /// Sunday is 0; 0 for intervals
+    pub(super) weekday: i64,
+    /// from 1; all days of an interval, with months of 30
+    pub(super) day_of_year: i32,
+}
+
+/// What was taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Moment(Zone),
+    Interval,
+}
+
+impl Parts {
+    pub(super) fn of_moment(micros: i64, zone: Zone) -> Self {
+        let days = micros.div_euclid(MICROS_PER_DAY);
+        let date = civil_from_days(days);
+        let time = Self::of_time(micros.rem_euclid(MICROS_PER_DAY), Kind::Moment(zone));
+        let (year, month, day) = (date.year, date.month.into(), date.day.into());
+        let day_of_year = day_number(year, month, day) - day_number(year, 1, 1) + 1;
+        Self { year, month, day, weekday: iso_weekday(days) % 7, day_of_year, ..time }
+    }
+
+    pub(super) fn of_interval(interval: Interval) -> Self {
+        let (year, month) = interval.years();
+        let day_of_year = interval.months.wrapping_mul(30).wrapping_add(interval.days);
+        let time = Self::of_time(interval.micros, Kind::Interval);
+        Self { year, month, day: interval.days, day_of_year, ..time }
+    }
+
+    const fn of_time(micros: i64, kind: Kind) -> Self {
+        let seconds = micros / MICROS_PER_SECOND;
+        Self {
+            kind,
+            year: 0,
+            month: 0,
+            day: 0,
+            hour: seconds / 3_600,
+            minute: seconds / 60 % 60,
+            second: seconds % 60,
+            fraction: micros % MICROS_PER_SECOND,
+            weekday: 0,
+            day_of_year: 0,
+        }
+    }
+
+    pub(super) const fn julian_day(&self) -> i32 {
+        day_number(self.year, self.month, self.day)
+    }
+
+    /// ISO year, week in it, and day in it, from 1.
+    pub(super) const fn iso(&self) -> (i32, i32, i32) {
+        let day = self.julian_day();
+        let (mut year, mut start) = (self.year, iso_year_start(self.year));
+        if day < start {
+            year = self.year.wrapping_sub(1);
+            start = iso_year_start(year);
+        } else if day.wrapping_sub(start) / 7 >= 51 && day >= iso_year_start(self.year + 1) {
+            year = self.year + 1;
+            start = iso_year_start(year);
+        }
+        let days = day.wrapping_sub(start);
+        (year, days / 7 + 1, days.wrapping_add(1))
+    }
+
+    /// The year as it is shown: no year is 0, but in an interval.
+    pub(super) const fn shown(&self, year: i32) -> i64 {
+        let year = year as i64;
+        match self.kind {
+            Kind::Moment(_) if year <= 0 => 1 - year,
+            _ => year,
+        }
+    }
+}
+
+/// The Julian day of a date. It gives a number for years, months and days that are no date, too,
+/// which is PostgreSQL's: `to_char(interval '1 year', 'J')`. The calendar's own function would give
+/// another.
+const fn day_number(year: i32, month: i32, day: i32) -> i32 {
+    // Years begin in March, months count from 4: the days before a month are 30.6 times its number.
+    let (year, month) =
+        if month > 2 { (year + 4_800, month + 1) } else { (year + 4_799, month + 13) };
+    let century = year / 100;
+    let leap_days = year / 4 - century + century / 4;
+    let days_of_years = year.wrapping_mul(365).wrapping_sub(32_167).wrapping_add(leap_days);
+    days_of_years.wrapping_add(7_834 * month / 256).wrapping_add(day)
+}
+
+/// The Julian day of the Monday of an ISO year's first week, in which January 4 lies.
+const fn iso_year_start(year: i32) -> i32 {
+    let fourth = day_number(year, 1, 4);
+    // Julian day 0 was a Monday.
+    fourth.wrapping_sub(fourth.rem_euclid(7))
+}
