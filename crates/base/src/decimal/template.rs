@@ -10,8 +10,8 @@
 //!              to_char makes a number's digits for the picture, then goes over the template again
 //!              and writes; to_number goes over both template and text, and gathers digits
 //! Invariants   I1 no template, number or text panics
-//!              I2 a text is at most 15 bytes per byte of its template, and 350 or those of the
-//!                 number
+//!              I2 a text has at most 12 bytes per byte of its template, and 512: RN has 15 for 2,
+//!                 EEEE the number's own
 //! Source       PostgreSQL 15, table 9.29 and formatting.c, in the C locale: the point is `.`, the
 //!              separator `,`, the currency a blank
 

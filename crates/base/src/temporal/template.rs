@@ -12,10 +12,11 @@
 //!              a moment together of all fields in the end
 //! Invariants   I1 no template and no text panics: arithmetic wraps where PostgreSQL's does, so that
 //!                 what is out of range is found out to be so by the same checks
-//!              I2 a pattern writes at most 30 bytes
+//!              I2 a text has at most 12 bytes per byte of its template: J of an interval has 11
 //! Source       PostgreSQL 15, table 9.27 and formatting.c. We differ: a time has no zone but UTC
 
 mod assemble;
+mod julian;
 mod names;
 mod number;
 mod parts;

@@ -57,6 +57,13 @@ fn functions_stand_where_values_and_relations_do() -> Result<(), Error> {
                 "proname,names,modes,types: nothing,,-,- twice,x,-,- upto,most i m,itt,23 23 23",
             ),
             ("SELECT twice(4) AS x", "x: 8"),
+            // A column has the name that was written, and TRIM that of the function it is.
+            ("SELECT substr('abc', 2), substring('abc', 2)", "substr,substring: bc,bc"),
+            (
+                "SELECT trim(' a '), trim(LEADING FROM ' a'), trim(TRAILING FROM 'a ')",
+                "btrim,ltrim,rtrim: a,a,a",
+            ),
+            ("SELECT to_char(n, '99th') FROM t WHERE id = 1", "to_char:  10th"),
             ("SELECT * FROM twice(4) AS x", "x: 8"),
             ("SELECT * FROM upto(2)", "i,m: 1,10 2,20"),
             ("SELECT twice(1) + twice(2) AS x, twice(3)", "x,twice: 6,6"),

@@ -29,8 +29,6 @@ pub(super) enum Sign {
 
 /// Digits that C's printf computes; others are zeros.
 const PRECISION_MAX: usize = 350;
-/// Digits behind the point that a numeric is rounded to at most.
-const ROUNDED_TO_MAX: usize = 2_000;
 const ROMAN_WIDTH: usize = 15;
 
 /// Makes the digits, and the picture that of the digits: V makes it wider, floats narrower.
@@ -86,9 +84,7 @@ fn plain(number: Number, picture: &Picture) -> Result<(String, usize), TemplateE
             let out_of_range = || TemplateError::new(b"22003", "bigint out of range");
             (with_zeros(shifted.ok_or_else(out_of_range)?.to_string()), fraction)
         }
-        Number::Numeric(value) => {
-            (of_numeric(value, picture.shift, fraction.min(ROUNDED_TO_MAX)), fraction)
-        }
+        Number::Numeric(value) => (of_numeric(value, picture.shift, fraction), fraction),
         Number::Real(value) => {
             let power = 10_f64.powf(picture.shift as f64) as f32;
             let value = if picture.is_shifted { value * power } else { value };
@@ -114,8 +110,9 @@ fn of_numeric(value: Decimal, shift: usize, fraction: usize) -> String {
         0 => zeros,
         units => format!("{units}{zeros}"),
     };
-    let least = fraction + 1;
-    let digits = format!("{digits:0>least$}");
+    // As many as there are behind the point, and one. A width is no way: it has 16 bits.
+    let missing = "0".repeat((fraction + 1).saturating_sub(digits.len()));
+    let digits = missing + &digits;
     let (whole, behind) = digits.split_at(digits.len() - fraction);
     let whole = match whole.trim_start_matches('0') {
         "" => "0",

@@ -11,7 +11,7 @@ pub(super) enum Pattern {
     Point,
     Zero,
     Nine,
-    /// B and C, which do nothing
+    /// C, which does nothing
     Nothing,
     /// EEEE
     Exponent,
@@ -31,12 +31,12 @@ pub(super) enum Pattern {
     Anchored,
     /// SP, which PostgreSQL knows and does nothing for
     Spelled,
-    /// RN; whether in capitals
+    /// RN or rn
     Roman(Letters),
     Ordinal(Ordinal),
     /// V
     Shift,
-    /// B
+    /// B: blanks for zero, which PostgreSQL does not write either
     Blank,
 }
 

@@ -4,9 +4,10 @@
 //! at in an order, and later ones go over earlier ones: the year, the Julian day, the ISO week,
 //! day and month, the day of the year where no day or month has been set.
 
-use super::super::calendar::{days_in_month, iso_weekday};
+use super::super::calendar::days_in_month;
 use super::super::interval::{TIMESTAMP_END, TIMESTAMP_MIN};
 use super::super::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil};
+use super::julian::iso_year_start;
 use super::pattern::{Convention, Field};
 use crate::template::TemplateError;
 
@@ -201,12 +202,6 @@ const fn first_of_week(week: i32) -> i32 {
 /// 2000-01-01.
 const JULIAN_DAY_OF_EPOCH: i64 = 2_451_545;
 
-/// The Monday of an ISO year's first week, in which January 4 lies.
-const fn iso_year_start(year: i32) -> i64 {
-    let fourth = days_from_civil(Civil { year, month: 1, day: 4 });
-    fourth - iso_weekday(fourth) + 1
-}
-
 /// A date that is being put together, and what of it was given.
 struct Date {
     year: i32,
@@ -226,9 +221,8 @@ impl Date {
 
     /// Sets it to so many days after its ISO year began.
     fn set_iso(&mut self, days: i32) {
-        let start = iso_year_start(self.year) + JULIAN_DAY_OF_EPOCH;
-        // A Julian day has 32 bits.
-        self.set(i64::from((start as i32).wrapping_add(days)) - JULIAN_DAY_OF_EPOCH);
+        let day = iso_year_start(self.year).wrapping_add(days);
+        self.set(i64::from(day) - JULIAN_DAY_OF_EPOCH);
     }
 
     /// Sets month and day, if they are not set, to those of a day of the year. There is a month 13
