@@ -101,11 +101,7 @@ impl Reader<'_, '_> {
                 self.digit(pattern);
                 self.at += 1;
             }
-            Pattern::Group => {
-                if !self.picture.is_bare && self.here() == b',' {
-                    self.at += 1;
-                }
-            }
+            Pattern::Group if !self.picture.is_bare && self.here() == b',' => self.at += 1,
             Pattern::Currency => self.skip_others(1),
             Pattern::Ordinal(_) if !self.picture.has_point => self.skip_others(2),
             Pattern::Minus => self.own_sign(b"-"),

@@ -169,24 +169,14 @@ impl<'d> Writer<'d> {
     fn sign_before(&mut self) {
         let (is_minus, is_bare) = (self.digits.sign == Sign::Minus, self.picture.is_bare);
         let sign = match self.picture.anchor {
-            Some(Anchor::Before) => {
-                if is_minus {
-                    "-"
-                } else {
-                    "+"
-                }
-            }
+            Some(Anchor::Before) if is_minus => "-",
+            Some(Anchor::Before) => "+",
             // It comes behind the last digit.
             Some(Anchor::Behind) => return,
-            None if self.picture.is_bracketed => {
-                if is_minus {
-                    "<"
-                } else {
-                    " "
-                }
-            }
+            None if self.picture.is_bracketed && is_minus => "<",
             None if is_minus => "-",
-            None if is_bare => "",
+            // Brackets have a blank where they are not, with FM, too.
+            None if is_bare && !self.picture.is_bracketed => "",
             None => " ",
         };
         self.out.push_str(sign);

@@ -261,7 +261,7 @@ impl Moment {
     /// 5874898-05.
     fn days(&self) -> Option<i64> {
         let month = (self.year, self.month);
-        let is_in_range = month >= (-4_713, 11) && month < (5_874_898, 6);
+        let is_in_range = ((-4_713, 11)..(5_874_898, 6)).contains(&month);
         let (year, month, day) = (self.year, self.month as u8, self.day as u8);
         is_in_range.then(|| days_from_civil(Civil { year, month, day }))
     }

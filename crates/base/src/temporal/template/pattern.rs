@@ -261,7 +261,7 @@ fn pattern_at(text: &str) -> Option<(&str, Field)> {
         .iter()
         .filter(|(name, ..)| name.as_bytes()[0] == first)
         .filter_map(|(name, field, letters)| Some((text.get(..name.len())?, name, field, letters)))
-        .find(|(found, name, _, letters)| is_written_as(found, name, *letters))
+        .find(|(found, name, _, letters)| is_written_as(found, name, letters))
         .map(|(found, _, field, _)| (found, *field))
 }
 
