@@ -10,9 +10,9 @@
 //! Stages       template -> patterns and literals, one after the other, without a list of them;
 //!              to_char writes a value's parts for each; the inverses read fields for each, and put
 //!              a moment together of all fields in the end
-//! Invariants   I1 no template and no text panics: arithmetic wraps where PostgreSQL's does, so that
+//! Invariants   I1 no template and no text panics: arithmetic wraps as PostgreSQL's does, so that
 //!                 what is out of range is found out to be so by the same checks
-//!              I2 a text has at most 12 bytes per byte of its template: J of an interval has 11
+//!              I2 a text has at most 12 bytes per byte of its template: J may have 11
 //! Source       PostgreSQL 15, table 9.27 and formatting.c. We differ: a time has no zone but UTC
 
 mod assemble;

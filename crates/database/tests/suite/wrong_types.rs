@@ -20,7 +20,8 @@ const FUNCTIONS: &str = "\
     pg_partition_ancestors pg_relation_size pg_size_pretty pg_table_is_visible power \
     quote_ident quote_literal random regexp_like regexp_replace repeat replace reverse right round \
     rpad rtrim set_config setval sign split_part sqrt string_to_array strpos substr substring \
-    to_char to_date to_json to_jsonb to_number to_regclass to_regtype to_timestamp trunc unnest upper uuidv7 version _pg_expandarray \
+    to_char to_date to_json to_jsonb to_number to_regclass to_regtype to_timestamp \
+    trunc unnest upper uuidv7 version _pg_expandarray \
     information_schema._pg_expandarray pg_catalog.format_type";
 
 const AGGREGATES: &str = "\
