@@ -141,8 +141,13 @@ impl Compiler<'_> {
             self.emit_raise(out, b"2D000", message, None);
             return Ok(());
         }
-        if !is_last || self.endings.may == MayEnd::Not {
-            let verb = if ending == Ending::Commit { "COMMIT" } else { "ROLLBACK" };
+        let verb = if ending == Ending::Commit { "COMMIT" } else { "ROLLBACK" };
+        if self.endings.may == MayEnd::Not {
+            let hint = "a block is one transaction, which ends with it: leave it out, or RAISE \
+                        EXCEPTION to take back what it has done";
+            return Err(unsupported(self.place, format!("{verb} in DO"), hint));
+        }
+        if !is_last {
             let hint = "a call is one transaction: it may be the last thing that a procedure \
                         does. Call the procedure once for each transaction";
             return Err(unsupported(self.place, format!("{verb} before the end"), hint));

@@ -60,7 +60,7 @@ fn functions_stand_where_values_and_relations_do() -> Result<(), Error> {
             // A column has the name that was written, and TRIM that of the function it is.
             ("SELECT substr('abc', 2), substring('abc', 2)", "substr,substring: bc,bc"),
             (
-                "SELECT trim(' a '), trim(LEADING FROM ' a'), trim(TRAILING FROM 'a ')",
+                "SELECT trim(' a '), trim(LEADING 'x' FROM 'xa'), trim(TRAILING 'x' FROM 'ax')",
                 "btrim,ltrim,rtrim: a,a,a",
             ),
             ("SELECT to_char(n, '99th') FROM t WHERE id = 1", "to_char:  10th"),
