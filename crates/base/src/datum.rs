@@ -13,7 +13,7 @@ use crate::temporal::Interval;
 ///
 /// | type | lo | hi |
 /// |---|---|---|
-/// | boolean, integers, date, timestamps | the value as `i64` | 0 |
+/// | boolean, integers, date, time, timestamps | the value as `i64` | 0 |
 /// | real, double precision | the bits of the `f64` | 0 |
 /// | numeric | low half of the scaled `i128` | high half |
 /// | texts, bytea, uuid, json | start (low 32 bits) and length (high 32) in a heap | 0 |

@@ -16,6 +16,8 @@ mod call;
 mod change;
 mod node;
 mod number;
+mod path;
+mod records;
 mod rows;
 mod write;
 
@@ -24,8 +26,11 @@ mod tests;
 
 pub(crate) use call::scalar_of;
 pub use call::{JsonFunction, call};
+pub use path::{Like, Path, PathFunction, PathTarget, evaluate as evaluate_path, normal_path};
+pub use records::{FieldForm, JsonRecords, records};
 pub use rows::{JsonRows, rows};
-pub use write::{array_of, json_of, object_of};
+pub use write::{array_in_lines, array_of, json_of, object_of};
+use write::{object_of_texts, row_of};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;

@@ -3,6 +3,7 @@
 use crate::datum::Datum;
 use crate::ids::ColumnId;
 use crate::row::{RowLayout, Words, trim_blanks};
+use crate::temporal::rounded_time;
 use crate::types::DataType;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -61,6 +62,7 @@ pub(crate) fn data_type() -> impl Strategy<Value = DataType> {
         Just(DataType::Bytea),
         Just(DataType::Timestamp),
         Just(DataType::Date),
+        (0..=6_u8).prop_map(DataType::Time),
         Just(DataType::Uuid),
         Just(DataType::Jsonb),
     ]
@@ -74,6 +76,9 @@ pub(crate) fn plain(data_type: DataType, nullable: bool) -> BoxedStrategy<Plain>
         DataType::Integer | DataType::Date => {
             any::<i32>().prop_map(|v| Plain::Int(v.into())).boxed()
         }
+        DataType::Time(digits) => (0..=86_400_000_000_i64)
+            .prop_map(move |time| Plain::Int(rounded_time(time, digits)))
+            .boxed(),
         DataType::Oid => any::<u32>().prop_map(|v| Plain::Int(v.into())).boxed(),
         DataType::Real => any::<f32>().prop_map(|v| Plain::Float(f64::from(v).to_bits())).boxed(),
         DataType::Double => any::<f64>().prop_map(|v| Plain::Float(v.to_bits())).boxed(),

@@ -6,6 +6,9 @@ use std::fmt;
 
 use crate::enumeration::EnumType;
 
+/// The digits of a second that a time has where its type says nothing of them, and at most.
+pub const TIME_DIGITS: u8 = 6;
+
 /// The type of one column, or of one element of an array parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DataType {
@@ -47,6 +50,8 @@ pub enum DataType {
     TimestampTz,
     /// `date`: days since 2000-01-01
     Date,
+    /// `time(precision)`: microseconds since midnight, rounded to that many digits of a second
+    Time(u8),
     /// `interval`: months, days and microseconds
     Interval,
     /// `uuid`
@@ -75,6 +80,7 @@ impl DataType {
             || self.is_integer() && other.is_integer()
             || self.is_text() && other.is_text()
             || scale(self).is_some() && scale(self) == scale(other)
+            || matches!((self, other), (Self::Time(_), Self::Time(_)))
     }
 
     /// real or double precision.
@@ -127,6 +133,8 @@ impl fmt::Display for DataType {
             Self::Timestamp => f.write_str("timestamp"),
             Self::TimestampTz => f.write_str("timestamptz"),
             Self::Date => f.write_str("date"),
+            Self::Time(TIME_DIGITS) => f.write_str("time"),
+            Self::Time(digits) => write!(f, "time({digits})"),
             Self::Interval => f.write_str("interval"),
             Self::Uuid => f.write_str("uuid"),
             Self::Json => f.write_str("json"),

@@ -58,6 +58,8 @@ pub enum Value {
     TimestampTz(i64),
     /// `date`: days since 2000-01-01
     Date(i32),
+    /// `time`: microseconds since midnight
+    Time(i64),
     /// `interval`
     Interval(Interval),
     /// `uuid`
@@ -115,6 +117,7 @@ impl Value {
             DataType::Timestamp => Self::Timestamp(int),
             DataType::TimestampTz => Self::TimestampTz(int),
             DataType::Date => Self::Date(int as i32),
+            DataType::Time(_) => Self::Time(int),
             DataType::Interval => Self::Interval(datum.as_interval()),
             DataType::Uuid => Self::Uuid(bytes().try_into().unwrap_or_default()),
             DataType::Json => Self::Json(text()),
@@ -139,6 +142,7 @@ impl Value {
             Self::Timestamp(_) => "timestamp without time zone",
             Self::TimestampTz(_) => "timestamp with time zone",
             Self::Date(_) => "date",
+            Self::Time(_) => "time without time zone",
             Self::Interval(_) => "interval",
             Self::Uuid(_) => "uuid",
             Self::Json(_) => "json",

@@ -9,7 +9,10 @@ mod numeric;
 use std::ops::DerefMut;
 
 use bytes::BufMut;
-use hotrow_base::temporal::Interval;
+use hotrow_base::temporal::{
+    Interval, MICROS_PER_DAY, date_in_range, is_finite_date, is_finite_timestamp,
+    timestamp_in_range,
+};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::{Value, charged_list};
 use hotrow_sql::known_type;
@@ -34,7 +37,10 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         Value::BigInt(value) if data_type == DataType::Oid => {
             out.put_slice(&(*value as u32).to_be_bytes());
         }
-        Value::BigInt(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
+        Value::BigInt(value)
+        | Value::Timestamp(value)
+        | Value::TimestampTz(value)
+        | Value::Time(value) => {
             out.put_slice(&value.to_be_bytes());
         }
         Value::Real(value) => out.put_slice(&value.to_be_bytes()),
@@ -111,6 +117,17 @@ pub fn text(bytes: &[u8]) -> Result<&str, SqlError> {
     text.ok_or_else(|| SqlError::new(b"22021", "invalid byte sequence for encoding \"UTF8\""))
 }
 
+fn read_timestamp(bytes: [u8; 8]) -> Result<i64, SqlError> {
+    let micros = i64::from_be_bytes(bytes);
+    let is_known = !is_finite_timestamp(micros) || timestamp_in_range(micros).is_some();
+    Some(micros).filter(|_| is_known).ok_or_else(|| beyond("timestamp"))
+}
+
+/// datetime_field_overflow
+fn beyond(of: &str) -> SqlError {
+    SqlError::new(b"22008", format!("{of} out of range"))
+}
+
 fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
     fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], SqlError> {
         bytes.try_into().map_err(|_| incorrect())
@@ -123,9 +140,18 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         DataType::Oid => Value::BigInt(u32::from_be_bytes(exactly(bytes)?).into()),
         DataType::Real => Value::Real(f32::from_be_bytes(exactly(bytes)?)),
         DataType::Double => Value::Double(f64::from_be_bytes(exactly(bytes)?)),
-        DataType::Date => Value::Date(i32::from_be_bytes(exactly(bytes)?)),
-        DataType::Timestamp => Value::Timestamp(i64::from_be_bytes(exactly(bytes)?)),
-        DataType::TimestampTz => Value::TimestampTz(i64::from_be_bytes(exactly(bytes)?)),
+        DataType::Date => {
+            let days = i32::from_be_bytes(exactly(bytes)?);
+            let is_known = !is_finite_date(days) || date_in_range(days.into()).is_some();
+            Value::Date(Some(days).filter(|_| is_known).ok_or_else(|| beyond("date"))?)
+        }
+        DataType::Timestamp => Value::Timestamp(read_timestamp(exactly(bytes)?)?),
+        DataType::TimestampTz => Value::TimestampTz(read_timestamp(exactly(bytes)?)?),
+        DataType::Time(_) => {
+            let micros = i64::from_be_bytes(exactly(bytes)?);
+            let is_known = (0..=MICROS_PER_DAY).contains(&micros);
+            Value::Time(Some(micros).filter(|_| is_known).ok_or_else(|| beyond("time"))?)
+        }
         DataType::Interval => {
             let bytes: [u8; 16] = exactly(bytes)?;
             let part = |at: usize| exactly(&bytes[at..at + 4]).map(i32::from_be_bytes);

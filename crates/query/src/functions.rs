@@ -3,7 +3,7 @@
 //! Role         which there are; [`super::host`] evaluates those of values alone, and whoever runs
 //!              a query is asked for those of catalog and session
 
-use hotrow_base::json::{JsonFunction, JsonRows};
+use hotrow_base::json::{JsonFunction, JsonRecords, JsonRows, PathFunction};
 use hotrow_base::types::DataType;
 use hotrow_transaction::random::Randomness;
 
@@ -52,14 +52,24 @@ pub enum HostFunction {
     Matches,
     /// text ~* pattern
     MatchesAnyCase,
-    /// regexp_replace(text, pattern, replacement [, flags])
-    RegexpReplace,
+    /// another function of regular expressions
+    Pattern(PatternFunction),
+    /// a function of regular expressions that gives rows
+    PatternRows(PatternRows),
     /// split_part(text, separator, n)
     SplitPart,
     /// a function of json or jsonb with arrays among its arguments, and what it gives
     Json(JsonFunction, DataType),
     /// a function of json or jsonb that gives rows
     JsonRows(JsonRows),
+    /// a function of json or jsonb that gives objects as rows
+    JsonRecords(JsonRecords),
+    /// a function of a path in a jsonb
+    JsonPath(PathFunction),
+    /// an array of a text: `{1,2}`
+    TextArray(DataType),
+    /// a path as PostgreSQL shows it: `text::jsonpath`
+    JsonPathText,
     /// pg_size_pretty(bytes)
     SizePretty,
     /// quote_ident(text)
@@ -82,6 +92,40 @@ pub enum HostFunction {
     Itself,
     /// information_schema._pg_expandarray(array): elements and their numbers
     ExpandArray,
+}
+
+/// A function of regular expressions that gives a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PatternFunction {
+    /// regexp_like(text, pattern [, flags])
+    Like,
+    /// regexp_match(text, pattern [, flags])
+    Match,
+    /// regexp_split_to_array(text, pattern [, flags])
+    SplitToArray,
+    /// regexp_count(text, pattern [, start [, flags]])
+    Count,
+    /// regexp_instr(text, pattern [, start [, n [, end [, flags [, group]]]]])
+    Place,
+    /// regexp_substr(text, pattern [, start [, n [, flags [, group]]]])
+    Part,
+    /// regexp_replace(text, pattern, new [, flags]), or with start [, n [, flags]]
+    Replace,
+    /// substring(text FROM pattern)
+    Substring,
+    /// similar_to_escape(pattern [, escape]), of SIMILAR TO
+    SimilarToEscape,
+    /// substring(text SIMILAR pattern ESCAPE character)
+    SimilarSubstring,
+}
+
+/// A function of regular expressions that gives rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PatternRows {
+    /// regexp_matches(text, pattern [, flags])
+    Matches,
+    /// regexp_split_to_table(text, pattern [, flags])
+    Split,
 }
 
 /// A function of catalog or session.

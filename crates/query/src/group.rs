@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::plan::{Aggregation, Group, GroupAggregate};
 use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json;
-use hotrow_base::types::SqlType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::interpret::Running;
 use hotrow_transaction::outcome::SqlError;
@@ -47,7 +47,9 @@ impl<'q> Total<'q> {
             }
             Aggregation::All | Aggregation::Any => State::Truth(None),
             Aggregation::Text(_) => State::Text(None),
-            Aggregation::Array | Aggregation::JsonArray(_) => State::Array(Vec::new()),
+            Aggregation::Array | Aggregation::JsonArray(_) | Aggregation::JsonRows => {
+                State::Array(Vec::new())
+            }
             Aggregation::JsonObject(..) => State::Pairs(Vec::new()),
         };
         Self { aggregate, seen: Set::default(), state, rows: Vec::new() }
@@ -173,8 +175,16 @@ impl<'q> Total<'q> {
             }
             State::Array(values) if values.is_empty() => Value::Null,
             State::Pairs(pairs) if pairs.is_empty() => Value::Null,
+            State::Array(values) if self.aggregate.function == Aggregation::JsonRows => {
+                json::array_in_lines(values)?
+            }
             State::Array(values) if self.aggregate.function != Aggregation::Array => {
-                json::array_of(values, self.aggregate.data_type)?
+                match values.first() {
+                    Some(Value::Array(_)) if self.aggregate.data_type == DataType::Json => {
+                        json::array_in_lines(values)?
+                    }
+                    _ => json::array_of(values, self.aggregate.data_type)?,
+                }
             }
             State::Pairs(pairs) => {
                 let pairs = pairs.iter().map(|(key, value)| (key, value));

@@ -2,6 +2,7 @@
 
 use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json::{self, JsonFunction};
+use hotrow_base::memory::Charge;
 use hotrow_base::quote;
 use hotrow_base::types::DataType;
 use hotrow_base::value::{TextBuilder, Value};
@@ -10,13 +11,14 @@ use hotrow_transaction::random::{Randomness, Spot};
 
 use crate::Row;
 use crate::functions::HostFunction;
+use crate::json_paths;
+use crate::memory::TEXT_BYTES_MAX;
 use crate::order::compare;
-use crate::pattern::Pattern;
+use crate::pattern::{self, Flags};
+use crate::patterns;
 
-/// Bytes of a text that a function makes.
-pub(crate) const TEXT_BYTES_MAX: usize = 256 << 20;
-
-fn text(value: &Value) -> Option<&str> {
+/// A value of a type of texts.
+pub(crate) fn text(value: &Value) -> Option<&str> {
     match value {
         Value::Text(text) => Some(text),
         _ => None,
@@ -49,6 +51,11 @@ pub(crate) fn value(function: HostFunction, arguments: &[Value]) -> Result<Value
             return Ok(Value::Array(arguments.to_vec()));
         }
         HostFunction::Json(function, gives) => return json_value(function, arguments, gives),
+        HostFunction::JsonPath(function) => {
+            let first = json_paths::values(function, arguments)?.into_iter().next();
+            return Ok(first.unwrap_or_default());
+        }
+        HostFunction::Pattern(function) => return patterns::value(function, arguments),
         _ => {}
     }
     Ok(computed(function, arguments)?.unwrap_or_default())
@@ -80,7 +87,7 @@ fn json_value(
     gives: DataType,
 ) -> Result<Value, SqlError> {
     use JsonFunction as F;
-    if matches!(function, F::BuildObject | F::BuildArray | F::ToJson) {
+    if matches!(function, F::BuildObject | F::BuildArray | F::ToJson | F::Row | F::Object) {
         return Ok(json::call(function, arguments, gives)?);
     }
     let mut flat = Vec::with_capacity(arguments.len());
@@ -251,17 +258,8 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         H::Matches | H::MatchesAnyCase => match (text(first), text(second)) {
             (Some(text), Some(pattern)) => {
                 let any_case = function == H::MatchesAnyCase;
-                let found = Pattern::new(pattern, any_case, text)?.is_in(text)?;
-                Some(Value::Bool(found))
-            }
-            _ => None,
-        },
-        H::RegexpReplace => match (text(first), text(second), rest.get(1).and_then(text)) {
-            (Some(whole), Some(pattern), Some(new)) => {
-                let flags = rest.get(2).and_then(text).unwrap_or_default();
-                let mut pattern = Pattern::new(pattern, flags.contains('i'), whole)?;
-                let most = if flags.contains('g') { usize::MAX } else { 1 };
-                Some(Value::Text(pattern.replaced(whole, new, most)?))
+                let flags = Flags::of_case(any_case);
+                Some(Value::Bool(pattern::with(pattern, flags, text, |it| it.is_in(text))?))
             }
             _ => None,
         },
@@ -278,12 +276,18 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             }
             _ => None,
         },
+        H::TextArray(of) => text(first).map(|text| Value::parse_array(of, text)).transpose()?,
+        H::JsonPathText => text(first).map(json::normal_path).transpose()?,
         H::SizePretty => integer(first).map(|bytes| Value::Text(pretty(bytes))),
         H::QuoteIdent => text(first).map(|name| Value::Text(quote::identifier(name))),
         H::QuoteLiteral => text(first).map(|text| Value::Text(quote::literal(text))),
         H::ArrayOf
         | H::Json(..)
         | H::JsonRows(_)
+        | H::JsonRecords(_)
+        | H::JsonPath(_)
+        | H::Pattern(_)
+        | H::PatternRows(_)
         | H::Keywords
         | H::Itself
         | H::System(_)
@@ -399,10 +403,24 @@ pub(crate) fn rows(
     if function == HostFunction::Keywords {
         return Ok(Box::new(hotrow_base::keywords::keywords().into_iter()));
     }
+    if let HostFunction::PatternRows(function) = function {
+        let (rows, charge) = patterns::rows(function, arguments)?;
+        return Ok(Box::new(charged(rows, charge)));
+    }
+    if let HostFunction::JsonPath(function) = function {
+        let values = json_paths::values(function, arguments)?;
+        let mut charge = current::charge();
+        charge.add(values.iter().map(|value| value.bytes() + size_of::<Value>()).sum())?;
+        let rows = values.into_iter().map(|value| vec![value]).collect();
+        return Ok(Box::new(charged(rows, charge)));
+    }
     let [first, rest @ ..] = arguments else { return Ok(Box::new(std::iter::empty())) };
     let values = array(first).unwrap_or_default().to_vec();
     Ok(match function {
         HostFunction::JsonRows(function) => Box::new(json::rows(function, first)?.into_iter()),
+        HostFunction::JsonRecords(function) => {
+            Box::new(json::records(function, first, rest)?.into_iter())
+        }
         HostFunction::Itself => Box::new(std::iter::once(vec![first.clone()])),
         HostFunction::Series => {
             let step = rest.get(1).map_or(Some(1), integer);
@@ -436,6 +454,13 @@ pub(crate) fn rows(
             vec![value, number, whole]
         })),
         _ => Box::new(values.into_iter().map(|value| vec![value])),
+    })
+}
+
+/// Rows whose charge ends with the last of them.
+fn charged(rows: Vec<Row>, charge: Charge) -> impl Iterator<Item = Row> {
+    rows.into_iter().inspect(move |_| {
+        let _ = &charge;
     })
 }
 

@@ -27,10 +27,12 @@ mod ground;
 mod group;
 mod host;
 mod join;
+mod json_paths;
 mod lock;
 mod memory;
 mod order;
 mod pattern;
+mod patterns;
 mod plan;
 mod procedure;
 mod profile;
@@ -52,7 +54,8 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
 pub use functions::{
-    Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, SystemFunction,
+    Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, PatternFunction,
+    PatternRows, SystemFunction,
 };
 pub use ground::{Fetched, Ground};
 pub use host::drawn;

@@ -52,7 +52,7 @@ fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::SmallInt(n) => Some(i64::from(*n)),
         Value::Int(n) | Value::Date(n) => Some(i64::from(*n)),
-        Value::BigInt(n) | Value::Timestamp(n) | Value::TimestampTz(n) => Some(*n),
+        Value::BigInt(n) | Value::Timestamp(n) | Value::TimestampTz(n) | Value::Time(n) => Some(*n),
         Value::Enum(_, place) => Some(i64::from(*place)),
         _ => None,
     }

@@ -337,6 +337,8 @@ pub enum Aggregation {
     Array,
     /// json_agg, jsonb_agg
     JsonArray(DataType),
+    /// json_agg(row): the rows as a json, a line each
+    JsonRows,
     /// json_object_agg, jsonb_object_agg, with the slot of the key
     JsonObject(DataType, SlotId),
 }
@@ -346,7 +348,11 @@ impl Aggregation {
     pub fn tells_order(self) -> bool {
         match self {
             Self::Plain(_) | Self::All | Self::Any => false,
-            Self::Text(_) | Self::Array | Self::JsonArray(_) | Self::JsonObject(..) => true,
+            Self::Text(_)
+            | Self::Array
+            | Self::JsonArray(_)
+            | Self::JsonRows
+            | Self::JsonObject(..) => true,
         }
     }
 }

@@ -39,7 +39,7 @@ impl Format {
 }
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 20] = [
+const KNOWN: [DataType; 21] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -56,6 +56,7 @@ const KNOWN: [DataType; 20] = [
     DataType::Timestamp,
     DataType::TimestampTz,
     DataType::Numeric { precision: 38, scale: 10 },
+    DataType::Time(6),
     DataType::Interval,
     DataType::Uuid,
     DataType::Json,

@@ -6,7 +6,7 @@
 
 use hotrow_base::interrupt::current;
 use hotrow_base::stack::deeper;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_query::HostFunction;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
@@ -97,6 +97,8 @@ impl Compiler<'_> {
                     DataType::Varchar(_) | DataType::Char(_) => {
                         Ok(cast(as_type(DataType::Text)?, wanted))
                     }
+                    // and a time is one with all of its digits first
+                    DataType::Time(_) => as_type(DataType::Time(TIME_DIGITS)),
                     wanted => as_type(wanted),
                 }
             }
@@ -185,7 +187,7 @@ impl Compiler<'_> {
                 let place = place_in(written, place);
                 let to = crate::types::data_type(&literal.data_type, self.catalog, place)?;
                 let operand = self.literal(&literal.value.value, place)?;
-                self.settle(operand, to, place)?
+                cast(self.settle(operand, to, place)?, to)
             }
             E::Interval(literal) => {
                 let place = place_in(written, place);

@@ -13,6 +13,7 @@ use crate::operand::{Arguments, Operand, types_of};
 use crate::operator::{as_numeric, numbers};
 use crate::rounding::{number_of_template, rounded, rounded_to};
 use crate::scope::Compiler;
+use crate::temporal::at_time_zone;
 use crate::type_table::known_type;
 use crate::types::BARE_NUMERIC;
 use crate::typing::{
@@ -81,10 +82,19 @@ impl Compiler<'_> {
                 }
                 self.named(name, arguments, place)?
             }
-            E::AtTimeZone { .. } => {
-                return Err(unsupported(place, "AT TIME ZONE", "all times are UTC: leave it out"));
+            E::AtTimeZone { timestamp, time_zone } => {
+                let arguments = self.operands(&[time_zone, timestamp])?;
+                self.named("timezone", arguments, place)?
             }
-            E::SimilarTo { .. } | E::RLike { .. } => {
+            E::SimilarTo { negated: not, expr, pattern, escape_char } => {
+                let mut text = self.operands(&[expr])?;
+                let written = std::iter::once(&**pattern).chain(escape_char.as_deref());
+                let pattern = self.operands(&written.collect::<Vec<_>>())?;
+                let pattern = self.named("similar_to_escape", pattern, place)?;
+                text.push((Operand::Typed(pattern), place));
+                self.named(if *not { "!~" } else { "~" }, text, place)?
+            }
+            E::RLike { .. } => {
                 return Err(unsupported(place, "a regular expression", "use LIKE"));
             }
             E::Like { .. } | E::ILike { .. } => {
@@ -162,6 +172,9 @@ impl Compiler<'_> {
             Some(Evaluation::Window(_)) => {
                 let message = format!("window function {name} requires an OVER clause");
                 return Err(error(b"42809", place, message));
+            }
+            Some(Evaluation::Values(ValueForm::ToJson(_) | ValueForm::BuildJson(..))) => {
+                self.json_operands(&written)?
             }
             _ => self.operands(&written)?,
         };
@@ -412,6 +425,17 @@ impl Compiler<'_> {
             ValueForm::ToNumber => {
                 let values = self.arguments_for(row, arguments)?;
                 Ok(number_of_template(values))
+            }
+            ValueForm::AtTimeZone => {
+                let values = self.arguments_for(row, arguments)?;
+                at_time_zone(row.name, values, place)
+            }
+            ValueForm::Path(function) => {
+                let mut values = self.arguments_for(row, arguments)?;
+                values.push(constant(Value::Jsonb("{}".to_owned()), DataType::Jsonb));
+                values.push(constant(Value::Bool(true), DataType::Boolean));
+                let truth = SqlType::Scalar(DataType::Boolean);
+                self.host(HostFunction::JsonPath(function), &values, truth)
             }
             ValueForm::ToJson(of) => self.json_of(row, of, arguments),
             ValueForm::BuildJson(function, of) => {

@@ -20,8 +20,14 @@ impl Compiler<'_> {
         let operand = self.operand(value)?;
         let expr = self.settle(operand, DataType::Timestamp, place)?;
         match self.scalar_type(&expr, place)? {
+            // As PostgreSQL chooses among functions of timestamps.
+            DataType::Date if name == "date_trunc" => Ok(cast(expr, DataType::TimestampTz)),
             DataType::Date => Ok(cast(expr, DataType::Timestamp)),
-            DataType::Timestamp | DataType::TimestampTz | DataType::Interval => Ok(expr),
+            DataType::Time(_) if name == "date_trunc" => Ok(cast(expr, DataType::Interval)),
+            DataType::Timestamp
+            | DataType::TimestampTz
+            | DataType::Interval
+            | DataType::Time(_) => Ok(expr),
             other => Err(no_function(name, &[None, Some(SqlType::Scalar(other))], place)),
         }
     }
@@ -36,6 +42,11 @@ impl Compiler<'_> {
         })?;
         if of == DataType::Interval && Interval::default().extract(known).is_none() {
             return Err(not_of_intervals(field, place));
+        }
+        if matches!(of, DataType::Time(_)) && !known.is_of_time() {
+            let field = field.to_lowercase();
+            let message = format!("unit \"{field}\" not supported for type time without time zone");
+            return Err(error(b"0A000", place, message));
         }
         let arguments = vec![value, integer(known as i32)];
         let result = DataType::Numeric { precision: 20, scale: known.scale() };

@@ -165,7 +165,12 @@ impl Compiler<'_> {
     }
 
     /// A call; arrays among its arguments are taken apart when it runs.
-    fn json_call(&mut self, function: F, arguments: Vec<Expr>, gives: DataType) -> Result<Expr> {
+    pub(crate) fn json_call(
+        &mut self,
+        function: F,
+        arguments: Vec<Expr>,
+        gives: DataType,
+    ) -> Result<Expr> {
         let has_array =
             arguments.iter().any(|argument| matches!(argument.sql_type, SqlType::Array(_)));
         match has_array {

@@ -90,6 +90,7 @@ mod raise;
 mod relation;
 mod rounding;
 mod routine;
+mod row_json;
 mod row_order;
 mod row_value;
 mod scope;

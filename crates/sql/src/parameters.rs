@@ -6,7 +6,7 @@
 //!              for varchar(n) and char(n) a parameter is text, for numeric(p, s) it is numeric of
 //!              our widest form, since its value is not to be cut or rounded before it is compared
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place};
@@ -70,6 +70,7 @@ impl Compiler<'_> {
         let open = match wanted {
             DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
             DataType::Numeric { .. } => BARE_NUMERIC,
+            DataType::Time(_) => DataType::Time(TIME_DIGITS),
             other => other,
         };
         self.give(at, SqlType::Scalar(open));

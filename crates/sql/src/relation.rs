@@ -25,6 +25,7 @@ mod lists;
 mod locks;
 pub(crate) mod one_access;
 mod order;
+mod records;
 mod recursion;
 mod select;
 mod select_list;
@@ -239,7 +240,12 @@ impl Compiler<'_> {
         Ok(None)
     }
 
-    fn slot_of_column(&mut self, depth: usize, relation: usize, column: usize) -> Result<Expr> {
+    pub(crate) fn slot_of_column(
+        &mut self,
+        depth: usize,
+        relation: usize,
+        column: usize,
+    ) -> Result<Expr> {
         let known = &self.levels[depth].relations[relation];
         let RelationColumn { name, sql_type, slot, .. } = &known.columns[column];
         if let Some(slot) = *slot {

@@ -3,12 +3,15 @@
 use hotrow_base::temporal::TruncateUnit;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
+use hotrow_transaction::functions::time::known_zone;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     ArithmeticOp, CompareOp, Expr, ExprKind, Function, IntervalFunction, Place,
 };
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, no_operator, unsupported};
+use crate::functions::no_function;
 use crate::typing::{call, cast, constant, integer, parse_literal, scalar};
 
 /// The code of a unit whose name is known when it runs only; NULL stays NULL, and what is no unit
@@ -82,6 +85,10 @@ pub(crate) fn temporal(op: ArithmeticOp, left: Expr, right: Expr, place: Place) 
     use DataType as T;
     use IntervalFunction as I;
     let double = |number: Expr| cast(number, T::Double);
+    if let Some(sides) = with_times(op, &left, &right) {
+        let [left, right] = sides;
+        return temporal(op, left, right, place);
+    }
     match (op, left.data_type(), right.data_type()) {
         (A::Add, T::Interval, T::Interval) => Ok(interval(I::Add, vec![left, right])),
         (A::Subtract, T::Interval, T::Interval) => Ok(interval(I::Subtract, vec![left, right])),
@@ -99,6 +106,9 @@ pub(crate) fn temporal(op: ArithmeticOp, left: Expr, right: Expr, place: Place) 
         (A::Subtract, of, T::Interval) if is_time(of) => {
             Ok(moved(left, interval(I::Negate, vec![right])))
         }
+        (A::Add, T::Time(_), T::Interval) => Ok(moved(left, right)),
+        (A::Add, T::Interval, T::Time(_)) => Ok(moved(right, left)),
+        (A::Subtract, T::Time(_), T::Interval) => Ok(moved(left, interval(I::Negate, vec![right]))),
         (A::Add, T::Date, T::SmallInt | T::Integer) => Ok(date_add(left, right)),
         (A::Add, T::SmallInt | T::Integer, T::Date) => Ok(date_add(right, left)),
         (A::Subtract, T::Date, T::SmallInt | T::Integer) => {
@@ -121,6 +131,47 @@ pub(crate) fn temporal(op: ArithmeticOp, left: Expr, right: Expr, place: Place) 
     }
 }
 
+/// Operands among which times are taken as intervals since midnight; none: they are all taken as
+/// they are.
+fn with_times(op: ArithmeticOp, left: &Expr, right: &Expr) -> Option<[Expr; 2]> {
+    use ArithmeticOp as A;
+    use DataType as T;
+    let span = |time: &Expr| cast(time.clone(), T::Interval);
+    match (op, left.data_type(), right.data_type()) {
+        (A::Subtract, T::Time(_), T::Time(_)) => Some([span(left), span(right)]),
+        (A::Add | A::Subtract, of, T::Time(_))
+            if is_time(of) || of == T::Interval && op == A::Subtract =>
+        {
+            Some([left.clone(), span(right)])
+        }
+        (A::Add, T::Time(_), of) if is_time(of) => Some([span(left), right.clone()]),
+        (A::Multiply | A::Divide, T::Time(_), of) if of.is_number() => {
+            Some([span(left), right.clone()])
+        }
+        (A::Multiply, of, T::Time(_)) if of.is_number() => Some([left.clone(), span(right)]),
+        _ => None,
+    }
+}
+
+/// A timestamp in a zone, or the timestamp that a zone's clock shows.
+pub(crate) fn at_time_zone(name: &str, values: Vec<Expr>, place: Place) -> Result<Expr> {
+    let Ok([zone, time]) = <[Expr; 2]>::try_from(values) else {
+        return Err(no_function(name, &[], place));
+    };
+    let ahead = match &zone.kind {
+        ExprKind::Constant(Value::Text(zone)) => {
+            let offset = known_zone(zone).map_err(|error| SqlError { place, ..error })?;
+            constant(Value::Interval(offset), DataType::Interval)
+        }
+        _ => call(Function::ZoneOffset, vec![zone], DataType::Interval),
+    };
+    let (shown, by) = match time.data_type() {
+        DataType::TimestampTz => (DataType::Timestamp, ahead),
+        _ => (DataType::TimestampTz, interval(IntervalFunction::Negate, vec![ahead])),
+    };
+    Ok(moved(cast(time, shown), by))
+}
+
 pub(crate) fn moved(time: Expr, by: Expr) -> Expr {
     let result = match time.data_type() {
         DataType::Date => DataType::Timestamp,
@@ -136,7 +187,7 @@ pub(crate) fn date_add(date: Expr, days: Expr) -> Expr {
 /// The type that a literal or a parameter has beside an operand; none: that of the operand.
 pub(crate) fn beside(op: ArithmeticOp, typed: DataType) -> Option<DataType> {
     match (op, typed) {
-        (ArithmeticOp::Add, DataType::Timestamp | DataType::TimestampTz) => {
+        (ArithmeticOp::Add, DataType::Timestamp | DataType::TimestampTz | DataType::Time(_)) => {
             Some(DataType::Interval)
         }
         (ArithmeticOp::Multiply | ArithmeticOp::Divide, DataType::Interval) => {

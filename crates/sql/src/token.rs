@@ -324,9 +324,45 @@ fn is_set_operation(word: &Token) -> bool {
 fn parser_over(tokens: &[TokenWithSpan], depth_max: usize) -> Result<Parser<'static>> {
     static DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
     check_depth(tokens)?;
-    Ok(Parser::new(&DIALECT)
-        .with_recursion_limit(depth_max)
-        .with_tokens_with_locations(tokens.to_vec()))
+    let mut tokens = tokens.to_vec();
+    write_similar_as_from(&mut tokens);
+    Ok(Parser::new(&DIALECT).with_recursion_limit(depth_max).with_tokens_with_locations(tokens))
+}
+
+/// Writes `substring(x SIMILAR p ESCAPE e)` as `substring(x FROM p FOR e)`, which the parser knows
+/// and PostgreSQL takes for the same.
+fn write_similar_as_from(tokens: &mut [TokenWithSpan]) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Inside {
+        Substring,
+        Similar,
+        Other,
+    }
+    let mut open = Vec::new();
+    for at in 0..tokens.len() {
+        let word = |at: usize, word| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
+        let written = match (&tokens[at].token, open.last_mut()) {
+            (Token::LParen, _) => {
+                let is_substring = at > 0 && word(at - 1, "substring");
+                open.push(if is_substring { Inside::Substring } else { Inside::Other });
+                continue;
+            }
+            (Token::RParen, _) => {
+                open.pop();
+                continue;
+            }
+            (_, Some(inside @ Inside::Substring)) if word(at, "similar") && !word(at + 1, "to") => {
+                *inside = Inside::Similar;
+                "FROM"
+            }
+            (_, Some(inside @ Inside::Similar)) if word(at, "escape") => {
+                *inside = Inside::Other;
+                "FOR"
+            }
+            _ => continue,
+        };
+        tokens[at].token = Token::make_keyword(written);
+    }
 }
 
 fn finish<T>(

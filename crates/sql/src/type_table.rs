@@ -4,7 +4,7 @@
 //!              and whoever chooses between functions by the categories of their arguments
 
 use hotrow_base::enumeration::EnumType;
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, TIME_DIGITS};
 
 use crate::types::BARE_NUMERIC;
 
@@ -64,6 +64,7 @@ pub(crate) const TYPES: &[KnownType] = {
         t((114, 199), "json", "json", -1, "U", Some(T::Json)),
         t((3802, 3807), "jsonb", "jsonb", -1, "U", Some(T::Jsonb)),
         t((18, 1002), "char", "\"char\"", 1, "Z", Some(T::CatalogChar)),
+        t((1083, 1183), "time", "time without time zone", 8, "D", Some(T::Time(TIME_DIGITS))),
         t((19, 1003), "name", "name", 64, "S", Some(T::Text)),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),
@@ -74,6 +75,7 @@ pub(crate) const TYPES: &[KnownType] = {
         t((2249, 2287), "record", "record", -1, "P", None),
         t((2275, 1263), "cstring", "cstring", -2, "P", Some(T::Text)),
         t((2278, 0), "void", "void", 4, "P", None),
+        t((4072, 4073), "jsonpath", "jsonpath", -1, "U", Some(T::Text)),
         t((4089, 4090), "regnamespace", "regnamespace", 4, "N", Some(T::Text)),
         t((4096, 4097), "regrole", "regrole", 4, "N", Some(T::Text)),
     ]
@@ -113,6 +115,7 @@ const fn place_of(data_type: DataType) -> usize {
         T::Json => 17,
         T::Jsonb => 18,
         T::CatalogChar => 19,
+        T::Time(_) => 20,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_transaction::catalog::{Catalog, NamedType};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
@@ -86,6 +86,11 @@ pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
         W::JSON => DataType::Json,
         W::JSONB => DataType::Jsonb,
         W::Date => DataType::Date,
+        W::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            // More digits than there are are the most, as in PostgreSQL.
+            let digits = digits.and_then(|digits| u8::try_from(digits).ok());
+            DataType::Time(digits.map_or(TIME_DIGITS, |digits| digits.min(TIME_DIGITS)))
+        }
         W::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => DataType::Timestamp,
         W::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => DataType::TimestampTz,
         W::Array(_) => {
@@ -140,13 +145,13 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
         return unsupported(place, format!("type {name}"), *hint);
     }
     if name.starts_with("time") {
-        let hint = "keep a timestamp, or integer seconds";
+        let hint = "keep a timestamptz, or a time and an interval for the zone";
         return unsupported(place, format!("type {name}"), hint);
     }
     error(b"42704", place, format!("type \"{name}\" does not exist")).hint(
         "types are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), \
-         text, varchar(n), char(n), bytea, timestamp, timestamptz, date, interval, uuid, json \
-         and jsonb",
+         text, varchar(n), char(n), bytea, timestamp, timestamptz, date, time, interval, \
+         uuid, json and jsonb",
     )
 }
 

@@ -63,9 +63,14 @@ fn common_numeric(left: (u8, u8), right: (u8, u8)) -> DataType {
 /// them has to be an oid for that.
 pub(crate) fn compared_type(left: DataType, right: DataType) -> Option<DataType> {
     let is_mixed = left.is_integer() && right.is_integer() && left != right;
-    match is_mixed && (left == DataType::Oid || right == DataType::Oid) {
-        true => Some(DataType::BigInt),
-        false => common_type(left, right),
+    match (left, right) {
+        _ if is_mixed && (left == DataType::Oid || right == DataType::Oid) => {
+            Some(DataType::BigInt)
+        }
+        (DataType::Time(_), DataType::Interval) | (DataType::Interval, DataType::Time(_)) => {
+            Some(DataType::Interval)
+        }
+        _ => common_type(left, right),
     }
 }
 
@@ -94,6 +99,7 @@ pub(crate) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
     }
     match (left, right) {
         (T::Date, T::Timestamp) | (T::Timestamp, T::Date) => Some(T::Timestamp),
+        (T::Time(left), T::Time(right)) => Some(T::Time(left.max(right))),
         (T::Date | T::Timestamp, T::TimestampTz) | (T::TimestampTz, T::Date | T::Timestamp) => {
             Some(T::TimestampTz)
         }
@@ -158,6 +164,8 @@ fn allowed(from: DataType, to: DataType, coercion: Coercion) -> bool {
         || to.is_text()
         || from.is_json() && to.is_json()
         || temporal(from) && temporal(to)
+        || matches!(from, T::Time(_)) && matches!(to, T::Time(_) | T::Interval)
+        || matches!(from, T::Timestamp | T::TimestampTz | T::Interval) && matches!(to, T::Time(_))
     {
         return true;
     }
@@ -178,7 +186,10 @@ fn folded(value: &Value, from: DataType, to: DataType) -> Option<Value> {
     {
         return Value::parse(to, text).ok();
     }
-    let same_family = from.is_number() && to.is_number() || from.is_text() && to.is_text();
+    let is_time = |of| matches!(of, DataType::Time(_));
+    let same_family = from.is_number() && to.is_number()
+        || from.is_text() && to.is_text()
+        || is_time(from) && is_time(to);
     if !same_family {
         return None;
     }
@@ -200,6 +211,11 @@ pub(crate) fn cast(expr: Expr, to: DataType) -> Expr {
     }
     // text, varchar(n) and char(n) differ in length and padding only
     if to == DataType::Text && matches!(from, DataType::Varchar(_)) {
+        return Expr { sql_type: SqlType::Scalar(to), ..expr };
+    }
+    if let (DataType::Time(digits), DataType::Time(wanted)) = (from, to)
+        && digits <= wanted
+    {
         return Expr { sql_type: SqlType::Scalar(to), ..expr };
     }
     scalar(ExprKind::Cast(Box::new(expr)), to)

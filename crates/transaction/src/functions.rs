@@ -52,6 +52,8 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::ArrayAppend => return appended(machine, code),
         Function::ArrayCast => return array_cast(machine, code),
         Function::Position => return text::position(machine, code),
+        Function::MakeTimestamp => return time::make_timestamp(machine, code),
+        Function::ZoneOffset => return time::zone_offset(machine, code),
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Json(function) => return json::call(machine, code, function),
         Function::Random(what) => return random::call(machine, code, what),
@@ -84,6 +86,10 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::DateDiff
         | Function::TimestampAdd
         | Function::TimestampDiff
+        | Function::MakeDate
+        | Function::MakeTime
+        | Function::DateBin
+        | Function::IsFinite
         | Function::Age => time::call(code, arguments),
         Function::Interval(function) => time::interval(function, arguments),
         Function::Template(function) => template::call(machine, code, function, arguments),

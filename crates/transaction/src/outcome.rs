@@ -191,8 +191,9 @@ impl From<ValueError> for SqlError {
         }
         let code = error.code().as_bytes().first_chunk().copied().unwrap_or(*b"22000");
         let detail = error.detail().map(str::to_owned);
-        let hint =
-            (&code == b"54001").then(|| "Keep its parts apart, as values of their own.".to_owned());
+        let too_deep =
+            (&code == b"54001").then_some("Keep its parts apart, as values of their own.");
+        let hint = error.hint().or(too_deep).map(str::to_owned);
         Self { detail, hint, ..Self::new(&code, error.message()) }
     }
 }

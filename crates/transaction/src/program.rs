@@ -878,6 +878,18 @@ pub enum Function {
     Interval(IntervalFunction),
     /// texts of numbers and times, and back
     Template(TemplateFunction),
+    /// make_date(year, month, day)
+    MakeDate,
+    /// make_time(hour, minute, second)
+    MakeTime,
+    /// make_timestamp(year, month, day, hour, minute, second)
+    MakeTimestamp,
+    /// date_bin(stride, timestamp, origin)
+    DateBin,
+    /// isfinite(date, timestamp or interval)
+    IsFinite,
+    /// how far a zone is ahead of UTC: of its name, or of an interval without months and days
+    ZoneOffset,
     /// elements in an array: 0 for an empty one
     Cardinality,
     /// an array with a value behind its elements; NULL counts as an empty one

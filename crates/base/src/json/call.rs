@@ -5,6 +5,7 @@ use super::node::{Node, Spacing};
 use super::text_of;
 use super::{
     BYTES_MAX, Kind, Result, array_of, charge_parts, elements, fields, json_of, object_of,
+    object_of_texts, row_of,
 };
 use crate::types::DataType;
 use crate::value::{TextBuilder, Value, ValueError};
@@ -58,12 +59,16 @@ pub enum JsonFunction {
     BuildArray,
     /// to_json(value)
     ToJson,
+    /// row_to_json(row): keys and values in turn
+    Row,
+    /// json_object(keys and values), json_object(keys, values), of arrays
+    Object,
 }
 
 impl JsonFunction {
     /// Whether it is called for NULL, too.
     pub const fn takes_nulls(self) -> bool {
-        matches!(self, Self::BuildObject | Self::BuildArray)
+        matches!(self, Self::BuildObject | Self::BuildArray | Self::Row)
     }
 }
 
@@ -76,12 +81,18 @@ pub fn call(function: JsonFunction, arguments: &[Value], gives: DataType) -> Res
             return object_of(pairs, ["{", "}"], gives);
         }
         F::BuildArray => return array_of(arguments, gives),
+        F::Row => {
+            let pairs = arguments.as_chunks::<2>().0.iter().map(|[key, value]| (key, value));
+            return row_of(pairs, gives);
+        }
         _ if arguments.iter().any(Value::is_null) => return Ok(Value::Null),
         _ => {}
     }
     let [first, rest @ ..] = arguments else { return Ok(Value::Null) };
-    if function == F::ToJson {
-        return json_of(first, gives);
+    match function {
+        F::ToJson => return json_of(first, gives),
+        F::Object => return object_of_texts(first, rest.first(), gives),
+        _ => {}
     }
     let (Value::Json(own) | Value::Jsonb(own)) = first else { return Ok(Value::Null) };
     let is_binary = matches!(first, Value::Jsonb(_));

@@ -1,6 +1,8 @@
 //! What PostgreSQL 15 answers.
 
-use super::{DEPTH_MAX, JsonFunction as F, JsonRows, call, check, normal, rows};
+use super::{
+    DEPTH_MAX, JsonFunction as F, JsonRecords, JsonRows, call, check, normal, records, rows,
+};
 use crate::types::DataType;
 use crate::value::Value;
 
@@ -324,4 +326,45 @@ fn rows_of_values() {
         let error = rows(function, &value).expect_err(message);
         assert_eq!((error.code(), error.message()), ("22023", message));
     }
+}
+
+#[test]
+fn objects_as_rows() {
+    let columns = ["a", "text", "b", "json", "c", "array", "d", "text"].map(text);
+    let object = json(r#"{"a":1,"a":"x","b":"y","c":[1,"q,",null],"d":null}"#);
+    let row = records(JsonRecords::One, &object, &columns).expect("it is one");
+    assert_eq!(row, [[text("x"), text("\"y\""), text("{1,\"q,\",NULL}"), Value::Null]]);
+    let list = jsonb(r#"[{"a":1},{}]"#);
+    let rows = records(JsonRecords::Each, &list, &columns[..2]).expect("there are two");
+    assert_eq!(rows, [[text("1")], [Value::Null]]);
+    assert_eq!(records(JsonRecords::One, &Value::Null, &columns).expect("one").len(), 1);
+    for (function, value) in [
+        (JsonRecords::One, jsonb("[1]")),
+        (JsonRecords::Each, jsonb("{}")),
+        (JsonRecords::Each, json("[1]")),
+    ] {
+        let error = records(function, &value, &columns).expect_err("no object");
+        assert_eq!(error.code(), "22023");
+    }
+}
+
+#[test]
+fn objects_of_texts_and_rows() {
+    let array = |texts: &[&str]| Value::Array(texts.iter().map(|one| text(one)).collect());
+    let made = call(F::Object, &[array(&["a", "1"])], DataType::Json).expect("an object");
+    assert_eq!(made, json(r#"{"a" : "1"}"#));
+    let pairs = [array(&["a", "b"]), array(&["1", "2"])];
+    let made = call(F::Object, &pairs, DataType::Jsonb).expect("an object");
+    assert_eq!(made, jsonb(r#"{"a": "1", "b": "2"}"#));
+    for (keys, values, code) in [
+        (array(&["a"]), None, "2202E"),
+        (array(&["a"]), Some(array(&[])), "2202E"),
+        (Value::Array(vec![Value::Null, text("1")]), None, "22004"),
+    ] {
+        let given: Vec<_> = std::iter::once(keys).chain(values).collect();
+        let error = call(F::Object, &given, DataType::Json).expect_err("no object");
+        assert_eq!(error.code(), code);
+    }
+    let row = call(F::Row, &[text("f1"), Value::Null], DataType::Json).expect("a row");
+    assert_eq!(row, json(r#"{"f1":null}"#));
 }

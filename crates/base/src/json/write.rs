@@ -28,6 +28,22 @@ pub fn array_of(values: &[Value], to: DataType) -> Result<Value> {
     finished(out, to)
 }
 
+/// Rows or arrays as a list of type json, a line each.
+pub fn array_in_lines(values: &[Value]) -> Result<Value> {
+    let mut out = json();
+    out.push("[")?;
+    for (at, value) in values.iter().enumerate() {
+        out.push(match (at, value) {
+            (0, _) => "",
+            (_, Value::Null) => ", ",
+            _ => ", \n ",
+        })?;
+        write(value, &mut out)?;
+    }
+    out.push("]")?;
+    finished(out, DataType::Json)
+}
+
 /// Keys and values as an object, with what stands before its first key and behind its last value.
 pub fn object_of<'v>(
     fields: impl IntoIterator<Item = (&'v Value, &'v Value)>,
@@ -56,6 +72,48 @@ pub fn object_of<'v>(
     }
     out.push(close)?;
     finished(out, to)
+}
+
+/// A row as an object without blanks.
+pub(super) fn row_of<'v>(
+    fields: impl Iterator<Item = (&'v Value, &'v Value)>,
+    to: DataType,
+) -> Result<Value> {
+    let mut out = json();
+    out.push("{")?;
+    for (at, (key, value)) in fields.enumerate() {
+        out.push(if at > 0 { "," } else { "" })?;
+        if let Value::Text(key) = key {
+            write_text(key, &mut out)?;
+        }
+        out.push(":")?;
+        write(value, &mut out)?;
+    }
+    out.push("}")?;
+    finished(out, to)
+}
+
+/// An object of texts: of an array of keys and values in turn, or of one of each.
+pub(super) fn object_of_texts(keys: &Value, values: Option<&Value>, to: DataType) -> Result<Value> {
+    let Value::Array(keys) = keys else { return Ok(Value::Null) };
+    let pairs: Vec<(&Value, &Value)> = match values {
+        None if keys.len() % 2 == 1 => {
+            let message = "array must have even number of elements".to_owned();
+            return Err(ValueError::json_error("2202E", message));
+        }
+        None => keys.as_chunks::<2>().0.iter().map(|[key, value]| (key, value)).collect(),
+        Some(Value::Array(values)) if values.len() != keys.len() => {
+            let message = "mismatched array dimensions".to_owned();
+            return Err(ValueError::json_error("2202E", message));
+        }
+        Some(Value::Array(values)) => keys.iter().zip(values).collect(),
+        Some(_) => return Ok(Value::Null),
+    };
+    if pairs.iter().any(|(key, _)| key.is_null()) {
+        let message = "null value not allowed for object key".to_owned();
+        return Err(ValueError::json_error("22004", message));
+    }
+    object_of(pairs, ["{", "}"], to)
 }
 
 fn finished(out: TextBuilder, to: DataType) -> Result<Value> {

@@ -28,7 +28,7 @@ impl KeyPart {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum PartKind {
-    /// integer, date or timestamp of 2, 4 or 8 bytes
+    /// integer, date, time or timestamp of 2, 4 or 8 bytes
     Int,
     N64,
     Bool,
@@ -179,6 +179,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::SmallInt | DataType::Integer | DataType::BigInt => PartKind::Int,
         DataType::Oid => PartKind::Int,
         DataType::Date | DataType::Timestamp | DataType::TimestampTz => PartKind::Int,
+        DataType::Time(_) => PartKind::Int,
         DataType::Enum(_) => PartKind::Int,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
         DataType::Numeric { .. } => PartKind::N128,
@@ -206,7 +207,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::SmallInt | DataType::Enum(_) => 2,
         DataType::Integer | DataType::Date | DataType::Real => 4,
         DataType::BigInt | DataType::Timestamp | DataType::TimestampTz | DataType::Double => 8,
-        DataType::Oid => 8,
+        DataType::Oid | DataType::Time(_) => 8,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => 8,
         DataType::Numeric { .. } | DataType::Uuid | DataType::Interval => 16,
         DataType::Char(n) => n as usize,

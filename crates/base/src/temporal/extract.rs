@@ -1,6 +1,7 @@
 //! Fields of timestamps, and truncation, both as PostgreSQL defines them.
 
 use super::calendar::{iso_week, iso_weekday};
+use super::limits::{is_finite_timestamp, timestamp_in_range};
 use super::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil};
 
 /// Microseconds from 1970-01-01 to 2000-01-01.
@@ -73,6 +74,32 @@ impl ExtractField {
         })
     }
 
+    /// Whether it grows with time without end: of infinity it is infinite, and others are unknown.
+    pub const fn grows(self) -> bool {
+        matches!(
+            self,
+            Self::Year
+                | Self::Isoyear
+                | Self::Decade
+                | Self::Century
+                | Self::Millennium
+                | Self::Epoch
+        )
+    }
+
+    /// Whether a time of day has it.
+    pub const fn is_of_time(self) -> bool {
+        matches!(
+            self,
+            Self::Microseconds
+                | Self::Milliseconds
+                | Self::Second
+                | Self::Minute
+                | Self::Hour
+                | Self::Epoch
+        )
+    }
+
     /// The scale of the numeric that [`extract`] gives.
     pub const fn scale(self) -> u8 {
         match self {
@@ -83,7 +110,7 @@ impl ExtractField {
     }
 }
 
-/// A field of a timestamp, as units of the field's scale. `None` only for the epoch of timestamps
+/// A field of a finite timestamp, as units of the field's scale. `None` only for the epoch of some
 /// too far from 1970.
 pub fn extract(field: ExtractField, micros: i64) -> Option<i64> {
     let (days, time) = (micros.div_euclid(MICROS_PER_DAY), micros.rem_euclid(MICROS_PER_DAY));
@@ -185,8 +212,11 @@ impl TruncateUnit {
     }
 }
 
-/// The start of the unit a timestamp lies in; `None` if that is before 64 bits.
+/// The start of the unit a timestamp lies in; an infinity stays. `None` if it is out of range.
 pub fn date_trunc(unit: TruncateUnit, micros: i64) -> Option<i64> {
+    if !is_finite_timestamp(micros) {
+        return Some(micros);
+    }
     let days = micros.div_euclid(MICROS_PER_DAY);
     let date = civil_from_days(days);
     let start_of_years =
@@ -206,7 +236,7 @@ pub fn date_trunc(unit: TruncateUnit, micros: i64) -> Option<i64> {
         TruncateUnit::Century => start_of_years(100, 1),
         TruncateUnit::Millennium => start_of_years(1_000, 1),
     };
-    start.checked_mul(MICROS_PER_DAY)
+    start.checked_mul(MICROS_PER_DAY).and_then(timestamp_in_range)
 }
 
 fn floor(micros: i64, unit: i64) -> Option<i64> {

@@ -1,12 +1,21 @@
 //! Dates and timestamps as PostgreSQL's ISO text.
 
-use super::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days};
+use super::{
+    DATE_INFINITY, DATE_MINUS_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY,
+    TIMESTAMP_MINUS_INFINITY, civil_from_days,
+};
 use std::fmt;
 
 /// Writes `2026-11-21`, years before 1 as `0044-03-15 BC`.
 pub fn write_date(days: i32, out: &mut impl fmt::Write) -> fmt::Result {
-    let era = write_day(days.into(), out)?;
-    out.write_str(era)
+    match days {
+        DATE_INFINITY => out.write_str("infinity"),
+        DATE_MINUS_INFINITY => out.write_str("-infinity"),
+        _ => {
+            let era = write_day(days.into(), out)?;
+            out.write_str(era)
+        }
+    }
 }
 
 /// Writes `2026-11-21 10:00:00.123`, without the fraction's trailing zeros.
@@ -19,15 +28,26 @@ pub fn write_timestamp_tz(micros: i64, out: &mut impl fmt::Write) -> fmt::Result
     write_moment(micros, "+00", out)
 }
 
-fn write_moment(micros: i64, zone: &str, out: &mut impl fmt::Write) -> fmt::Result {
-    let (days, time) = (micros.div_euclid(MICROS_PER_DAY), micros.rem_euclid(MICROS_PER_DAY));
-    let era = write_day(days, out)?;
-    let (seconds, fraction) = (time / MICROS_PER_SECOND, time % MICROS_PER_SECOND);
+/// Writes `10:00:00.123`, a time of day.
+pub fn write_time(micros: i64, out: &mut impl fmt::Write) -> fmt::Result {
+    let (seconds, fraction) = (micros / MICROS_PER_SECOND, micros % MICROS_PER_SECOND);
     let (hour, minute) = (seconds / 3_600, seconds / 60 % 60);
-    write!(out, " {hour:02}:{minute:02}:{:02}", seconds % 60)?;
+    write!(out, "{hour:02}:{minute:02}:{:02}", seconds % 60)?;
     if fraction > 0 {
         write!(out, ".{}", format!("{fraction:06}").trim_end_matches('0'))?;
     }
+    Ok(())
+}
+
+fn write_moment(micros: i64, zone: &str, out: &mut impl fmt::Write) -> fmt::Result {
+    match micros {
+        TIMESTAMP_INFINITY => return out.write_str("infinity"),
+        TIMESTAMP_MINUS_INFINITY => return out.write_str("-infinity"),
+        _ => {}
+    }
+    let era = write_day(micros.div_euclid(MICROS_PER_DAY), out)?;
+    out.write_str(" ")?;
+    write_time(micros.rem_euclid(MICROS_PER_DAY), out)?;
     write!(out, "{zone}{era}")
 }
 

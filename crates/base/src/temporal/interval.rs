@@ -5,15 +5,13 @@
 
 use super::calendar::days_in_month;
 use super::extract::{ExtractField, TruncateUnit};
+use super::limits::{is_finite_timestamp, timestamp_in_range};
 use super::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil};
 
 pub(super) const MICROS_PER_HOUR: i64 = 3_600 * MICROS_PER_SECOND;
 pub(super) const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
 /// Days of a month where it has to be a number of them.
 const DAYS_PER_MONTH: i64 = 30;
-/// 4714-11-24 BC and the end of the year 294276: what a timestamp of PostgreSQL may be.
-pub(super) const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
-pub(super) const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 
 /// A span of time. Its months are greater than `i32::MIN`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -192,8 +190,11 @@ fn one_sign(units: i64, rest: i64, per: i64) -> (i64, i64) {
 }
 
 /// `timestamp + interval`: months first, in which the last day takes the place of one that is not
-/// there; then days; then the time. `None` beyond PostgreSQL's range.
+/// there; then days; then the time. Infinities stay. `None` beyond PostgreSQL's range.
 pub fn add_interval(micros: i64, interval: Interval) -> Option<i64> {
+    if !is_finite_timestamp(micros) {
+        return Some(micros);
+    }
     let (mut day, time) = (micros.div_euclid(MICROS_PER_DAY), micros.rem_euclid(MICROS_PER_DAY));
     if interval.months != 0 {
         let date = civil_from_days(day);
@@ -206,16 +207,26 @@ pub fn add_interval(micros: i64, interval: Interval) -> Option<i64> {
     }
     day += i64::from(interval.days);
     let moved = day.checked_mul(MICROS_PER_DAY)?.checked_add(time)?.checked_add(interval.micros)?;
-    (TIMESTAMP_MIN..TIMESTAMP_END).contains(&moved).then_some(moved)
+    timestamp_in_range(moved)
 }
 
-/// `timestamp - timestamp`: days and a time of the same sign.
+/// The start of the stride that a timestamp lies in, where strides follow each other from an origin
+/// on, to both sides. `None` beyond PostgreSQL's range.
+pub fn bin(stride: i64, micros: i64, origin: i64) -> Option<i64> {
+    let into = micros.checked_sub(origin)?.rem_euclid(stride);
+    timestamp_in_range(micros.checked_sub(into)?)
+}
+
+/// `timestamp - timestamp`, both finite: days and a time of the same sign.
 pub fn difference(one: i64, other: i64) -> Option<Interval> {
     Interval { micros: one.checked_sub(other)?, ..Interval::default() }.justify_hours()
 }
 
-/// `age(one, other)`: years, months and days by the calendar.
+/// `age(one, other)`: years, months and days by the calendar. `None` of infinities, too.
 pub fn age(one: i64, other: i64) -> Option<Interval> {
+    if !is_finite_timestamp(one) || !is_finite_timestamp(other) {
+        return None;
+    }
     let sign = if one < other { -1 } else { 1 };
     let fields = |micros: i64| {
         let date = civil_from_days(micros.div_euclid(MICROS_PER_DAY));

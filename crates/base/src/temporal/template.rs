@@ -29,6 +29,9 @@ mod fuzz_tests;
 #[cfg(test)]
 mod tests;
 
+use super::limits::{
+    TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY, TIMESTAMPS, is_finite_timestamp,
+};
 use super::{Interval, MICROS_PER_SECOND};
 use crate::template::TemplateError;
 use parts::Parts;
@@ -42,7 +45,7 @@ pub enum Zone {
     Utc,
 }
 
-/// `to_char(timestamp, template)`; NULL if the template is empty.
+/// `to_char(timestamp, template)`; NULL if the template is empty or the moment infinite.
 ///
 /// # Errors
 ///
@@ -52,6 +55,9 @@ pub fn moment_to_text(
     zone: Zone,
     template: &str,
 ) -> Result<Option<String>, TemplateError> {
+    if !is_finite_timestamp(micros) {
+        return Ok(None);
+    }
     text_of(&Parts::of_moment(micros, zone), template)
 }
 
@@ -97,15 +103,14 @@ pub fn text_to_moment(text: &str, template: &str) -> Result<i64, TemplateError> 
 ///
 /// # Errors
 ///
-/// 22008 out of range, 0A000 for infinities.
+/// 22008 for NaN and out of range.
 pub fn moment_of_epoch(seconds: f64) -> Result<i64, TemplateError> {
-    use super::interval::{TIMESTAMP_END, TIMESTAMP_MIN};
     const EPOCH_SECONDS: i64 = 10_957 * 86_400; // from 1970-01-01 to 2000-01-01
     if seconds.is_nan() {
         return Err(TemplateError::new(b"22008", "timestamp cannot be NaN"));
     }
     if seconds.is_infinite() {
-        return Err(TemplateError::new(b"0A000", "infinity is not supported for type timestamptz"));
+        return Ok(if seconds > 0.0 { TIMESTAMP_INFINITY } else { TIMESTAMP_MINUS_INFINITY });
     }
     let out_of_range = || {
         let shown = number::six_digits(seconds);
@@ -113,12 +118,12 @@ pub fn moment_of_epoch(seconds: f64) -> Result<i64, TemplateError> {
     };
     // Asked of the seconds first: they lose digits when they are moved to another epoch.
     let seconds_of = |micros: i64| (micros / MICROS_PER_SECOND + EPOCH_SECONDS) as f64;
-    if !(seconds_of(TIMESTAMP_MIN)..seconds_of(TIMESTAMP_END)).contains(&seconds) {
+    if !(seconds_of(TIMESTAMPS.start)..seconds_of(TIMESTAMPS.end)).contains(&seconds) {
         return Err(out_of_range());
     }
     let micros = ((seconds - EPOCH_SECONDS as f64) * MICROS_PER_SECOND as f64).round_ties_even();
     let micros = micros as i64;
-    match (TIMESTAMP_MIN..TIMESTAMP_END).contains(&micros) {
+    match TIMESTAMPS.contains(&micros) {
         true => Ok(micros),
         false => Err(out_of_range()),
     }

@@ -1,3 +1,5 @@
+mod input;
+
 use super::*;
 use proptest::prelude::*;
 
@@ -26,13 +28,13 @@ proptest! {
     }
 
     #[test]
-    fn dates_round_trip_through_text(days in -2_451_507..=2_145_031_948_i32) {
+    fn dates_round_trip_through_text(days in -2_451_545..=2_145_031_948_i32) {
         prop_assert_eq!(parse_date(&date(days)), Ok(days));
     }
 
     #[test]
     fn timestamps_round_trip_through_text(
-        micros in at("4713-01-01 BC")..at("294276-12-31 23:59:59"),
+        micros in at("4714-11-24 BC")..at("294276-12-31 23:59:59"),
     ) {
         prop_assert_eq!(parse_timestamp(&timestamp(micros)), Ok(micros));
         let mut text = String::new();
@@ -87,15 +89,15 @@ fn known_texts() {
     check("2026-12-31 24:00:00", Ok("2027-01-01 00:00:00"));
     check("2026-12-31 23:59:60", Ok("2027-01-01 00:00:00"));
     check("1999-12-31 23:59:59.9999995", Ok("2000-01-01 00:00:00"));
-    check("2000-02-29 BC", Err(TemporalError::OutOfRange));
+    check("2000-02-29 BC", Err(TemporalError::FieldRange));
     check("0044-03-15 01:00:00 BC", Ok("0044-03-15 01:00:00 BC"));
-    check("2026-02-29", Err(TemporalError::OutOfRange));
-    check("2026-13-01", Err(TemporalError::OutOfRange));
-    check("2026-01-01 25:00", Err(TemporalError::OutOfRange));
-    check("0000-01-01", Err(TemporalError::OutOfRange));
+    check("2026-02-29", Err(TemporalError::FieldRange));
+    check("2026-13-01", Err(TemporalError::FieldOrder));
+    check("2026-01-01 25:00", Err(TemporalError::FieldRange));
+    check("0000-01-01", Err(TemporalError::FieldRange));
     check("294277-01-01", Err(TemporalError::OutOfRange));
-    check("-infinity", Err(TemporalError::Infinity));
-    check("yesterday", Err(TemporalError::Syntax));
+    check("-infinity", Ok("-infinity"));
+    check("yesterday", Err(TemporalError::Clock));
     check("2026-01-01 10", Err(TemporalError::Syntax));
     check("", Err(TemporalError::Syntax));
     check("ä", Err(TemporalError::Syntax));
@@ -116,7 +118,7 @@ fn zones_are_subtracted() {
     ] {
         assert_eq!(parse_timestamp_tz(text), expected, "{text}");
     }
-    assert_eq!(parse_timestamp_tz("2026-11-21 10:00+16"), Err(TemporalError::OutOfRange));
+    assert_eq!(parse_timestamp_tz("2026-11-21 10:00+16"), Err(TemporalError::ZoneRange));
 }
 
 #[test]
@@ -174,8 +176,10 @@ fn known_truncations() {
 fn dates_and_timestamps_convert() {
     assert_eq!(date_of_timestamp(at("1999-12-31 23:59:59")), -1);
     assert_eq!(timestamp_of_date(1), Some(MICROS_PER_DAY));
-    assert_eq!(timestamp_of_date(i32::MAX), None);
-    let last = date_of_timestamp(i64::MAX);
+    assert_eq!(timestamp_of_date(i32::MAX), Some(i64::MAX));
+    assert_eq!(timestamp_of_date(i32::MAX - 1), None);
+    assert_eq!(date_of_timestamp(i64::MIN), i32::MIN);
+    let last = date_of_timestamp(i64::MAX - 1);
     assert!(date(last).starts_with("294277-01-"));
 }
 
@@ -278,8 +282,11 @@ fn months_end_where_their_days_do() {
     }
     assert_eq!(add_interval(at("294276-12-31"), by("1 mon")), None);
     assert_eq!(add_interval(at("4713-01-01 BC"), by("-1 year")), None);
-    assert_eq!(add_interval(i64::MAX, by("178000000 years")), None);
-    assert_eq!(add_interval(i64::MIN, by("-178000000 years -2000000000 days")), None);
+    assert_eq!(add_interval(i64::MAX - 1, by("178000000 years")), None);
+    assert_eq!(add_interval(i64::MIN + 1, by("-178000000 years -2000000000 days")), None);
+    assert_eq!(add_interval(i64::MAX, by("-1 day")), Some(i64::MAX));
+    assert_eq!(add_interval(i64::MIN, by("1 day")), Some(i64::MIN));
+    assert_eq!(age(i64::MAX, 0), None);
 }
 
 proptest::proptest! {

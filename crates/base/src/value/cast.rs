@@ -6,14 +6,17 @@ use crate::datum::Datum;
 use crate::decimal::{self, POWERS_OF_TEN};
 use crate::json;
 use crate::row::{fit_characters, trim_blanks};
-use crate::temporal::{date_of_timestamp, timestamp_of_date};
+use crate::temporal::{
+    Interval, date_of_timestamp, is_finite_timestamp, rounded_time, time_of_day, timestamp_of_date,
+};
 use crate::types::DataType;
 
 impl Value {
     /// The value as a datum of `data_type`; bytes are appended to `heap`. Texts are read as
     /// literals of other types; every value but an array or bytea can become text; numbers become
     /// other numbers if they are in range after rounding (decimals half away from zero, floats half
-    /// to even); dates and timestamps become each other, in UTC.
+    /// to even); dates and timestamps become each other, in UTC, and timestamps and intervals
+    /// times.
     pub fn to_datum(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {
         match (self, data_type) {
             (Self::Null, _) => Ok(Datum::NULL),
@@ -32,6 +35,10 @@ impl Value {
             (Self::Text(text), _) => Self::parse(data_type, text)?.to_datum(data_type, heap),
             (Self::Bool(value), DataType::Boolean) => Ok(Datum::bool(*value)),
             (Self::Bytea(bytes), DataType::Bytea) => Ok(Datum::of_bytes(bytes, heap)),
+            (Self::Time(micros), DataType::Interval) => {
+                Ok(Datum::interval(Interval { micros: *micros, ..Interval::default() }))
+            }
+            (_, DataType::Time(digits)) => self.to_time(digits),
             (Self::Interval(interval), DataType::Interval) => Ok(Datum::interval(*interval)),
             (Self::Enum(of, place), DataType::Enum(to)) if of.shares(*place, to) => {
                 Ok(Datum::int((*place).into()))
@@ -139,11 +146,25 @@ impl Value {
             .ok_or_else(|| ValueError::out_of_range(data_type))
     }
 
+    /// The time of day; an infinite timestamp has none.
+    fn to_time(&self, digits: u8) -> Result<Datum, ValueError> {
+        let micros = match *self {
+            Self::Time(micros) => micros,
+            Self::Interval(interval) => time_of_day(interval.micros),
+            Self::Timestamp(at) | Self::TimestampTz(at) if is_finite_timestamp(at) => {
+                time_of_day(at)
+            }
+            Self::Timestamp(_) | Self::TimestampTz(_) => return Ok(Datum::NULL),
+            _ => return Err(self.no_cast(DataType::Time(digits))),
+        };
+        Ok(Datum::int(rounded_time(micros, digits)))
+    }
+
     fn to_temporal(&self, data_type: DataType) -> Result<i64, ValueError> {
         match (self, data_type) {
             (Self::Date(days), DataType::Date) => Ok((*days).into()),
             (Self::Date(days), _) => {
-                timestamp_of_date(*days).ok_or_else(ValueError::timestamp_out_of_range)
+                timestamp_of_date(*days).ok_or_else(ValueError::date_beyond_timestamps)
             }
             (Self::Timestamp(micros) | Self::TimestampTz(micros), DataType::Date) => {
                 Ok(date_of_timestamp(*micros).into())

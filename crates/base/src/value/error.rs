@@ -13,6 +13,7 @@ pub struct ValueError {
     code: &'static str,
     message: String,
     detail: Option<String>,
+    hint: Option<&'static str>,
     /// it is no matter of the value
     refusal: Option<Refusal>,
 }
@@ -33,8 +34,13 @@ impl ValueError {
         self.detail.as_deref()
     }
 
+    /// What to do about it, where that can be said.
+    pub const fn hint(&self) -> Option<&'static str> {
+        self.hint
+    }
+
     fn new(code: &'static str, message: String) -> Self {
-        Self { code, message, detail: None, refusal: None }
+        Self { code, message, detail: None, hint: None, refusal: None }
     }
 
     /// Why the value was not computed to its end, if it was not: code and message are told by
@@ -46,9 +52,8 @@ impl ValueError {
     /// invalid_text_representation; invalid_datetime_format for dates and timestamps
     pub(super) fn syntax(data_type: DataType, text: &str) -> Self {
         let code = match data_type {
-            DataType::Date | DataType::Timestamp | DataType::TimestampTz | DataType::Interval => {
-                "22007"
-            }
+            DataType::Date | DataType::Timestamp | DataType::TimestampTz => "22007",
+            DataType::Time(_) | DataType::Interval => "22007",
             _ => "22P02",
         };
         let name = name(data_type);
@@ -101,9 +106,41 @@ impl ValueError {
     }
 
     /// datetime_field_overflow
-    pub(super) fn date_out_of_range(text: &str) -> Self {
+    pub(super) fn field_out_of_range(text: &str) -> Self {
         let text = text.escape_debug();
         Self::new("22008", format!("date/time field value out of range: \"{text}\""))
+    }
+
+    /// datetime_field_overflow that may come of a date's order
+    pub(super) fn field_order(text: &str) -> Self {
+        let hint = "Perhaps you need a different \"datestyle\" setting.";
+        Self { hint: Some(hint), ..Self::field_out_of_range(text) }
+    }
+
+    /// datetime_field_overflow of a text that is in order
+    pub(super) fn time_out_of_range(data_type: DataType, text: &str) -> Self {
+        let name = if data_type == DataType::Date { "date" } else { "timestamp" };
+        let text = text.escape_debug();
+        Self::new("22008", format!("{name} out of range: \"{text}\""))
+    }
+
+    /// invalid_time_zone_displacement_value
+    pub(super) fn zone_out_of_range(text: &str) -> Self {
+        let text = text.escape_debug();
+        Self::new("22009", format!("time zone displacement out of range: \"{text}\""))
+    }
+
+    /// invalid_parameter_value
+    pub(super) fn unknown_zone(name: &str) -> Self {
+        let name = name.escape_debug();
+        let error = Self::new("22023", format!("time zone \"{name}\" not recognized"));
+        Self { hint: Some(crate::temporal::KNOWN_ZONES), ..error }
+    }
+
+    /// feature_not_supported: a text that means another time whenever it is read
+    pub(super) fn clock(data_type: DataType, text: &str) -> Self {
+        let hint = "Write now(), current_date, or current_date + 1.";
+        Self { hint: Some(hint), ..Self::unsupported(data_type, &format!("'{text}'")) }
     }
 
     /// interval_field_overflow
@@ -113,11 +150,11 @@ impl ValueError {
     }
 
     /// datetime_field_overflow of a value
-    pub(super) fn timestamp_out_of_range() -> Self {
-        Self::new("22008", "timestamp out of range".to_owned())
+    pub(super) fn date_beyond_timestamps() -> Self {
+        Self::new("22008", "date out of range for timestamp".to_owned())
     }
 
-    /// feature_not_supported: infinite dates, numerics that are no numbers
+    /// feature_not_supported: times that depend on a clock, numerics that are no numbers
     pub(super) fn unsupported(data_type: DataType, what: &str) -> Self {
         let name = name(data_type);
         Self::new("0A000", format!("{what} is not supported for type {name}"))
@@ -173,6 +210,25 @@ impl ValueError {
     /// invalid_text_representation: a step of a path
     pub(crate) fn json_path(message: String) -> Self {
         Self::new("22P02", message)
+    }
+
+    /// what a function of json, or a path, says of what it meets
+    pub(crate) fn json_error(code: &'static str, message: String) -> Self {
+        Self::new(code, message)
+    }
+
+    /// syntax_error: a flag of `like_regex`
+    pub(crate) fn no_path_flag(flag: char) -> Self {
+        let error = Self::new("42601", "invalid input syntax for type jsonpath".to_owned());
+        let detail = format!("Unrecognized flag character \"{flag}\" in LIKE_REGEX predicate.");
+        Self { detail: Some(detail), ..error }
+    }
+
+    /// invalid_parameter_value: a path's variables
+    pub(crate) fn no_path_variables() -> Self {
+        let error = Self::new("22023", "\"vars\" argument is not an object".to_owned());
+        let advice = "Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.";
+        Self { detail: Some(advice.to_owned()), ..error }
     }
 
     /// cannot_coerce
@@ -235,6 +291,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Timestamp => "timestamp",
         DataType::TimestampTz => "timestamp with time zone",
         DataType::Date => "date",
+        DataType::Time(_) => "time",
         DataType::Interval => "interval",
         DataType::Uuid => "uuid",
         DataType::Json => "json",

@@ -1,7 +1,9 @@
 //! Values as PostgreSQL's text.
 
 use super::{Value, array};
-use crate::temporal::{write_date, write_interval, write_timestamp, write_timestamp_tz};
+use crate::temporal::{
+    write_date, write_interval, write_time, write_timestamp, write_timestamp_tz,
+};
 use std::fmt;
 
 impl fmt::Display for Value {
@@ -24,6 +26,7 @@ impl fmt::Display for Value {
             Self::Timestamp(micros) => write_timestamp(*micros, f),
             Self::TimestampTz(micros) => write_timestamp_tz(*micros, f),
             Self::Date(days) => write_date(*days, f),
+            Self::Time(micros) => write_time(*micros, f),
             Self::Interval(value) => write_interval(*value, f),
             Self::Uuid(bytes) => write_uuid(*bytes, f),
             Self::Enum(of, place) => f.write_str(of.label(*place)),

@@ -4,7 +4,8 @@ use super::{Value, ValueError, cast};
 use crate::decimal::{Decimal, DecimalError, parse_units};
 use crate::json;
 use crate::temporal::{
-    TemporalError, parse_date, parse_interval, parse_timestamp, parse_timestamp_tz,
+    TemporalError, parse_date, parse_interval, parse_time, parse_timestamp, parse_timestamp_tz,
+    rounded_time,
 };
 use crate::types::DataType;
 use std::num::IntErrorKind;
@@ -14,7 +15,7 @@ impl Value {
     /// The value of a text as a literal of `data_type`.
     pub fn parse(data_type: DataType, text: &str) -> Result<Self, ValueError> {
         let bare = text.trim_ascii();
-        let temporal = |error| temporal_error(data_type, bare, error);
+        let temporal = |error| temporal_error(data_type, text, error);
         match data_type {
             DataType::Boolean => parse_bool(bare).map(Self::Bool),
             DataType::SmallInt => parse_int(data_type, bare).map(Self::SmallInt),
@@ -35,6 +36,9 @@ impl Value {
                 parse_timestamp_tz(bare).map(Self::TimestampTz).map_err(temporal)
             }
             DataType::Date => parse_date(bare).map(Self::Date).map_err(temporal),
+            DataType::Time(digits) => parse_time(bare)
+                .map(|time| Self::Time(rounded_time(time, digits)))
+                .map_err(temporal),
             DataType::Interval => parse_interval(bare).map(Self::Interval).map_err(temporal),
             DataType::Uuid => parse_uuid(bare).map(Self::Uuid),
             DataType::Json => json::check(text).map(|()| Self::Json(text.to_owned())),
@@ -125,8 +129,12 @@ fn temporal_error(data_type: DataType, text: &str, error: TemporalError) -> Valu
         TemporalError::OutOfRange if data_type == DataType::Interval => {
             ValueError::interval_out_of_range(text)
         }
-        TemporalError::OutOfRange => ValueError::date_out_of_range(text),
-        TemporalError::Infinity => ValueError::unsupported(data_type, text),
+        TemporalError::OutOfRange => ValueError::time_out_of_range(data_type, text),
+        TemporalError::FieldRange => ValueError::field_out_of_range(text),
+        TemporalError::FieldOrder => ValueError::field_order(text),
+        TemporalError::ZoneRange => ValueError::zone_out_of_range(text),
+        TemporalError::UnknownZone(name) => ValueError::unknown_zone(&name),
+        TemporalError::Clock => ValueError::clock(data_type, text),
     }
 }
 

@@ -24,8 +24,9 @@ fn is_writable(value: &Value) -> bool {
     match value {
         Value::Timestamp(micros) | Value::TimestampTz(micros) => {
             (-211_813_488_000_000_000..9_223_371_331_200_000_000).contains(micros)
+                || matches!(*micros, i64::MIN | i64::MAX)
         }
-        Value::Date(days) => (-2_451_507..=2_145_031_948).contains(days),
+        Value::Date(days) => (-2_451_545..=2_145_031_948).contains(days),
         _ => true,
     }
 }
@@ -131,7 +132,13 @@ fn literals_are_read_as_postgresql_reads_them() {
     check(DataType::Timestamp, "2026-11-21 10:00:00.123", Ok("2026-11-21 10:00:00.123"));
     check(DataType::TimestampTz, "2026-11-21 10:00+02", Ok("2026-11-21 08:00:00+00"));
     check(DataType::Date, "2026-11-21", Ok("2026-11-21"));
-    check(DataType::Date, "infinity", Err("0A000"));
+    check(DataType::Date, "infinity", Ok("infinity"));
+    check(DataType::Date, "today", Err("0A000"));
+    check(DataType::Time(6), "04:05 PM", Ok("16:05:00"));
+    check(DataType::Time(0), "23:59:59.5", Ok("24:00:00"));
+    check(DataType::TimestampTz, "2026-01-01 10:00 Europe/Berlin", Err("22023"));
+    check(DataType::TimestampTz, "2026-01-01 10:00+16", Err("22009"));
+    check(DataType::Timestamp, "294277-01-01", Err("22008"));
     check(DataType::Date, "2026-02-30", Err("22008"));
     check(DataType::Date, "soon", Err("22007"));
     let uuid = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11";
@@ -190,7 +197,13 @@ fn assignments_cast_and_check() {
     check(Value::Bool(true), DataType::Integer, Err("42846"));
     check(Value::Date(0), DataType::Timestamp, Ok("2000-01-01 00:00:00"));
     check(Value::Timestamp(-1), DataType::Date, Ok("1999-12-31"));
-    check(Value::Date(i32::MAX), DataType::Timestamp, Err("22008"));
+    check(Value::Date(i32::MAX - 1), DataType::Timestamp, Err("22008"));
+    check(Value::Date(i32::MAX), DataType::Timestamp, Ok("infinity"));
+    check(Value::TimestampTz(i64::MIN), DataType::Date, Ok("-infinity"));
+    check(Value::Timestamp(-1), DataType::Time(6), Ok("23:59:59.999999"));
+    check(Value::Time(1_500_000), DataType::Time(0), Ok("00:00:02"));
+    check(Value::Time(1_500_000), DataType::Interval, Ok("00:00:01.5"));
+    check(Value::Time(1_500_000), DataType::Date, Err("42846"));
     check(Value::Null, NUMERIC, Ok("NULL"));
     check(Value::Array(vec![]), DataType::Text, Err("42846"));
 }
@@ -206,7 +219,8 @@ fn messages_are_postgresqls() {
     check(DataType::Oid, "4294967296", "value \"4294967296\" is out of range for type oid");
     check(DataType::Varchar(2), "abc", "value too long for type character varying(2)");
     check(DataType::Date, "2026-02-30", "date/time field value out of range: \"2026-02-30\"");
-    check(DataType::Date, "infinity", "infinity is not supported for type date");
+    check(DataType::Date, "now", "'now' is not supported for type date");
+    check(DataType::Date, "5874898-01-01", "date out of range: \"5874898-01-01\"");
     let error = Value::BigInt(-1).to_datum(DataType::Oid, &mut vec![]).expect_err("none of them");
     assert_eq!(error.to_string(), "OID out of range");
 }

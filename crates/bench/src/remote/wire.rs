@@ -48,7 +48,10 @@ impl ToSql for Parameter {
             Value::Bool(value) => out.put_u8(u8::from(*value)),
             Value::SmallInt(value) => out.put_i16(*value),
             Value::Int(value) | Value::Date(value) => out.put_i32(*value),
-            Value::BigInt(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
+            Value::BigInt(value)
+            | Value::Timestamp(value)
+            | Value::TimestampTz(value)
+            | Value::Time(value) => {
                 out.put_i64(*value);
             }
             Value::Real(value) => out.put_f32(*value),

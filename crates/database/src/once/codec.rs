@@ -87,6 +87,7 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
         Value::Bytea(value) => bytes(out, 9, value),
         Value::Timestamp(value) => signed(out, 10, *value),
         Value::TimestampTz(value) => signed(out, 11, *value),
+        Value::Time(value) => signed(out, 18, *value),
         Value::Date(value) => signed(out, 12, (*value).into()),
         Value::Uuid(value) => {
             out.push(13);
@@ -148,6 +149,7 @@ fn decode_scalar(reader: &mut ByteReader<'_>, tag: u8) -> Option<Value> {
         9 => Value::Bytea(reader.bytes()?.to_vec()),
         10 => Value::Timestamp(reader.signed()?),
         11 => Value::TimestampTz(reader.signed()?),
+        18 => Value::Time(reader.signed()?),
         12 => Value::Date(reader.signed()?.try_into().ok()?),
         13 => Value::Uuid(reader.array()?),
         17 => {

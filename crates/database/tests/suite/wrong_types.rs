@@ -8,6 +8,10 @@ const FUNCTIONS: &str = "\
     cardinality ceil ceiling char_length coalesce concat current_setting currval date_part \
     date_trunc exp floor format_type generate_series generate_subscripts greatest \
     json_array_elements json_array_elements_text json_array_length json_build_array \
+    json_object json_to_record json_to_recordset jsonb_object jsonb_path_exists \
+    jsonb_path_match jsonb_path_query jsonb_path_query_array jsonb_path_query_first \
+    jsonb_to_record jsonb_to_recordset regexp_count regexp_instr regexp_match regexp_matches \
+    regexp_split_to_array regexp_split_to_table regexp_substr row_to_json similar_to_escape \
     json_build_object json_each json_each_text json_extract_path json_extract_path_text \
     json_object_keys json_strip_nulls json_typeof jsonb_array_elements \
     jsonb_array_elements_text jsonb_array_length jsonb_build_array jsonb_build_object \

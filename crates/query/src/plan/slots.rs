@@ -159,7 +159,8 @@ impl GroupAggregate {
             | Aggregation::All
             | Aggregation::Any
             | Aggregation::Array
-            | Aggregation::JsonArray(_) => {}
+            | Aggregation::JsonArray(_)
+            | Aggregation::JsonRows => {}
         }
     }
 }

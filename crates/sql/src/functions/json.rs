@@ -1,15 +1,16 @@
 //! Functions of json and jsonb.
 
-use hotrow_base::json::JsonFunction as J;
+use hotrow_base::json::{JsonFunction as J, PathFunction as P};
 use hotrow_base::types::DataType as T;
+use hotrow_query::HostFunction as H;
 use hotrow_transaction::program::Function as F;
 
-use super::row::Evaluation::{Program, Syntax, Values};
+use super::row::Evaluation::{Host, Program, Syntax, Values};
 use super::row::{
     FunctionGroup, FunctionRow, SyntaxForm as S, ValueForm as V, Volatility, functions,
 };
 use super::signature::{
-    ANY, ARRAY, BOOLEAN, INTEGER, JSON as JSON_, JSONB, TEXT, TEXTS, many, opt,
+    ANY, ARRAY, BOOLEAN, INTEGER, JSON as JSON_, JSONB, RECORD, TEXT, TEXTS, many, opt,
 };
 
 pub(super) const JSON: FunctionGroup = functions! { "json and jsonb":
@@ -59,6 +60,32 @@ pub(super) const JSON: FunctionGroup = functions! { "json and jsonb":
         "the value as a json", "to_json('a'::text)", "\"a\"";
     to_jsonb(ANY) -> JSONB, Stable, Values(V::ToJson(T::Jsonb)),
         "the value as a jsonb", "to_jsonb(1.5)", "1.5";
+    row_to_json(RECORD) -> JSON_, Stable, Values(V::ToJson(T::Json)),
+        "a relation's row, or one that is written out, as a json; so do to_json and its kin",
+        "row_to_json(ROW(1, 'a'::text))", "{\"f1\":1,\"f2\":\"a\"}";
+    json_object(TEXTS, opt(TEXTS)) -> JSON_, Immutable, Host(H::Json(J::Object, T::Json)),
+        "an object of keys and values in turn, or of an array of each",
+        "json_object('{a,1}')", "{\"a\" : \"1\"}";
+    jsonb_object(TEXTS, opt(TEXTS)) -> JSONB, Immutable, Host(H::Json(J::Object, T::Jsonb)),
+        "an object of keys and values in turn, or of an array of each",
+        "jsonb_object('{a,b}', '{1,NULL}')", "{\"a\": \"1\", \"b\": null}";
+    jsonb_path_exists | jsonb_path_exists_tz(JSONB, TEXT, opt(JSONB), opt(BOOLEAN)) -> BOOLEAN,
+        Immutable, Host(H::JsonPath(P::Exists)),
+        "whether a path of SQL/JSON gives an item. The third: its variables; the last: whether \
+         errors are kept quiet",
+        "jsonb_path_exists('[1,2]', '$[*] ? (@ > $x)', '{\"x\":1}')", "true";
+    jsonb_path_match | jsonb_path_match_tz(JSONB, TEXT, opt(JSONB), opt(BOOLEAN)) -> BOOLEAN,
+        Immutable, Host(H::JsonPath(P::Match)),
+        "the truth that a path of SQL/JSON gives",
+        "jsonb_path_match('{\"a\":1}', '$.a == 1')", "true";
+    jsonb_path_query_array | jsonb_path_query_array_tz(JSONB, TEXT, opt(JSONB), opt(BOOLEAN))
+        -> JSONB, Immutable, Host(H::JsonPath(P::QueryArray)),
+        "the items that a path of SQL/JSON gives",
+        "jsonb_path_query_array('[1,2,3]', '$[*] ? (@ >= 2)')", "[2, 3]";
+    jsonb_path_query_first | jsonb_path_query_first_tz(JSONB, TEXT, opt(JSONB), opt(BOOLEAN))
+        -> JSONB, Immutable, Host(H::JsonPath(P::QueryFirst)),
+        "the first item that a path of SQL/JSON gives",
+        "jsonb_path_query_first('[1,2,3]', '$[last]')", "3";
     array_to_json(ARRAY) -> JSON_, Stable, Values(V::ToJson(T::Json)),
         "the array as a json", "array_to_json(ARRAY[1, 2])", "[1,2]";
 };

@@ -1,11 +1,12 @@
 //! Operators of values that programs or operators of queries compute as they are.
 
+use hotrow_base::json::PathFunction::{Exists, Match};
 use hotrow_query::HostFunction as H;
 use hotrow_transaction::program::{BitFunction as B, Function as F};
 
 use super::row::Evaluation::{Host, Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
-use super::signature::{BIGINT, BOOLEAN, DOUBLE, INTEGER, SMALLINT, TEXT};
+use super::signature::{BIGINT, BOOLEAN, DOUBLE, INTEGER, JSONB, SMALLINT, TEXT};
 
 pub(super) const OPERATORS: FunctionGroup = functions! { "Operators":
     "^"(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Power),
@@ -40,6 +41,12 @@ pub(super) const OPERATORS: FunctionGroup = functions! { "Operators":
         "the bits moved to the right", "6 >> 2", "1";
     ">>"(BIGINT, INTEGER) -> BIGINT, Immutable, Program(F::Bits(B::ShiftRight)),
         "the bits moved to the right", "6::bigint >> 2", "1";
+    "@?"(JSONB, TEXT) -> BOOLEAN, Immutable, Values(V::Path(Exists)),
+        "whether a path of SQL/JSON gives an item; NULL where it does not fit",
+        "'{\"a\":[1,2]}'::jsonb @? '$.a[*] ? (@ > 1)'", "true";
+    "@@"(JSONB, TEXT) -> BOOLEAN, Immutable, Values(V::Path(Match)),
+        "the truth that a path of SQL/JSON gives; NULL where it does not fit",
+        "'{\"a\":[1,2]}'::jsonb @@ '$.a[*] > 1'", "true";
     "~"(SMALLINT) -> SMALLINT, Immutable, Program(F::Bits(B::Not)),
         "the bits that it has not", "~(6::smallint)", "-7";
     "~"(INTEGER) -> INTEGER, Immutable, Program(F::Bits(B::Not)),

@@ -183,6 +183,7 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
     let Some(given) = given else { return Some(Fit::Open) };
     let (fits, how) = match (given, wanted) {
         (_, Type::Any | Type::AnyElement) => (true, Fit::Converted),
+        (SqlType::Scalar(DataType::Json), Type::Record) => (true, Fit::Exact),
         (SqlType::Array(_), Type::AnyArray) => (true, Fit::Exact),
         (SqlType::Array(given), Type::Is(SqlType::Array(wanted))) => {
             (given == wanted || given.is_text() && wanted.is_text(), Fit::Exact)
@@ -203,10 +204,12 @@ fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
     use DataType as T;
     let becomes = match (given, to) {
         (T::Date, T::Timestamp | T::TimestampTz) | (T::Timestamp, T::TimestampTz) => true,
+        (T::Time(_), T::Interval) => true,
         (T::SmallInt | T::Integer | T::BigInt, T::Oid) | (T::Oid, T::BigInt) => true,
         _ => width(given).is_some_and(|own| width(to).is_some_and(|to| own < to)),
     };
-    if given == to || given.is_text() && to.is_text() {
+    let is_time = |of| matches!(of, T::Time(_));
+    if given == to || given.is_text() && to.is_text() || is_time(given) && is_time(to) {
         Some(Fit::Exact)
     } else if becomes && is_preferred(Type::Is(SqlType::Scalar(to))) {
         Some(Fit::Preferred)

@@ -1,6 +1,6 @@
 //! A row of the table of functions, and how it is written down.
 
-use hotrow_base::json::JsonFunction;
+use hotrow_base::json::{JsonFunction, PathFunction};
 use hotrow_base::types::DataType;
 use hotrow_query::HostFunction;
 use hotrow_transaction::program::{AggregateFunction, Function};
@@ -114,6 +114,10 @@ pub(crate) enum ValueForm {
     Age,
     /// of a text and a template, which decides the digits of the result
     ToNumber,
+    /// a timestamp in a zone, or a zone's timestamp
+    AtTimeZone,
+    /// an operator of paths, which keeps errors quiet
+    Path(PathFunction),
     ToJson(DataType),
     BuildJson(JsonFunction, DataType),
 }

@@ -1,11 +1,14 @@
 //! Functions that give rows.
 
-use hotrow_base::json::JsonRows as J;
-use hotrow_query::HostFunction as H;
+use hotrow_base::json::PathFunction::Query;
+use hotrow_base::json::{JsonRecords as R, JsonRows as J};
+use hotrow_query::{HostFunction as H, PatternRows as P};
 
 use super::row::Evaluation::Rows;
 use super::row::{FunctionGroup, FunctionRow, Volatility, functions};
-use super::signature::{ARRAY, BIGINT, ELEMENT, INTEGER, JSON, JSONB, OID, RECORD, TEXT, opt};
+use super::signature::{
+    ARRAY, BIGINT, BOOLEAN, ELEMENT, INTEGER, JSON, JSONB, OID, RECORD, TEXT, TEXTS, opt,
+};
 
 pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
     generate_series(BIGINT, BIGINT, opt(BIGINT)) -> BIGINT, Immutable, Rows(H::Series),
@@ -17,6 +20,13 @@ pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
     generate_subscripts(ARRAY, INTEGER, opt(ELEMENT)) -> INTEGER, Immutable, Rows(H::Subscripts),
         "the numbers of an array's elements; the second argument is 1",
         "(SELECT max(n) FROM generate_subscripts(ARRAY['a', 'b'], 1) AS s (n))", "2";
+    regexp_matches(TEXT, TEXT, opt(TEXT)) -> TEXTS, Immutable, Rows(H::PatternRows(P::Matches)),
+        "the groups of each match, or the whole of it; without flag `g`, of the first one",
+        "(SELECT max(m[1]) FROM regexp_matches('a1b22', '[0-9]+', 'g') AS r (m))", "22";
+    regexp_split_to_table(TEXT, TEXT, opt(TEXT)) -> TEXT, Immutable,
+        Rows(H::PatternRows(P::Split)),
+        "the parts between matches, one row each",
+        "(SELECT count(*) FROM regexp_split_to_table('a, b;c', '[,;] *'))", "3";
     json_array_elements(JSON) -> JSON, Immutable, Rows(H::JsonRows(J::Elements)),
         "the elements, one row each",
         "(SELECT count(*) FROM json_array_elements('[1, 2]'))", "2";
@@ -47,6 +57,22 @@ pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
     jsonb_object_keys(JSONB) -> TEXT, Immutable, Rows(H::JsonRows(J::Keys)),
         "the keys, one row each",
         "(SELECT min(k) FROM jsonb_object_keys('{\"a\":1,\"b\":2}') AS o (k))", "a";
+    json_to_record(JSON) -> RECORD, Immutable, Rows(H::JsonRecords(R::One)),
+        "an object as a row, whose columns are defined where it is called",
+        "(SELECT b FROM json_to_record('{\"a\":1,\"b\":\"x\"}') AS r (a integer, b text))", "x";
+    jsonb_to_record(JSONB) -> RECORD, Immutable, Rows(H::JsonRecords(R::One)),
+        "an object as a row, whose columns are defined where it is called",
+        "(SELECT a FROM jsonb_to_record('{\"a\":1,\"b\":\"x\"}') AS r (a integer))", "1";
+    json_to_recordset(JSON) -> RECORD, Immutable, Rows(H::JsonRecords(R::Each)),
+        "an array of objects as rows, whose columns are defined where it is called",
+        "(SELECT sum(a) FROM json_to_recordset('[{\"a\":1},{\"a\":2}]') AS r (a integer))", "3";
+    jsonb_to_recordset(JSONB) -> RECORD, Immutable, Rows(H::JsonRecords(R::Each)),
+        "an array of objects as rows, whose columns are defined where it is called",
+        "(SELECT sum(a) FROM jsonb_to_recordset('[{\"a\":1},{\"a\":2}]') AS r (a integer))", "3";
+    jsonb_path_query | jsonb_path_query_tz(JSONB, TEXT, opt(JSONB), opt(BOOLEAN)) -> JSONB,
+        Immutable, Rows(H::JsonPath(Query)),
+        "the items that a path of SQL/JSON gives, one row each",
+        "(SELECT count(*) FROM jsonb_path_query('[1,2,3]', '$[*] ? (@ > 1)'))", "2";
     _pg_expandarray(ARRAY) -> RECORD, Immutable, Rows(H::ExpandArray),
         "the elements x and their numbers n",
         "(SELECT sum(n) FROM _pg_expandarray(ARRAY['a', 'b']))", "3";

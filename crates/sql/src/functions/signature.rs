@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 
 /// The type of an argument or of a result.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -69,6 +69,7 @@ pub(super) const DOUBLE: Argument = scalar(DataType::Double);
 pub(super) const BYTEA: Argument = scalar(DataType::Bytea);
 pub(super) const UUID: Argument = scalar(DataType::Uuid);
 pub(super) const DATE: Argument = scalar(DataType::Date);
+pub(super) const TIME: Argument = scalar(DataType::Time(TIME_DIGITS));
 pub(super) const TIMESTAMP: Argument = scalar(DataType::Timestamp);
 pub(super) const TIMESTAMPTZ: Argument = scalar(DataType::TimestampTz);
 pub(super) const INTERVAL: Argument = scalar(DataType::Interval);

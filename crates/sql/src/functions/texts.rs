@@ -1,11 +1,11 @@
 //! Functions of texts, and of patterns in them.
 
-use hotrow_query::HostFunction as H;
+use hotrow_query::{HostFunction as H, PatternFunction as P};
 use hotrow_transaction::program::Function as F;
 
 use super::row::Evaluation::{Host, Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
-use super::signature::{ANY, BIGINT, BOOLEAN, BYTEA, INTEGER, TEXT, many, opt};
+use super::signature::{ANY, BIGINT, BOOLEAN, BYTEA, INTEGER, TEXT, TEXTS as TEXTS_, many, opt};
 
 pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
     length | char_length | character_length(TEXT) -> INTEGER, Immutable, Program(F::Length),
@@ -67,9 +67,43 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
 };
 
 pub(super) const PATTERNS: FunctionGroup = functions! { "Regular expressions":
-    regexp_replace(TEXT, TEXT, TEXT, opt(TEXT)) -> TEXT, Immutable, Host(H::RegexpReplace),
+    regexp_replace(TEXT, TEXT, TEXT, opt(TEXT)) -> TEXT, Immutable, Host(H::Pattern(P::Replace)),
         "with the third where the pattern matches; flags: `g` everywhere, `i` in any case",
         "regexp_replace('a1b22', '[0-9]+', '#', 'g')", "a#b#";
-    regexp_like(TEXT, TEXT) -> BOOLEAN, Immutable, Host(H::Matches),
-        "whether the pattern matches somewhere, as `~`", "regexp_like('abc', '^a.c$')", "true";
+    regexp_replace(TEXT, TEXT, TEXT, INTEGER, opt(INTEGER), opt(TEXT)) -> TEXT, Immutable,
+        Host(H::Pattern(P::Replace)),
+        "with the third where the pattern matches from a place on: that match by number, 0 all",
+        "regexp_replace('a1b2c3', '[0-9]', '#', 3, 2)", "a1b2c#";
+    regexp_like(TEXT, TEXT, opt(TEXT)) -> BOOLEAN, Immutable, Host(H::Pattern(P::Like)),
+        "whether the pattern matches somewhere, as `~`", "regexp_like('abc', '^A.c$', 'i')",
+        "true";
+    regexp_match(TEXT, TEXT, opt(TEXT)) -> TEXTS_, Immutable, Host(H::Pattern(P::Match)),
+        "the groups of the first match, or the whole of it",
+        "array_to_string(regexp_match('ab12', '([a-z]+)([0-9]+)'), ',')", "ab,12";
+    regexp_split_to_array(TEXT, TEXT, opt(TEXT)) -> TEXTS_, Immutable,
+        Host(H::Pattern(P::SplitToArray)),
+        "the parts between matches",
+        "array_to_string(regexp_split_to_array('a, b;c', '[,;] *'), '|')", "a|b|c";
+    regexp_count(TEXT, TEXT, opt(INTEGER), opt(TEXT)) -> INTEGER, Immutable,
+        Host(H::Pattern(P::Count)),
+        "how often the pattern matches, from a place on", "regexp_count('a1b22', '[0-9]', 3)",
+        "2";
+    regexp_instr(TEXT, TEXT, opt(INTEGER), opt(INTEGER), opt(INTEGER), opt(TEXT), opt(INTEGER))
+        -> INTEGER, Immutable, Host(H::Pattern(P::Place)),
+        "where a match begins, 0: nowhere. From a place on; number of the match; 1: behind its \
+         end; flags; number of a group",
+        "regexp_instr('a1b22', '[0-9]+', 1, 2)", "4";
+    regexp_substr(TEXT, TEXT, opt(INTEGER), opt(INTEGER), opt(TEXT), opt(INTEGER)) -> TEXT,
+        Immutable, Host(H::Pattern(P::Part)),
+        "a match. From a place on; its number; flags; number of a group",
+        "regexp_substr('a1b22', '[0-9]+', 1, 2)", "22";
+    substring(TEXT, TEXT) -> TEXT, Immutable, Host(H::Pattern(P::Substring)),
+        "the first group of a pattern, or its match. Also `substring(a FROM b)`",
+        "substring('ab12' FROM '[0-9]+')", "12";
+    substring(TEXT, TEXT, TEXT) -> TEXT, Immutable, Host(H::Pattern(P::SimilarSubstring)),
+        "the part that a pattern of SIMILAR TO marks. Also `substring(a SIMILAR b ESCAPE c)`",
+        "substring('ab12' SIMILAR '%#\"[0-9]+#\"' ESCAPE '#')", "12";
+    similar_to_escape(TEXT, opt(TEXT)) -> TEXT, Immutable, Host(H::Pattern(P::SimilarToEscape)),
+        "the regular expression of a pattern of SIMILAR TO, whose `ESCAPE` is the second",
+        "similar_to_escape('(a|b)%')", "^(?:(?:a|b).*)$";
 };

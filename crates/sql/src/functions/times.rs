@@ -1,6 +1,6 @@
 //! Functions of dates, times and intervals.
 
-use hotrow_base::types::DataType as T;
+use hotrow_base::types::{DataType as T, TIME_DIGITS};
 use hotrow_transaction::program::{Function as F, IntervalFunction as I, TemplateFunction as P};
 
 use super::row::Evaluation::{Program, Syntax, Time, Values};
@@ -8,7 +8,7 @@ use super::row::{
     FunctionGroup, FunctionRow, SyntaxForm as S, ValueForm as V, Volatility, functions,
 };
 use super::signature::{
-    DATE, DOUBLE, INTEGER, INTERVAL, NUMERIC, TEXT, TIMESTAMP, TIMESTAMPTZ, opt,
+    BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, opt,
 };
 
 /// Time is decided once per call, and logged with it: a clock that goes on while a call runs would
@@ -21,12 +21,16 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
         "the same without a zone", "localtimestamp = now()::timestamp", "true";
     current_date() -> DATE, Stable, Time(T::Date),
         "its day", "current_date = now()::date", "true";
+    localtime() -> TIME, Stable, Time(T::Time(TIME_DIGITS)),
+        "its time of day", "localtime = now()::time", "true";
     extract | date_part(TEXT, TIMESTAMP) -> NUMERIC, Immutable, Syntax(S::Extract),
         "a field: year, month, day, hour, dow, epoch ... Also `extract(field FROM time)`",
         "date_part('year', timestamp '2026-11-21 10:20:30')", "2026";
     extract | date_part(TEXT, TIMESTAMPTZ) -> NUMERIC, Immutable, Syntax(S::Extract),
         "a field: year, month, day, hour, dow, epoch ...",
         "extract(hour FROM timestamptz '2026-11-21 10:20:30+00')", "10";
+    extract | date_part(TEXT, TIME) -> NUMERIC, Immutable, Syntax(S::Extract),
+        "a field: hour, minute, second, epoch ...", "extract(hour FROM time '10:20:30')", "10";
     extract | date_part(TEXT, INTERVAL) -> NUMERIC, Immutable, Syntax(S::Extract),
         "a field: years, days, hours ...", "extract(day FROM interval '3 days 4 hours')", "3";
     date_trunc(TEXT, TIMESTAMP) -> TIMESTAMP, Immutable, Syntax(S::DateTrunc),
@@ -56,6 +60,14 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
     to_timestamp(DOUBLE) -> TIMESTAMPTZ, Immutable, Program(F::Template(P::OfEpoch)),
         "so many seconds after 1970 began", "to_timestamp(1795256430.5)",
         "2026-11-21 10:20:30.5+00";
+    date_bin(INTERVAL, TIMESTAMP, TIMESTAMP) -> TIMESTAMP, Immutable, Program(F::DateBin),
+        "the start of the stride it lies in, counted from an origin",
+        "date_bin('15 minutes', timestamp '2026-11-21 10:20:30', timestamp '2026-01-01')",
+        "2026-11-21 10:15:00";
+    date_bin(INTERVAL, TIMESTAMPTZ, TIMESTAMPTZ) -> TIMESTAMPTZ, Immutable, Program(F::DateBin),
+        "the start of the stride it lies in, counted from an origin",
+        "date_bin('1 day', timestamptz '2026-11-21 10:20+00', timestamptz '2026-01-01 06:00+00')",
+        "2026-11-21 06:00:00+00";
     age(TIMESTAMP, TIMESTAMP) -> INTERVAL, Immutable, Values(V::Age),
         "from the second to the first, in years, months and days",
         "age(timestamp '2026-11-21', timestamp '2025-10-20')", "1 year 1 mon 1 day";
@@ -78,4 +90,36 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
     ) -> INTERVAL, Immutable, Syntax(S::MakeInterval),
         "of years, months, weeks, days, hours, mins and secs, also by these names",
         "make_interval(days => 10, mins => 5)", "10 days 00:05:00";
+    make_date(INTEGER, INTEGER, INTEGER) -> DATE, Immutable, Program(F::MakeDate),
+        "of year, month and day; a year below 0 is before Christ", "make_date(2026, 11, 21)",
+        "2026-11-21";
+    make_time(INTEGER, INTEGER, DOUBLE) -> TIME, Immutable, Program(F::MakeTime),
+        "of hour, minute and seconds", "make_time(10, 20, 30.5)", "10:20:30.5";
+    make_timestamp(INTEGER, INTEGER, INTEGER, INTEGER, INTEGER, DOUBLE)
+        -> TIMESTAMP, Immutable, Program(F::MakeTimestamp),
+        "of year, month, day, hour, minute and seconds", "make_timestamp(2026, 11, 21, 10, 20, 30)",
+        "2026-11-21 10:20:30";
+    make_timestamptz(INTEGER, INTEGER, INTEGER, INTEGER, INTEGER, DOUBLE)
+        -> TIMESTAMPTZ, Stable, Program(F::MakeTimestamp),
+        "the same, in UTC", "make_timestamptz(2026, 11, 21, 10, 20, 30)", "2026-11-21 10:20:30+00";
+    isfinite(DATE) -> BOOLEAN, Immutable, Program(F::IsFinite),
+        "whether it is neither infinity nor -infinity", "isfinite(date 'infinity')", "false";
+    isfinite(TIMESTAMP) -> BOOLEAN, Immutable, Program(F::IsFinite),
+        "whether it is neither infinity nor -infinity", "isfinite(timestamp '-infinity')", "false";
+    isfinite(TIMESTAMPTZ) -> BOOLEAN, Immutable, Program(F::IsFinite),
+        "whether it is neither infinity nor -infinity", "isfinite(now())", "true";
+    isfinite(INTERVAL) -> BOOLEAN, Immutable, Program(F::IsFinite),
+        "true: no interval is infinite", "isfinite(interval '1 day')", "true";
+    timezone(TEXT, TIMESTAMPTZ) -> TIMESTAMP, Immutable, Values(V::AtTimeZone),
+        "what a clock shows then in a zone of one offset; also `time AT TIME ZONE zone`",
+        "timestamptz '2026-11-21 10:20+00' AT TIME ZONE 'PST'", "2026-11-21 02:20:00";
+    timezone(TEXT, TIMESTAMP) -> TIMESTAMPTZ, Immutable, Values(V::AtTimeZone),
+        "when a clock there shows it", "timezone('UTC', timestamp '2026-11-21 10:20')",
+        "2026-11-21 10:20:00+00";
+    timezone(INTERVAL, TIMESTAMPTZ) -> TIMESTAMP, Immutable, Values(V::AtTimeZone),
+        "what a clock shows then that is so much ahead of UTC",
+        "timezone(interval '2 hours', timestamptz '2026-11-21 10:20+00')", "2026-11-21 12:20:00";
+    timezone(INTERVAL, TIMESTAMP) -> TIMESTAMPTZ, Immutable, Values(V::AtTimeZone),
+        "when it shows that", "timezone(interval '2 hours', timestamp '2026-11-21 10:20')",
+        "2026-11-21 08:20:00+00";
 };

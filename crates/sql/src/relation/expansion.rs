@@ -6,9 +6,9 @@ use hotrow_query::{Expanding, HostFunction, Step, StepKind};
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
-use crate::error::{Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{self, Evaluation, Type};
-use crate::operand::Operand;
+use crate::operand::{Operand, types_of};
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
 
@@ -106,6 +106,18 @@ impl Compiler<'_> {
                     JsonRows::Keys => vec![(name, text)],
                 };
                 (HostFunction::JsonRows(function), vec![json], columns)
+            }
+            (HostFunction::PatternRows(_) | HostFunction::JsonPath(_), _) => {
+                let operands = self.operands(written)?;
+                let row = functions::resolve(name, &types_of(&operands), place)?;
+                let arguments = self.arguments_for(row, operands)?;
+                let Type::Is(gives) = row.result else { return Ok(None) };
+                (of, arguments, vec![(name, gives)])
+            }
+            (HostFunction::JsonRecords(_), _) => {
+                let message = format!("could not determine row type for result of {name}");
+                return Err(error(b"0A000", place, message)
+                    .hint("call it in the FROM clause, AS r (a integer, b text)"));
             }
             (HostFunction::Keywords, []) => {
                 let [text, truth] = [DataType::Text, DataType::Boolean].map(SqlType::Scalar);

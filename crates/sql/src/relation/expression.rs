@@ -429,6 +429,13 @@ impl Compiler<'_> {
             let is_class = name == "regclass";
             return self.registered(written, is_class, place).map(|e| Some(Operand::Typed(e)));
         }
+        if name == "jsonpath" {
+            let operand = self.operand(written)?;
+            let text = cast(self.settle(operand, DataType::Text, place)?, DataType::Text);
+            let gives = SqlType::Scalar(DataType::Text);
+            let path = self.host(HostFunction::JsonPathText, &[text], gives)?;
+            return Ok(Some(Operand::Typed(path)));
+        }
         let Some(to) = kept_as(&name) else { return Ok(None) };
         let operand = self.operand(written)?;
         if let (Operand::Unknown(Some(open)), "regproc") = (&operand, name.as_str()) {

@@ -1,12 +1,13 @@
 //! FROM: relations, and how they are joined.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::{JoinKind, Plan, Step, StepKind};
+use hotrow_query::{HostFunction, JoinKind, Plan, Step, StepKind};
 use hotrow_transaction::catalog::View;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::functions::{self, Evaluation};
 use crate::relation::level::{
     Bound, Late, Level, Relation, RelationColumn, RelationKind, scalar_of,
 };
@@ -328,7 +329,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn enter(&mut self, relation: Relation, place: Place) -> Result<Tree> {
+    pub(super) fn enter(&mut self, relation: Relation, place: Place) -> Result<Tree> {
         self.part()?;
         let relations = &mut self.level().relations;
         let is_known = relations.iter().any(|known| known.name == relation.name);
@@ -514,6 +515,12 @@ impl Compiler<'_> {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => values.push(value),
                 _ => return Err(unsupported(place, "this argument", "write the value alone")),
             }
+        }
+        let row = functions::with_count(&name, values.len());
+        if let Some(Evaluation::Rows(HostFunction::JsonRecords(of))) = row.map(|row| row.evaluation)
+            && let [json, ..] = values.as_slice()
+        {
+            return self.bind_records(of, (&name, json), alias, place);
         }
         let before = self.level().steps.len();
         if let Some((fetch, arguments)) = self.call_of(&name, &values, place)? {

@@ -138,7 +138,7 @@ impl Compiler<'_> {
             }
         };
         let mut arguments = Vec::new();
-        let mut counts_all = false;
+        let (mut counts_all, mut are_rows) = (false, false);
         for argument in &list.args {
             match argument {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) if name == "count" => {
@@ -146,7 +146,13 @@ impl Compiler<'_> {
                 }
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => {
                     let place = place_in(value, place);
-                    arguments.push((self.expr(value)?, place));
+                    let row = match json_aggregate(name) {
+                        Some(_) => self.row_as_json(value)?,
+                        None => None,
+                    };
+                    are_rows = row.is_some();
+                    let value = row.map_or_else(|| self.expr(value), Ok)?;
+                    arguments.push((value, place));
                 }
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => {
                     return Err(error(
@@ -198,6 +204,7 @@ impl Compiler<'_> {
                         let key = key.ok_or_else(|| no_function(of))?;
                         (Aggregation::JsonObject(to, self.slot_of(key, computed)?), gives)
                     }
+                    _ if are_rows && to == DataType::Json => (Aggregation::JsonRows, gives),
                     _ => (Aggregation::JsonArray(to), gives),
                 }
             }

@@ -4,15 +4,13 @@ use std::fmt::Write;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
-use hotrow_base::temporal;
+use hotrow_base::temporal::{self, Interval, MICROS_PER_DAY};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 
 use crate::frame::Machine;
 use crate::interpret::Fault;
 use crate::outcome::{SqlError, apart};
-
-const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// Converts a value; NULL stays NULL. A float becomes an integer by rounding half to even, a
 /// numeric by rounding half away from zero, both as PostgreSQL. A text that is too long for
@@ -55,15 +53,30 @@ pub fn cast(
         DataType::Double => to_float(value, from).map(Datum::float),
         DataType::Boolean => Ok(Datum::bool(value.as_int() != 0)),
         DataType::Date if from != DataType::Date => {
-            Ok(Datum::int(value.as_int().div_euclid(MICROS_PER_DAY)))
+            Ok(Datum::int(temporal::date_of_timestamp(value.as_int()).into()))
         }
-        DataType::Timestamp | DataType::TimestampTz if from == DataType::Date => value
-            .as_int()
-            .checked_mul(MICROS_PER_DAY)
-            .map(Datum::int)
-            .ok_or_else(|| Fault::new(b"22008", "date out of range for timestamp")),
+        DataType::Timestamp | DataType::TimestampTz if from == DataType::Date => {
+            temporal::timestamp_of_date(value.as_int() as i32)
+                .map(Datum::int)
+                .ok_or_else(|| Fault::new(b"22008", "date out of range for timestamp"))
+        }
+        DataType::Time(digits) => Ok(to_time(value, from, digits)),
+        DataType::Interval if from != DataType::Interval => {
+            Ok(Datum::interval(Interval { micros: value.as_int(), ..Interval::default() }))
+        }
         _ => Ok(value),
     }
+}
+
+/// The time of day of a time, a timestamp or an interval; NULL of an infinite timestamp.
+fn to_time(value: Datum, from: DataType, digits: u8) -> Datum {
+    let micros = match from {
+        DataType::Time(_) => value.as_int(),
+        DataType::Interval => temporal::time_of_day(value.as_interval().micros),
+        _ if !temporal::is_finite_timestamp(value.as_int()) => return Datum::NULL,
+        _ => temporal::time_of_day(value.as_int()),
+    };
+    Datum::int(temporal::rounded_time(micros, digits))
 }
 
 fn to_int(value: Datum, from: DataType, bits: u8) -> Result<Datum, Fault> {
@@ -166,6 +179,7 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
         DataType::Date => temporal::write_date(value.as_int() as i32, &mut out),
         DataType::Timestamp => temporal::write_timestamp(value.as_int(), &mut out),
         DataType::TimestampTz => temporal::write_timestamp_tz(value.as_int(), &mut out),
+        DataType::Time(_) => temporal::write_time(value.as_int(), &mut out),
         _ => {
             let value = Value::from_datum(value, from, out.0);
             write!(out, "{value}")
@@ -255,13 +269,21 @@ pub fn fit(value: Datum, from: DataType, to: DataType) -> Fitted {
         }
         (DataType::Real | DataType::Double, _) => fit_float(value.as_float(), to),
         (DataType::Date, DataType::Timestamp | DataType::TimestampTz) => {
-            Fitted::Exact(Datum::int(value.as_int().saturating_mul(MICROS_PER_DAY)))
+            match temporal::timestamp_of_date(value.as_int() as i32) {
+                Some(micros) => Fitted::Exact(Datum::int(micros)),
+                // A date behind all timestamps but infinity: none goes back as far.
+                None => Fitted::Below(Datum::int(temporal::TIMESTAMP_INFINITY - 1)),
+            }
         }
         (DataType::Timestamp | DataType::TimestampTz, DataType::Date) => {
             let micros = value.as_int();
-            let day = Datum::int(micros.div_euclid(MICROS_PER_DAY));
+            let day = Datum::int(temporal::date_of_timestamp(micros).into());
             let is_midnight = micros.rem_euclid(MICROS_PER_DAY) == 0;
-            if is_midnight { Fitted::Exact(day) } else { Fitted::Below(day) }
+            if is_midnight || !temporal::is_finite_timestamp(micros) {
+                Fitted::Exact(day)
+            } else {
+                Fitted::Below(day)
+            }
         }
         _ => fit_exact_number(value, from, to),
     }

@@ -2,16 +2,19 @@
 
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
-use hotrow_base::temporal::{self, ExtractField, Interval, TruncateUnit};
+use hotrow_base::temporal::{
+    self, ExtractField, FieldsError, Interval, MICROS_PER_DAY, MICROS_PER_SECOND, TruncateUnit,
+    is_finite_date, is_finite_timestamp,
+};
 use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
 
 use super::type_of;
 use crate::bytecode::CallCode;
 use crate::frame::Machine;
 use crate::interpret::Fault;
+use crate::outcome::SqlError;
 use crate::program::{Function, IntervalFunction};
-
-const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// The fields of `extract`; a field's code in [`Function::Extract`] is its position here, which is
 /// its discriminant.
@@ -56,7 +59,7 @@ pub const TRUNCATE_UNITS: [TruncateUnit; 13] = [
 
 /// Calls a function of dates and timestamps; no argument is NULL.
 pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault> {
-    let [first, second] = [arguments[0], arguments[1]];
+    let (first, second) = (arguments[0], arguments.get(1).copied().unwrap_or_default());
     let [a, b] = [first.as_int(), second.as_int()];
     let result = match code.function {
         Function::Extract => return extract(code, first, b),
@@ -68,20 +71,51 @@ pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault>
                     let truncated = second.as_interval().truncated(unit);
                     return truncated.map(Datum::interval).ok_or_else(no_unit);
                 }
-                DataType::Date => b
-                    .checked_mul(MICROS_PER_DAY)
+                DataType::Date => temporal::timestamp_of_date(b as i32)
                     .and_then(|micros| temporal::date_trunc(unit, micros)),
                 _ => temporal::date_trunc(unit, b),
             }
         }
-        Function::DateAdd => a.checked_add(b).filter(|&days| i32::try_from(days).is_ok()),
+        Function::DateAdd if !is_finite_date(a as i32) => Some(a),
+        Function::DateAdd => a.checked_add(b).and_then(temporal::date_in_range).map(i64::from),
+        Function::DateDiff if !is_finite_date(a as i32) || !is_finite_date(b as i32) => {
+            return Err(Fault::new(b"22008", "cannot subtract infinite dates"));
+        }
         Function::DateDiff => a.checked_sub(b).filter(|&days| i32::try_from(days).is_ok()),
-        Function::TimestampDiff | Function::Age => {
-            let between = match code.function {
-                Function::Age => temporal::age(a, b),
-                _ => temporal::difference(a, b),
-            };
+        Function::TimestampDiff if !is_finite_timestamp(a) || !is_finite_timestamp(b) => {
+            return Err(Fault::new(b"22008", "cannot subtract infinite timestamps"));
+        }
+        Function::TimestampDiff => {
+            let between = temporal::difference(a, b);
             return between.map(Datum::interval).ok_or_else(interval_out_of_range);
+        }
+        Function::Age => {
+            let between = temporal::age(a, b);
+            return between.map(Datum::interval).ok_or_else(|| out_of_range(code));
+        }
+        Function::MakeDate => {
+            let made = temporal::make_date(a, b, arguments[2].as_int());
+            return made.map(|days| Datum::int(days.into())).map_err(|why| {
+                fields_out_of_range(why, &date_text(&[a, b, arguments[2].as_int()]), "")
+            });
+        }
+        Function::MakeTime => {
+            let seconds = arguments[2].as_float();
+            let made = temporal::make_time(a, b, seconds);
+            return made
+                .map(Datum::int)
+                .map_err(|why| fields_out_of_range(why, "", &time_text(a, b, seconds)));
+        }
+        Function::DateBin => return bin(first.as_interval(), b, arguments[2].as_int()),
+        Function::IsFinite => {
+            return Ok(Datum::bool(match type_of(code, 0) {
+                DataType::Date => is_finite_date(a as i32),
+                DataType::Interval => true,
+                _ => is_finite_timestamp(a),
+            }));
+        }
+        _ if matches!(code.result, DataType::Time(_)) => {
+            Some(temporal::time_of_day(a + temporal::time_of_day(second.as_interval().micros)))
         }
         _ => temporal::add_interval(a, second.as_interval()),
     };
@@ -129,13 +163,119 @@ pub(super) fn make_interval(machine: &Machine, code: &CallCode) -> Result<Datum,
     made.filter(|_| micros.abs() < 9e18).map(Datum::interval).ok_or_else(interval_out_of_range)
 }
 
+/// make_timestamp(year, month, day, hour, minute, second)
+pub(super) fn make_timestamp(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let mut parts = [Datum::NULL; 6];
+    for (part, (slot, _)) in parts.iter_mut().zip(code.arguments.iter()) {
+        *part = machine.slots[*slot];
+        if part.is_null() {
+            return Ok(Datum::NULL);
+        }
+    }
+    let [year, month, day, hour, minute, _] = parts.map(Datum::as_int);
+    let (date, seconds) = ([year, month, day], parts[5].as_float());
+    let made = temporal::make_timestamp(date, [hour, minute], seconds);
+    made.map(Datum::int).map_err(|why| {
+        fields_out_of_range(why, &date_text(&date), &time_text(hour, minute, seconds))
+    })
+}
+
+fn date_text([year, month, day]: &[i64; 3]) -> String {
+    format!("{year}-{month:02}-{day:02}")
+}
+
+fn time_text(hour: i64, minute: i64, seconds: f64) -> String {
+    format!("{hour}:{minute:02}:{seconds:02}")
+}
+
+/// datetime_field_overflow of a date or a time that was made of fields
+fn fields_out_of_range(why: FieldsError, date: &str, time: &str) -> Fault {
+    let message = match why {
+        FieldsError::Date => format!("date field value out of range: {date}"),
+        FieldsError::Time => format!("time field value out of range: {time}"),
+        FieldsError::DateRange => format!("date out of range: {date}"),
+        FieldsError::TimestampRange => format!("timestamp out of range: {date} {time}"),
+    };
+    Fault::new(b"22008", message)
+}
+
+/// date_bin(stride, timestamp, origin)
+fn bin(stride: Interval, micros: i64, origin: i64) -> Result<Datum, Fault> {
+    if !is_finite_timestamp(micros) {
+        return Ok(Datum::int(micros));
+    }
+    if !is_finite_timestamp(origin) {
+        return Err(Fault::new(b"22008", "origin out of range"));
+    }
+    if stride.months != 0 {
+        let message = "timestamps cannot be binned into intervals containing months or years";
+        return Err(Fault::new(b"0A000", message));
+    }
+    let days = i64::from(stride.days).checked_mul(MICROS_PER_DAY);
+    let stride = days.and_then(|days| days.checked_add(stride.micros));
+    let stride = stride.ok_or_else(interval_out_of_range)?;
+    if stride <= 0 {
+        return Err(Fault::new(b"22008", "stride must be greater than zero"));
+    }
+    let start = temporal::bin(stride, micros, origin);
+    start.map(Datum::int).ok_or_else(|| Fault::new(b"22008", "timestamp out of range"))
+}
+
+/// How far a zone is ahead of UTC.
+pub(super) fn zone_offset(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let [(zone, data_type)] = *code.arguments else { return Ok(Datum::NULL) };
+    let zone = machine.slots[zone];
+    if zone.is_null() {
+        return Ok(Datum::NULL);
+    }
+    if data_type != DataType::Interval {
+        let name = String::from_utf8_lossy(machine.bytes(zone));
+        return known_zone(&name).map(Datum::interval).map_err(Fault::from);
+    }
+    let offset = zone.as_interval();
+    if offset.months != 0 || offset.days != 0 {
+        let offset = Value::Interval(offset);
+        let message = format!("interval time zone \"{offset}\" must not include months or days");
+        return Err(Fault::new(b"22023", message));
+    }
+    // Whole seconds, as of all zones.
+    let micros = offset.micros / MICROS_PER_SECOND * MICROS_PER_SECOND;
+    Ok(Datum::interval(Interval { micros, ..offset }))
+}
+
+/// How far a zone of this name is ahead of UTC.
+///
+/// # Errors
+///
+/// 22023: there is none, or it is not the same all year.
+pub fn known_zone(name: &str) -> Result<Interval, SqlError> {
+    match temporal::zone_offset(name) {
+        Some(seconds) => {
+            Ok(Interval { micros: i64::from(seconds) * MICROS_PER_SECOND, ..Interval::default() })
+        }
+        None => {
+            let message = format!("time zone \"{name}\" not recognized");
+            let hint = Some(temporal::KNOWN_ZONES.to_owned());
+            Err(SqlError { hint, ..SqlError::new(b"22023", message) })
+        }
+    }
+}
+
 /// datetime_field_overflow
 pub(crate) fn interval_out_of_range() -> Fault {
     Fault::new(b"22008", "interval out of range")
 }
 
 fn no_unit() -> Fault {
-    Fault::new(b"0A000", "unit not supported for type interval")
+    Fault::new(b"0A000", "unit not supported for this type")
+}
+
+/// A field of infinity: what comes again and again is unknown, and what grows would be infinite.
+fn of_infinity(field: ExtractField) -> Result<Datum, Fault> {
+    match field.grows() {
+        true => Err(Fault::new(b"0A000", "infinity is not supported for type numeric")),
+        false => Ok(Datum::NULL),
+    }
 }
 
 fn out_of_range(code: &CallCode) -> Fault {
@@ -152,12 +292,21 @@ fn extract(code: &CallCode, value: Datum, field: i64) -> Result<Datum, Fault> {
     let out_of_range = || Fault::new(b"22008", "timestamp out of range");
     let units = match type_of(code, 0) {
         DataType::Interval => value.as_interval().extract(field).ok_or_else(no_unit)?,
-        DataType::Date => value
-            .as_int()
-            .checked_mul(MICROS_PER_DAY)
-            .and_then(|micros| temporal::extract(field, micros))
-            .ok_or_else(out_of_range)?,
-        _ => temporal::extract(field, value.as_int()).ok_or_else(out_of_range)?,
+        DataType::Time(_) => {
+            let time = Interval { micros: value.as_int(), ..Interval::default() };
+            time.extract(field).filter(|_| field.is_of_time()).ok_or_else(no_unit)?
+        }
+        of => {
+            let micros = match of {
+                DataType::Date => temporal::timestamp_of_date(value.as_int() as i32),
+                _ => Some(value.as_int()),
+            };
+            let micros = micros.ok_or_else(out_of_range)?;
+            if !is_finite_timestamp(micros) {
+                return of_infinity(field);
+            }
+            temporal::extract(field, micros).ok_or_else(out_of_range)?
+        }
     };
     let units = i128::from(units);
     match code.result {

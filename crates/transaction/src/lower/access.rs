@@ -418,6 +418,7 @@ pub(crate) fn packed_bits(part: KeyPart) -> u8 {
         DataType::SmallInt => 16,
         DataType::Integer | DataType::Date => 32,
         DataType::BigInt | DataType::Oid | DataType::Timestamp | DataType::TimestampTz => 64,
+        DataType::Time(_) => 64,
         _ => 0,
     }
 }

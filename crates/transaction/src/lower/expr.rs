@@ -426,6 +426,7 @@ pub(super) fn is_same_datum(from: DataType, to: DataType) -> bool {
         (from, DataType::Text) => from.is_text() || from.is_json(),
         (DataType::Jsonb, DataType::Json) => true,
         (DataType::Varchar(from), DataType::Varchar(to)) => from <= to,
+        (DataType::Time(from), DataType::Time(to)) => from <= to,
         // n bytes are at most n characters.
         (DataType::Char(from), DataType::Varchar(to)) => from <= to,
         _ => false,
@@ -448,6 +449,8 @@ pub(super) fn common_type(a: DataType, b: DataType) -> DataType {
         }
         _ if a.is_integer() && b.is_integer() => DataType::BigInt,
         (DataType::Date, other) | (other, DataType::Date) => other,
+        (DataType::Time(a), DataType::Time(b)) => DataType::Time(a.max(b)),
+        (DataType::Time(_), DataType::Interval) => DataType::Interval,
         _ => a,
     }
 }

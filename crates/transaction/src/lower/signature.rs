@@ -21,7 +21,7 @@ use crate::program::{BitFunction, Expr, ExprKind, Function, IntervalFunction, Te
 /// What an operand must be.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Wanted {
-    /// an integer, or what is kept as one: boolean, date, timestamps
+    /// an integer, or what is kept as one: boolean, date, time, timestamps
     Int,
     /// a number of any kind
     Number,
@@ -31,10 +31,10 @@ enum Wanted {
     Text,
     /// anything that is bytes
     Bytes,
-    /// a date or a timestamp
+    /// a date, a time or a timestamp
     Time,
     Interval,
-    /// a date, a timestamp or an interval
+    /// a date, a time, a timestamp or an interval
     TimeOrInterval,
     Array,
     /// not an array
@@ -47,7 +47,7 @@ impl Wanted {
     fn fits(self, sql_type: SqlType) -> bool {
         use DataType as T;
         let SqlType::Scalar(of) = sql_type else { return self == Self::Array };
-        let is_time = matches!(of, T::Date | T::Timestamp | T::TimestampTz);
+        let is_time = matches!(of, T::Date | T::Time(_) | T::Timestamp | T::TimestampTz);
         match self {
             Self::Int => of.is_integer() || of == T::Boolean || is_time,
             Self::Number => of.is_number(),
@@ -79,6 +79,8 @@ fn is_convertible(from: DataType, to: DataType) -> bool {
         T::Oid => from.is_integer(),
         T::Numeric { .. } | T::Real | T::Double => from.is_number(),
         T::Date | T::Timestamp | T::TimestampTz => is_time(from),
+        T::Time(_) => matches!(from, T::Time(_) | T::Timestamp | T::TimestampTz | T::Interval),
+        T::Interval => matches!(from, T::Time(_)),
         _ => false,
     }
 }
@@ -220,6 +222,12 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         F::DateAdd => takes(&[W::Time, W::Int]),
         F::DateDiff | F::TimestampDiff | F::Age => takes(&[W::Time; 2]),
         F::TimestampAdd => takes(&[W::Time, W::Interval]),
+        F::MakeDate => takes(&[W::Int; 3]),
+        F::MakeTime => takes(&[W::Int, W::Int, W::Double]),
+        F::MakeTimestamp => takes(&[W::Int, W::Int, W::Int, W::Int, W::Int, W::Double]),
+        F::DateBin => takes(&[W::Interval, W::Time, W::Time]),
+        F::IsFinite => takes(&[W::TimeOrInterval]),
+        F::ZoneOffset => takes(&[W::Text]) || takes(&[W::Interval]),
         F::Interval(function) => match function {
             IntervalFunction::Negate
             | IntervalFunction::JustifyHours

@@ -240,6 +240,20 @@ fn casts() {
     check(cast(text("abcd"), DataType::Char(3)), "22001: value too long for type character(3)");
     check(cast(parsed(DataType::Date, "2026-11-21"), DataType::Timestamp), "2026-11-21 00:00:00");
     check(cast(parsed(DataType::Timestamp, "1999-12-31 23:00:00"), DataType::Date), "1999-12-31");
+    let stamp = |text: &str| parsed(DataType::Timestamp, text);
+    check(cast(stamp("infinity"), DataType::Date), "infinity");
+    check(cast(parsed(DataType::Date, "-infinity"), DataType::TimestampTz), "-infinity");
+    check(cast(stamp("2026-11-21 10:20:30.5"), DataType::Time(0)), "10:20:31");
+    check(cast(stamp("infinity"), DataType::Time(6)), "NULL");
+    let time = || parsed(DataType::Time(6), "10:20:30.25");
+    check(cast(time(), DataType::Interval), "10:20:30.25");
+    check(cast(time(), DataType::Time(1)), "10:20:30.3");
+    check(cast(time(), TEXT), "10:20:30.25");
+    check(
+        cast(text("4 PM 10:00"), DataType::Time(6)),
+        "22007: invalid input syntax for type time: \"4 PM 10:00\"",
+    );
+    check(cast(parsed(DataType::Interval, "-25:00"), DataType::Time(6)), "23:00:00");
     check(cast(null(TEXT), INT), "NULL");
     check(cast(int(3), BOOL), "t");
     check(cast(constant(BOOL, true), INT), "1");
@@ -392,6 +406,30 @@ fn times() {
         call(Interval(IntervalFunction::Divide), DataType::Interval, never),
         "22012: division by zero",
     );
+    let never = || parsed(DataType::Timestamp, "infinity");
+    check(call(TimestampAdd, DataType::Timestamp, vec![never(), interval("-1 day")]), "infinity");
+    let endless = vec![never(), stamp()];
+    check(
+        call(TimestampDiff, DataType::Interval, endless),
+        "22008: cannot subtract infinite timestamps",
+    );
+    let of_infinity = |f| call(Extract, numeric(20, 0), vec![never(), field(f)]);
+    check(of_infinity(ExtractField::Hour), "NULL");
+    check(of_infinity(ExtractField::Year), "0A000: infinity is not supported for type numeric");
+    check(call(IsFinite, BOOL, vec![never()]), "f");
+    let noon = || parsed(DataType::Time(6), "12:00");
+    let around = vec![noon(), interval("3 days -13:00")];
+    check(call(TimestampAdd, DataType::Time(6), around), "23:00:00");
+    check(call(MakeDate, DataType::Date, vec![int(2024), int(2), int(29)]), "2024-02-29");
+    check(
+        call(MakeDate, DataType::Date, vec![int(2023), int(2), int(29)]),
+        "22008: date field value out of range: 2023-02-29",
+    );
+    let zone = |name: &str| call(ZoneOffset, DataType::Interval, vec![text(name)]);
+    check(zone("PST"), "-08:00:00");
+    check(zone("Mars/Base"), "22023: time zone \"Mars/Base\" not recognized");
+    let stride = vec![interval("15 min"), stamp(), parsed(DataType::Timestamp, "2000-01-01")];
+    check(call(DateBin, DataType::Timestamp, stride), "2026-11-21 10:15:00");
     let now = typed(ExprKind::Slot(NOW), DataType::TimestampTz);
     check(now, "2000-01-01 00:00:01+00");
 }

@@ -5,7 +5,7 @@
 //! day and month, the day of the year where no day or month has been set.
 
 use super::super::calendar::days_in_month;
-use super::super::interval::{TIMESTAMP_END, TIMESTAMP_MIN};
+use super::super::limits::TIMESTAMPS;
 use super::super::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil};
 use super::julian::iso_year_start;
 use super::pattern::{Convention, Field};
@@ -281,7 +281,7 @@ pub(super) fn moment(fields: &Fields, text: &str) -> Result<i64> {
         .days()
         .and_then(|days| days.checked_mul(MICROS_PER_DAY)?.checked_add(moment.time))
         .and_then(|local| local.checked_sub(moment.offset * MICROS_PER_SECOND))
-        .filter(|micros| (TIMESTAMP_MIN..TIMESTAMP_END).contains(micros))
+        .filter(|micros| TIMESTAMPS.contains(micros))
         .ok_or_else(|| TemplateError::new(b"22008", "timestamp out of range"))?;
     Ok(match fields.fraction_digits {
         0 => micros,

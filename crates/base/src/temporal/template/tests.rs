@@ -205,7 +205,7 @@ fn seconds_since_1970_are_moments() {
         ("9224318016000", "22008: timestamp out of range: \"9.22432e+12\""),
         ("1e20", "22008: timestamp out of range: \"1e+20\""),
         ("nan", "22008: timestamp cannot be NaN"),
-        ("inf", "0A000: infinity is not supported for type timestamptz"),
+        ("inf", "infinity"),
     ];
     for (seconds, expected) in rows {
         let moment = moment_of_epoch(seconds.parse().expect("a double")).map(|micros| {

@@ -33,6 +33,7 @@ fn rows_of_all_types_come_back() {
         Value::Timestamp(-1),
         Value::TimestampTz(7),
         Value::Date(-1),
+        Value::Time(86_399_000_001),
         Value::Uuid([7; 16]),
         Value::Array(vec![Value::BigInt(1), Value::Null]),
     ];

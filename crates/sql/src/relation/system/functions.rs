@@ -1,7 +1,7 @@
 //! Names, numbers and definitions of what the system catalog lists.
 
 use hotrow_base::ids::ColumnId;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
@@ -62,6 +62,7 @@ pub(super) fn modifier(data_type: DataType) -> i32 {
         DataType::Numeric { precision, scale } => {
             (i32::from(precision) << 16 | i32::from(scale)) + 4
         }
+        DataType::Time(digits) if digits < TIME_DIGITS => digits.into(),
         _ => -1,
     }
 }
@@ -241,6 +242,9 @@ fn format_type(number: i64, modifier: i32) -> Option<String> {
     };
     let (known, suffix) = TYPES.iter().find_map(of_known).or_else(of_enum)?;
     let digits = match known.name {
+        "time" if modifier >= 0 => {
+            return Some(format!("time({modifier}) without time zone{suffix}"));
+        }
         "varchar" | "bpchar" if modifier >= 4 => format!("({})", modifier - 4),
         "numeric" if modifier >= 4 => {
             let digits = modifier - 4;

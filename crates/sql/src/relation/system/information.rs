@@ -200,6 +200,7 @@ fn column_information(
         DataType::Integer => (Value::Null, Some((32, 0)), Value::Null),
         DataType::BigInt => (Value::Null, Some((64, 0)), Value::Null),
         DataType::Timestamp | DataType::TimestampTz => (Value::Null, None, Value::Int(6)),
+        DataType::Time(digits) => (Value::Null, None, Value::Int(digits.into())),
         _ => (Value::Null, None, Value::Null),
     };
     let of_digits = |pick: fn((u8, u8)) -> u8| {

@@ -1,0 +1,225 @@
+//! Time zones that are one offset all year: abbreviations, names and offsets.
+//!
+//! Role         for the input of times and for AT TIME ZONE; zones whose offset depends on the
+//!              date, as America/New_York, are not known
+//! Source       PostgreSQL 15: its default set of abbreviations, without those that stand for a
+//!              region; POSIX for names with an offset, which counts to the west
+
+/// A zone that an abbreviation stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Zone {
+    /// seconds east of Greenwich
+    pub(super) offset: i32,
+    pub(super) is_summer: bool,
+}
+
+const STANDARD: bool = false;
+const SUMMER: bool = true;
+
+/// Abbreviations in small letters, minutes east of Greenwich, and whether that is a summer time.
+const ABBREVIATIONS: [(&str, i32, bool); 145] = [
+    ("acdt", 630, SUMMER),
+    ("acsst", 630, SUMMER),
+    ("acst", 570, STANDARD),
+    ("act", -300, STANDARD),
+    ("acwst", 525, STANDARD),
+    ("adt", -180, SUMMER),
+    ("aedt", 660, SUMMER),
+    ("aesst", 660, SUMMER),
+    ("aest", 600, STANDARD),
+    ("aft", 270, STANDARD),
+    ("akdt", -480, SUMMER),
+    ("akst", -540, STANDARD),
+    ("almst", 420, SUMMER),
+    ("almt", 360, STANDARD),
+    ("amt", -240, STANDARD),
+    ("ast", -240, STANDARD),
+    ("awsst", 540, SUMMER),
+    ("awst", 480, STANDARD),
+    ("azost", 0, SUMMER),
+    ("azot", -60, STANDARD),
+    ("bdst", 120, SUMMER),
+    ("bdt", 360, STANDARD),
+    ("bnt", 480, STANDARD),
+    ("bort", 480, STANDARD),
+    ("bot", -240, STANDARD),
+    ("bra", -180, STANDARD),
+    ("brst", -120, SUMMER),
+    ("brt", -180, STANDARD),
+    ("bst", 60, SUMMER),
+    ("btt", 360, STANDARD),
+    ("cadt", 630, SUMMER),
+    ("cast", 570, STANDARD),
+    ("cct", 480, STANDARD),
+    ("cdt", -300, SUMMER),
+    ("cest", 120, SUMMER),
+    ("cet", 60, STANDARD),
+    ("cetdst", 120, SUMMER),
+    ("chadt", 825, SUMMER),
+    ("chast", 765, STANDARD),
+    ("chut", 600, STANDARD),
+    ("clst", -180, SUMMER),
+    ("cot", -300, STANDARD),
+    ("cst", -360, STANDARD),
+    ("cxt", 420, STANDARD),
+    ("ddut", 600, STANDARD),
+    ("eat", 180, STANDARD),
+    ("edt", -240, SUMMER),
+    ("eest", 180, SUMMER),
+    ("eet", 120, STANDARD),
+    ("eetdst", 180, SUMMER),
+    ("egst", 0, SUMMER),
+    ("egt", -60, STANDARD),
+    ("est", -300, STANDARD),
+    ("fet", 180, STANDARD),
+    ("fjst", 780, SUMMER),
+    ("fjt", 720, STANDARD),
+    ("fnst", -60, SUMMER),
+    ("fnt", -120, STANDARD),
+    ("galt", -360, STANDARD),
+    ("gamt", -540, STANDARD),
+    ("gft", -180, STANDARD),
+    ("gilt", 720, STANDARD),
+    ("gmt", 0, STANDARD),
+    ("hkt", 480, STANDARD),
+    ("hst", -600, STANDARD),
+    ("ict", 420, STANDARD),
+    ("idt", 180, SUMMER),
+    ("irt", 210, STANDARD),
+    ("ist", 120, STANDARD),
+    ("jayt", 540, STANDARD),
+    ("jst", 540, STANDARD),
+    ("kdt", 600, SUMMER),
+    ("kgst", 360, SUMMER),
+    ("kst", 540, STANDARD),
+    ("lhst", 630, STANDARD),
+    ("ligt", 600, STANDARD),
+    ("mart", -570, STANDARD),
+    ("mdt", -360, SUMMER),
+    ("mest", 120, SUMMER),
+    ("mesz", 120, SUMMER),
+    ("met", 60, STANDARD),
+    ("metdst", 120, SUMMER),
+    ("mez", 60, STANDARD),
+    ("mht", 720, STANDARD),
+    ("mmt", 390, STANDARD),
+    ("mpt", 600, STANDARD),
+    ("msd", 240, SUMMER),
+    ("mst", -420, STANDARD),
+    ("must", 300, SUMMER),
+    ("mut", 240, STANDARD),
+    ("mvt", 300, STANDARD),
+    ("myt", 480, STANDARD),
+    ("ndt", -150, SUMMER),
+    ("nft", -210, STANDARD),
+    ("npt", 345, STANDARD),
+    ("nst", -210, STANDARD),
+    ("nzdt", 780, SUMMER),
+    ("nzst", 720, STANDARD),
+    ("nzt", 720, STANDARD),
+    ("pdt", -420, SUMMER),
+    ("pet", -300, STANDARD),
+    ("pgt", 600, STANDARD),
+    ("pht", 480, STANDARD),
+    ("pkst", 360, SUMMER),
+    ("pkt", 300, STANDARD),
+    ("pmdt", -120, SUMMER),
+    ("pmst", -180, STANDARD),
+    ("pont", 660, STANDARD),
+    ("pst", -480, STANDARD),
+    ("pwt", 540, STANDARD),
+    ("pyst", -180, SUMMER),
+    ("ret", 240, STANDARD),
+    ("sadt", 630, SUMMER),
+    ("sast", 120, STANDARD),
+    ("sct", 240, STANDARD),
+    ("taht", -600, STANDARD),
+    ("tft", 300, STANDARD),
+    ("tjt", 300, STANDARD),
+    ("tot", 780, STANDARD),
+    ("trut", 600, STANDARD),
+    ("tvt", 720, STANDARD),
+    ("uct", 0, STANDARD),
+    ("ulast", 540, SUMMER),
+    ("ut", 0, STANDARD),
+    ("utc", 0, STANDARD),
+    ("uyst", -120, SUMMER),
+    ("uyt", -180, STANDARD),
+    ("uzst", 360, SUMMER),
+    ("uzt", 300, STANDARD),
+    ("vut", 660, STANDARD),
+    ("wadt", 480, SUMMER),
+    ("wakt", 720, STANDARD),
+    ("wast", 420, STANDARD),
+    ("wat", 60, STANDARD),
+    ("wdt", 540, SUMMER),
+    ("wet", 0, STANDARD),
+    ("wetdst", 60, SUMMER),
+    ("wft", 720, STANDARD),
+    ("wgst", -120, SUMMER),
+    ("wgt", -180, STANDARD),
+    ("xjt", 360, STANDARD),
+    ("yapt", 600, STANDARD),
+    ("yekst", 360, SUMMER),
+    ("z", 0, STANDARD),
+    ("zulu", 0, STANDARD),
+];
+
+/// Other names of UTC.
+const UTC_NAMES: [&str; 11] = [
+    "utc",
+    "gmt",
+    "zulu",
+    "universal",
+    "greenwich",
+    "uct",
+    "etc/utc",
+    "etc/gmt",
+    "etc/zulu",
+    "etc/universal",
+    "etc/uct",
+];
+
+/// POSIX: what an offset may be.
+const POSIX_HOURS_MAX: i32 = 7 * 24 - 1;
+
+/// The zone that an abbreviation in small letters stands for.
+pub(super) fn abbreviation(text: &str) -> Option<Zone> {
+    let at = ABBREVIATIONS.binary_search_by_key(&text, |(known, ..)| *known).ok()?;
+    let (_, minutes, is_summer) = ABBREVIATIONS[at];
+    Some(Zone { offset: minutes * 60, is_summer })
+}
+
+/// The offset of a zone with a name, in small letters: one of UTC's, or any letters before an
+/// offset to the west, as `utc+3`.
+pub(super) fn named(text: &str) -> Option<i32> {
+    if UTC_NAMES.contains(&text) {
+        return Some(0);
+    }
+    let letters = text.find(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | ','))?;
+    posix_offset(&text[letters..]).map(|west| -west)
+}
+
+/// `[+-]H[H][:MM[:SS]]`
+fn posix_offset(text: &str) -> Option<i32> {
+    let (sign, digits) = match text.as_bytes().first()? {
+        b'-' => (-1, &text[1..]),
+        b'+' => (1, &text[1..]),
+        _ => (1, text),
+    };
+    let mut seconds = 0;
+    let mut parts = digits.split(':');
+    for (unit, most) in [(3_600, POSIX_HOURS_MAX), (60, 59), (1, 60)] {
+        let Some(part) = parts.next() else { break };
+        let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let number: i32 = part.parse().ok().filter(|n| is_number && *n <= most)?;
+        seconds += number * unit;
+    }
+    parts.next().is_none().then_some(sign * seconds)
+}
+
+/// Seconds east of Greenwich of a zone as AT TIME ZONE names it.
+pub fn zone_offset(name: &str) -> Option<i32> {
+    let name = name.to_ascii_lowercase();
+    abbreviation(&name).map(|zone| zone.offset).or_else(|| named(&name))
+}

@@ -1,0 +1,70 @@
+//! Rows as values of json: `row_to_json(t)`, `to_jsonb(ROW(1, 2))`.
+
+use hotrow_base::json::JsonFunction;
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{Expr, Place};
+use sqlparser::ast;
+
+use crate::error::{Result, place_in};
+use crate::operand::{Arguments, Operand};
+use crate::scope::Compiler;
+use crate::typing::constant;
+use crate::written::{bare, ident_name, row_values};
+
+impl Compiler<'_> {
+    /// Arguments that become json, of which rows are one already.
+    pub(crate) fn json_operands(&mut self, written: &[&ast::Expr]) -> Result<Arguments> {
+        let mut arguments = Arguments::new();
+        for value in written {
+            let operand = match self.row_as_json(value)? {
+                Some(row) => Operand::Typed(row),
+                None => self.operand(value)?,
+            };
+            arguments.push((operand, place_in(*value, self.place)));
+        }
+        Ok(arguments)
+    }
+
+    /// A row that is written out, or that of a relation, as a json; none: it is no row.
+    pub(crate) fn row_as_json(&mut self, written: &ast::Expr) -> Result<Option<Expr>> {
+        let key = |name: String| constant(Value::Text(name), DataType::Text);
+        let mut fields = Vec::new();
+        if let Some(values) = row_values(written) {
+            for (operand, at) in self.json_operands(&values)?.into_iter().zip(1..) {
+                let (operand, place) = operand;
+                fields.push(key(format!("f{at}")));
+                fields.push(self.settle(operand, DataType::Text, place)?);
+            }
+        } else {
+            let Some(columns) = self.whole_row(written)? else { return Ok(None) };
+            for (name, value) in columns {
+                fields.extend([key(name), value]);
+            }
+        }
+        self.json_call(JsonFunction::Row, fields, DataType::Json).map(Some)
+    }
+
+    /// The columns of the relation that a name is of, where it names nothing else.
+    fn whole_row(&mut self, written: &ast::Expr) -> Result<Option<Vec<(String, Expr)>>> {
+        let ast::Expr::Identifier(name) = bare(written) else { return Ok(None) };
+        let name = ident_name(name);
+        let is_other = self.variable(&name).is_some()
+            || self.relation_column(&name, Place::default())?.is_some();
+        if is_other {
+            return Ok(None);
+        }
+        for depth in (0..self.levels.len()).rev() {
+            let relations = &self.levels[depth].relations;
+            let Some(at) = relations.iter().position(|known| known.name == name) else { continue };
+            let columns = relations[at].columns.iter().map(|column| column.name.clone());
+            let names: Vec<String> = columns.collect();
+            let mut fields = Vec::new();
+            for (column, name) in names.into_iter().enumerate() {
+                fields.push((name, self.slot_of_column(depth, at, column)?));
+            }
+            return Ok(Some(fields));
+        }
+        Ok(None)
+    }
+}
