@@ -14,6 +14,7 @@ use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered};
 use hotrow_base::memory::{MemoryAccount, Scope};
 use hotrow_query::Profile;
+use hotrow_transaction::catalog::SearchPath;
 
 use crate::advisory::AdvisoryOwner;
 use crate::books::OpenBooks;
@@ -22,7 +23,8 @@ use crate::core::Core;
 use crate::held_back::HeldBack;
 use crate::named::Names;
 use crate::sequences::Drawn;
-use crate::settings::Settings;
+use crate::settings::{Settings, TransactionStep};
+use crate::temporary::TemporaryTables;
 
 /// What goes down with each statement of a session.
 pub(crate) struct Context {
@@ -39,6 +41,7 @@ pub(crate) struct Context {
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
+    temporary: RefCell<TemporaryTables>,
     /// what the operators of the next query took, if that is asked
     profile: RefCell<Option<Profile>>,
 }
@@ -72,6 +75,7 @@ impl Context {
             settings: RefCell::default(),
             drawn: RefCell::default(),
             names: RefCell::default(),
+            temporary: RefCell::default(),
             profile: RefCell::default(),
             core,
         }
@@ -98,6 +102,26 @@ impl Context {
     /// Its settings, for a moment.
     pub(crate) fn settings(&self) -> RefMut<'_, Settings> {
         self.settings.borrow_mut()
+    }
+
+    /// Where bare names of its statements are looked for.
+    pub(crate) fn path(&self) -> SearchPath {
+        self.temporary().seen_first(self.settings.borrow().search_path())
+    }
+
+    /// Its temporary tables, for a moment.
+    pub(crate) fn temporary(&self) -> RefMut<'_, TemporaryTables> {
+        self.temporary.borrow_mut()
+    }
+
+    /// Tells what its transaction has done.
+    pub(crate) fn step(&self, step: TransactionStep) {
+        match step {
+            TransactionStep::Committed => self.temporary().end_transaction(true),
+            TransactionStep::RolledBack => self.temporary().end_transaction(false),
+            _ => {}
+        }
+        self.settings().step(step);
     }
 
     /// The numbers it has drawn from sequences, for a moment.

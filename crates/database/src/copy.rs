@@ -16,7 +16,8 @@ mod read;
 use hotrow_base::interrupt::Running;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_sql::{CopyForm, quoted};
+use hotrow_sql::{CopyForm, quoted, quoted_name};
+use hotrow_transaction::catalog::local;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
@@ -93,7 +94,7 @@ impl CopyIn {
         let list: Vec<_> = names.iter().map(|name| quoted(name)).collect();
         let places: Vec<_> = (1..=names.len()).map(|number| format!("${number}")).collect();
         let (list, places) = (list.join(", "), places.join(", "));
-        let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted(&table));
+        let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted_name(&table));
         // Of its own: it gives columns values that are GENERATED ALWAYS.
         let insert = prepare_own(runner.context, runner.transaction, &text)?;
         let types = insert.parameters().iter().map(scalar);
@@ -114,7 +115,7 @@ impl CopyIn {
         let lines = runner.transaction.defer().then(Vec::new);
         Ok(Self {
             insert,
-            table,
+            table: local(&table).to_owned(),
             columns,
             form,
             data,

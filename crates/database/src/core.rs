@@ -56,6 +56,7 @@ use crate::recovery::{self, RecoveryProgress, RecoveryReport};
 use crate::rows::Rows;
 use crate::sequences::Sequences;
 use crate::snapshots::Snapshots;
+use crate::temporary::TemporaryNumbers;
 
 /// Runs a statement of the database's own, with values for its parameters, as a transaction of its
 /// own: what nobody below a session can do.
@@ -91,6 +92,7 @@ pub(crate) struct Core {
     running: Arc<AtomicUsize>,
     closed: AtomicBool,
     pub(crate) sequences: Sequences,
+    pub(crate) temporary: TemporaryNumbers,
     pub(crate) cancellers: Cancellers,
     pub(crate) advisory: Arc<AdvisoryLocks>,
     pub(crate) library: Arc<Library>,
@@ -174,6 +176,7 @@ impl Core {
             running: Arc::new(AtomicUsize::new(0)),
             closed: AtomicBool::new(false),
             sequences: Sequences::default(),
+            temporary: TemporaryNumbers::default(),
             cancellers: Cancellers::default(),
             advisory: Arc::default(),
             library: Arc::default(),

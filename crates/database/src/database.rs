@@ -25,6 +25,7 @@ use crate::engine_table::engine_named;
 use crate::error::Error;
 use crate::recovery::{RecoveryProgress, RecoveryReport};
 use crate::session::{Session, run_own};
+use crate::temporary;
 use crate::verifier::Verifier;
 
 /// A database: its data in memory, its log in a directory, or nowhere. Cheap to clone: all clones
@@ -104,7 +105,9 @@ impl Database {
         let staff = config.staff_for(entry, threads);
         let directory = DataDirectory::open(path.as_ref())?;
         let core = Core::in_directory(directory, config, staff, run_own, progress)?;
-        Ok(Self { core: Arc::new(core.start(entry, threads)?) })
+        let core = Arc::new(core.start(entry, threads)?);
+        temporary::drop_left(&core);
+        Ok(Self { core })
     }
 
     /// Whether any user has, or ever had, a password: then nobody should be let in without one. It

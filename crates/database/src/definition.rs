@@ -25,10 +25,10 @@ use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees, Unfilled}
 use hotrow_sql::{
     CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
     Truncation, WrittenType, apply, changed_names, compile, compile_with_parameters, look_up_types,
-    parse_script,
+    parse_script, split_path,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, local};
 use hotrow_transaction::coarse;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
@@ -299,7 +299,7 @@ fn procedures_concerned(
     let names: Vec<String> = names_changed((&schema.catalog, catalog), changes).collect();
     let views = sources.mentions().views(names.iter().cloned());
     for name in names.iter().chain(&views) {
-        for mentioner in sources.mentions().of(name) {
+        for mentioner in sources.mentions().of(local(name)) {
             if let Mentioner::Procedure(id) = mentioner {
                 concerned.insert(*id);
             }
@@ -377,7 +377,8 @@ pub(crate) fn statement_name(text: &str, types: &[SqlType]) -> String {
 
 /// The text by which such a statement is defined.
 pub(crate) fn statement_source(text: &str, types: &[SqlType]) -> String {
-    format!("PREPARE statement{} AS {text}", list_of(types))
+    let (path, text) = split_path(text);
+    format!("{path}PREPARE statement{} AS {text}", list_of(types))
 }
 
 /// ` (bigint, text)`; nothing for none.
@@ -398,8 +399,8 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
     let dropped = changes.iter().find_map(|change| match change {
         CatalogChange::DropTable(id) => Some(format!("table \"{}\"", catalog.table(*id).name)),
         CatalogChange::DropIndex(id) => Some(format!("index \"{}\"", catalog.index(*id).name)),
-        CatalogChange::DropView(name) => Some(format!("view \"{name}\"")),
-        CatalogChange::DropType(name) => Some(format!("type {name}")),
+        CatalogChange::DropView(name) => Some(format!("view \"{}\"", local(name))),
+        CatalogChange::DropType(name) => Some(format!("type {}", local(name))),
         _ => None,
     });
     let mut error = match dropped {

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 
 use hotrow_base::types::SqlType;
-use hotrow_sql::Shape;
+use hotrow_sql::{Shape, split_path};
 
 use crate::definition::{statement_name, statement_source};
 
@@ -48,6 +48,7 @@ impl KeptStatement {
     /// Of a statement's text, the types of its parameters, and those of its literals where these
     /// are its parameters.
     fn of(text: &str, parameters: &[SqlType], literals: &[Option<SqlType>]) -> Option<Self> {
+        let (path, text) = split_path(text);
         let (text, types, is_argument): (_, Vec<SqlType>, _) = if literals.is_empty() {
             let all = vec![true; parameters.len()];
             (text.to_owned(), parameters.to_vec(), all)
@@ -60,7 +61,7 @@ impl KeptStatement {
             let text = shape.with_parameters(text, &is_argument);
             (text, literals.iter().copied().flatten().collect(), is_argument)
         };
-        let text = text.trim().to_owned();
+        let text = format!("{path}{}", text.trim());
         if text.len() > TEXT_BYTES_MAX {
             return None;
         }

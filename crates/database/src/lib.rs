@@ -101,6 +101,7 @@ mod shapes;
 mod snapshots;
 mod statement;
 mod status;
+mod temporary;
 mod transaction;
 mod verifier;
 mod views;

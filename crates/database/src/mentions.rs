@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_sql::mention::{key_of, words};
+use hotrow_transaction::catalog::local;
 
 /// Who has a text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -60,7 +61,7 @@ impl Mentions {
                 if let Mentioner::View(view) = mentioner
                     && found.insert(view.to_string())
                 {
-                    names.push(view.to_string());
+                    names.push(local(view).to_owned());
                 }
             }
         }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use hotrow_base::ids::TableId;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
-use hotrow_sql::quoted;
+use hotrow_sql::quoted_name;
 use hotrow_transaction::catalog::{Sequence, Table};
 use hotrow_transaction::outcome::SqlError;
 
@@ -69,7 +69,7 @@ impl Context {
         }
         let counter = core.sequences.counter(id);
         let mut state = counter.state.lock();
-        store(core, &table.name, number, is_called)?;
+        store(core, &table.qualified_name(), number, is_called)?;
         *state = Some(State::new(number, is_called));
         if is_called {
             self.drawn().note(id, number);
@@ -104,7 +104,7 @@ pub(crate) fn next_of_many(
     let mut state = counter.state.lock();
     let mut now = match *state {
         Some(now) => now,
-        None => stored(core, &table.name, &of)?,
+        None => stored(core, &table.qualified_name(), &of)?,
     };
     let mut numbers = Vec::with_capacity(wanted);
     while numbers.len() < wanted {
@@ -114,7 +114,7 @@ pub(crate) fn next_of_many(
         };
         if !now.has(&of, number) {
             let until = now.block_from(&of, number, wanted - numbers.len());
-            store(core, &table.name, until, true)?;
+            store(core, &table.qualified_name(), until, true)?;
             now.take_block(until);
         }
         (now.last, now.is_called) = (number, true);
@@ -145,7 +145,7 @@ pub(crate) fn last(core: &Core, id: TableId) -> Option<i64> {
 
 /// What the table of a sequence says.
 fn stored(core: &Arc<Core>, name: &str, of: &Sequence) -> Result<State, Error> {
-    let text = format!("SELECT last_value, is_called FROM {} WHERE only", quoted(name));
+    let text = format!("SELECT last_value, is_called FROM {} WHERE only", quoted_name(name));
     let found = (core.run_own)(core, &text, &[])?;
     Ok(match found.iter().next() {
         Some([Value::BigInt(last), Value::Bool(is_called)]) => State::new(*last, *is_called),
@@ -158,7 +158,7 @@ fn store(core: &Arc<Core>, name: &str, last: i64, is_called: bool) -> Result<(),
     let text = format!(
         "INSERT INTO {} (only, last_value, is_called) VALUES (true, $1, $2) ON CONFLICT (only) \
          DO UPDATE SET last_value = excluded.last_value, is_called = excluded.is_called",
-        quoted(name)
+        quoted_name(name)
     );
     (core.run_own)(core, &text, &[Value::BigInt(last), Value::Bool(is_called)]).map(drop)
 }

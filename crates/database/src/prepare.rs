@@ -4,23 +4,35 @@
 
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
-use hotrow_sql::{Compiled, Naming, ScriptStatement, parse_script};
+use hotrow_sql::{Compiled, Naming, ScriptStatement, parse_script, split_path};
 use hotrow_transaction::outcome::{SqlError, apart};
 
 use crate::context::Context;
-use crate::core::Core;
 use crate::error::{Error, advised};
 use crate::prepared::Prepared;
 use crate::session_transaction::SessionTransaction;
 use crate::verifier::conceal;
 
 /// A statement that may be done in parts, where there are transactions to hold them together.
-pub(crate) fn in_parts(core: &Core, statement: ScriptStatement) -> ScriptStatement {
+pub(crate) fn in_parts(context: &Context, statement: ScriptStatement) -> ScriptStatement {
+    let (core, statement) = (&context.core, in_path(context, statement));
     match core.interactive {
         Some(_) if core.locks_as_it_goes => statement.in_parts(),
         // One program can be kept, and is run once; parts make a transaction.
         Some(_) => statement.in_parts_if_need_be(),
         None => statement,
+    }
+}
+
+/// A statement whose bare names are looked for where the session has them looked for, unless its
+/// text says another path already: it was sent before that was changed.
+fn in_path(context: &Context, statement: ScriptStatement) -> ScriptStatement {
+    if statement.temporary().is_some() {
+        context.temporary().begin(&context.core);
+    }
+    match split_path(&statement.text).0 {
+        "" => statement.in_path(&context.path()),
+        _ => statement,
     }
 }
 
@@ -49,7 +61,7 @@ pub(crate) fn prepare_compiled(
     if core.schema.generation() != generation {
         return prepare(context, transaction, text, &[]);
     }
-    let statement = in_parts(core, parsed(text)?);
+    let statement = in_parts(context, parsed(text)?);
     Ok(Prepared::compiled(&schema, generation, statement, compiled)?)
 }
 
@@ -92,7 +104,7 @@ fn prepare_one(
     statement: ScriptStatement,
     types: &[Option<SqlType>],
 ) -> Result<Prepared, Error> {
-    let statement = in_parts(&context.core, conceal(statement)?);
+    let statement = in_parts(context, conceal(statement)?);
     if let Some(Naming::Declare { text, .. }) = statement.naming() {
         let declared = prepare_parsed(context, transaction, text, types)?;
         return Ok(Prepared::declaring(statement, &declared));

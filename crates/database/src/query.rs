@@ -16,7 +16,7 @@ use hotrow_query::{
     Advisory, AdvisoryStep, Fetched, Ground, Limits, Profile, Row, SystemFunction, drawn,
 };
 use hotrow_sql::{SystemContext, sequence_named, system_function, system_rows};
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::random::{Randomness, Spot};
@@ -150,6 +150,7 @@ impl Reads<'_, '_> {
         ask(&SystemContext {
             last_number: &last_number,
             catalog: &schema.catalog,
+            path: &context.path(),
             procedures: procedures.collect(),
             user: &identity.user,
             database: &identity.database,
@@ -191,8 +192,8 @@ impl Reads<'_, '_> {
             return Ok(None);
         }
         let Some(Value::Text(name)) = arguments.first() else { return Ok(Some(Value::Null)) };
-        let Some(table) = sequence_named(&schema.catalog, name) else {
-            return Err(match relation_exists(&schema.catalog, name) {
+        let Some(table) = sequence_named(&schema.catalog, &context.path(), name) else {
+            return Err(match relation_exists(&schema.catalog, &context.path(), name) {
                 true => SqlError::new(b"42809", format!("\"{name}\" is not a sequence")),
                 false => SqlError::new(b"42P01", format!("relation \"{name}\" does not exist")),
             });
@@ -222,8 +223,8 @@ fn configure(
     context.settings().get(name).map(Value::Text)
 }
 
-fn relation_exists(catalog: &Catalog, name: &str) -> bool {
-    catalog.table_named(name.trim_start_matches("public.")).is_some()
+fn relation_exists(catalog: &Catalog, path: &SearchPath, name: &str) -> bool {
+    catalog.table_seen(path, &name.replacen('.', "\0", 1)).is_some()
 }
 
 /// An error of a transaction that another one needs.

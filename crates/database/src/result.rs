@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
+use hotrow_sql::split_path;
 use hotrow_transaction::outcome::{self, Notice};
 use hotrow_transaction::program::Place;
 
@@ -54,7 +55,8 @@ pub(crate) fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> R
 
 /// PostgreSQL's command tag.
 pub(crate) fn tag(text: &str, rows: &Rows) -> String {
-    const OBJECTS: [&str; 10] = [
+    let text = split_path(text).1;
+    const OBJECTS: [&str; 11] = [
         "TABLE",
         "INDEX",
         "FUNCTION",
@@ -64,6 +66,7 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         "TYPE",
         "DOMAIN",
         "USER",
+        "SCHEMA",
         "ROLE",
     ];
     let begins = |verb: &str| {

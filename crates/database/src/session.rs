@@ -135,7 +135,8 @@ impl Session {
         let _running = self.context.interrupt.begin();
         let _entered = self.enter();
         // On other engines single statements are known by their texts.
-        let has_shapes = self.context.core.locks_as_it_goes;
+        // A shape says nothing of a path.
+        let has_shapes = self.context.core.locks_as_it_goes && self.context.path().is_default();
         let read = || {
             panics::point::reach("parse");
             let known =
@@ -163,8 +164,7 @@ impl Session {
         let _guard = panics::guard();
         let _entered = self.enter();
         let parsed = apart(|| script.read.next().transpose()).transpose()?.and_then(conceal);
-        let own =
-            |parsed| SentStatement::own(Prepared::of_script(in_parts(&self.context.core, parsed)));
+        let own = |parsed| SentStatement::own(Prepared::of_script(in_parts(&self.context, parsed)));
         let statement = parsed.map(own);
         Some(statement.inspect_err(|_| self.transaction().fail()).map_err(Error::from))
     }
@@ -243,7 +243,7 @@ impl Session {
     pub fn begin_batch(&self) {
         let _guard = panics::guard();
         if self.transaction_state() == TransactionState::Idle {
-            self.context.settings().step(TransactionStep::Begun);
+            self.context.step(TransactionStep::Begun);
         }
         self.transaction().begin_batch();
     }
@@ -259,11 +259,12 @@ impl Session {
         let Some(ended) = self.transaction().end_batch(&self.context, stays) else { return Ok(()) };
         self.transaction().settle_advisory(&self.context);
         if self.transaction_state() == TransactionState::Idle {
-            self.context.settings().step(match ended {
+            self.context.step(match ended {
                 Ok(true) => TransactionStep::Committed,
                 _ => TransactionStep::RolledBack,
             });
             settle_limits(&self.context, &mut self.transaction());
+            self.settle_temporary();
         }
         ended.map(drop)
     }
@@ -280,8 +281,12 @@ impl Session {
 
     /// Has a statement, or a part of one, run.
     fn with_runner<T>(&self, act: impl FnOnce(&mut Runner<'_>) -> T) -> T {
-        let transaction = &mut *self.transaction();
-        act(&mut Runner { context: &self.context, transaction, calls: &self.calls })
+        let done = {
+            let transaction = &mut *self.transaction();
+            act(&mut Runner { context: &self.context, transaction, calls: &self.calls })
+        };
+        self.settle_temporary();
+        done
     }
 
     /// Notes a statement's name; one without a name is not told.
@@ -332,6 +337,29 @@ pub(crate) fn run_own(core: &Arc<Core>, text: &str, values: &[Value]) -> Result<
     let session = Session::new(Arc::clone(core));
     let prepared = prepare_own(&session.context, &session.transaction(), text)?;
     Ok(session.execute_prepared(&prepared, values)?.rows)
+}
+
+impl Session {
+    /// Lets go of all temporary tables, as DISCARD TEMP does.
+    pub fn drop_temporary_tables(&self) {
+        self.context.temporary().let_go_of_all();
+        self.settle_temporary();
+    }
+
+    /// Does what is due to temporary tables, unless a transaction is open.
+    fn settle_temporary(&self) {
+        if self.transaction_state() == TransactionState::Idle && self.context.temporary().is_due() {
+            self.context.temporary().settle(&self.context.core);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // What it holds would keep its own tables from being emptied.
+        self.transaction.get_mut().abandon();
+        self.context.temporary().end(&self.context.core);
+    }
 }
 
 impl fmt::Debug for Session {

@@ -48,8 +48,8 @@ pub(crate) fn control_transaction(
     let is_over = before != TransactionState::Idle && transaction.state() == TransactionState::Idle;
     match (&said, step) {
         (Ok(_), TransactionStep::Begun) if before != TransactionState::Idle => {}
-        (Ok(_), step) => context.settings().step(step),
-        (Err(_), _) if is_over => context.settings().step(TransactionStep::RolledBack),
+        (Ok(_), step) => context.step(step),
+        (Err(_), _) if is_over => context.step(TransactionStep::RolledBack),
         (Err(_), _) => {}
     }
     Ok((said?, notices))
@@ -85,7 +85,11 @@ pub(crate) fn execute_setting(
             })
         }
         Setting::Constraints => Ok(StatementResult::of_tag("SET CONSTRAINTS")),
-        Setting::DiscardNothing => Ok(StatementResult::of_tag("DISCARD")),
+        Setting::DiscardTemporary => {
+            context.temporary().let_go_of_all();
+            Ok(StatementResult::of_tag("DISCARD TEMP"))
+        }
+        Setting::DiscardNothing(tag) => Ok(StatementResult::of_tag(tag)),
         Setting::Show(name) => {
             let value = shown(context, transaction, name)?;
             Ok(rows_of(setting, vec![Value::Text(value)]))

@@ -248,6 +248,13 @@ impl SessionTransaction {
         context.settle(Reply::new(Ok(Rows::default()), durable_in)).map(drop)
     }
 
+    /// Notes that tables were made that go with the session.
+    pub(crate) fn has_created(&mut self, created: impl Iterator<Item = TableId>) {
+        if let Some(open) = &mut self.open {
+            open.has_created(created);
+        }
+    }
+
     /// Notes that a definition was made in the open transaction, if there is one.
     pub(crate) fn has_defined(&mut self, created: impl Iterator<Item = TableId>) {
         if let Some(open) = &mut self.open {

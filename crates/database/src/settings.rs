@@ -13,12 +13,13 @@
 mod known;
 mod without_effect;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hotrow_base::types::DataType;
 use hotrow_sql::Setting;
+use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::ResultColumn;
 
@@ -61,6 +62,7 @@ pub(crate) struct Settings {
     told: Values,
     /// until something changes
     often: Cell<Option<OftenAsked>>,
+    path: RefCell<Option<SearchPath>>,
 }
 
 /// What is asked with every message and every statement.
@@ -277,6 +279,14 @@ impl Settings {
     fn note_change(&mut self) {
         (self.has_changed, self.is_due) = (true, true);
         self.often.set(None);
+        self.path.replace(None);
+    }
+
+    /// Where bare names are looked for; made once, until something changes.
+    pub(crate) fn search_path(&self) -> SearchPath {
+        let mut path = self.path.borrow_mut();
+        let made = || SearchPath::read(&self.get("search_path").ok()?);
+        path.get_or_insert_with(|| made().unwrap_or_default()).clone()
     }
 
     /// Whether something may have changed since this was asked last.

@@ -156,7 +156,7 @@ fn compile(
     let Some(statement) = statement else {
         return Err(SqlError::new(b"0A000", "the text is more than its shape tells"));
     };
-    let prepared = prepare_shaped(context, in_parts(&context.core, statement))?;
+    let prepared = prepare_shaped(context, in_parts(context, statement))?;
     let literals = prepared.literals().iter().enumerate();
     let part = |(at, parameter): (usize, &Option<SqlType>)| match parameter {
         Some(_) => None,

@@ -10,9 +10,10 @@ use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_query::Profile;
 use hotrow_sql::{
-    Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, ScriptStatement, Truncation,
-    explain as explain_statement, parse_script, quoted,
+    Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, ScriptStatement, Temporary,
+    Truncation, explain as explain_statement, parse_script, quoted_name, split_path,
 };
+use hotrow_transaction::catalog::qualified;
 use hotrow_transaction::outcome::{Notice, NoticeLevel};
 
 use crate::context::Context;
@@ -21,12 +22,13 @@ use crate::definition;
 use crate::error::{Error, advised};
 use crate::explain::explain;
 use crate::lock_out::refuse_lock_out;
-use crate::prepare::{prepare, prepare_compiled};
+use crate::prepare::{prepare, prepare_compiled, prepare_own};
 use crate::prepared::Prepared;
 use crate::result::{StatementResult, shown, tag};
 use crate::rows::Rows;
 use crate::run::{Runner, given};
 use crate::session_settings::{control_transaction, execute_setting, settle_limits};
+use crate::temporary::{self, Before};
 use crate::work::EXPLAINED;
 
 impl Runner<'_> {
@@ -137,19 +139,33 @@ impl Runner<'_> {
                 }
                 rows
             }
+            Some(definition) if let Some(wanted) = statement.temporary() => {
+                notices.extend(definition.notices().into_iter().cloned());
+                let rows = self.create_temporary(prepared, &definition, &wanted)?;
+                is_filled = wanted.is_query && notices.is_empty();
+                rows
+            }
             Some(definition) => {
                 refuse_lock_out(context, &definition)?;
+                let dropped = temporary::dropped_by(&core.schema.current().catalog, &definition);
+                if let Some(names) = dropped {
+                    self.transaction.refuse_failed()?;
+                    context.temporary().let_go(&names);
+                    let (tag, rows) = (tag(&statement.text, &Rows::default()), Rows::default());
+                    return Ok(StatementResult { tag, rows, types, place, notices });
+                }
                 notices.extend(definition.notices().into_iter().cloned());
                 self.transaction.make_way(context, &tag(&statement.text, &Rows::default()))?;
                 // Compiled again: the catalog may be another one by then.
                 let rows = define(context, statement)?;
                 let schema = core.schema.current();
                 self.transaction.has_defined(created(&schema, &definition));
+                context.temporary().look_again(core, &schema, &definition);
                 notices.extend(definition::warnings(&schema, &definition));
                 match statement.filled() {
                     Some(filled) if created(&schema, &definition).next().is_some() => {
                         is_filled = true;
-                        self.fill(&filled)?
+                        self.fill_or_drop(&filled)?
                     }
                     _ => rows,
                 }
@@ -195,17 +211,70 @@ impl Runner<'_> {
         context.settle_found(Ok(shown(EXPLAINED, lines.iter().map(String::as_str))))
     }
 
+    /// CREATE TEMP TABLE: takes one that is kept, or makes one.
+    fn create_temporary(
+        &mut self,
+        prepared: &Prepared,
+        definition: &Compiled,
+        wanted: &Temporary,
+    ) -> Result<Rows, Error> {
+        let (context, statement) = (self.context, prepared.statement());
+        let core = &context.core;
+        let text = split_path(&statement.text).1;
+        let is_nothing = |change: &CatalogChange| matches!(change, CatalogChange::Nothing(_));
+        if matches!(definition, Compiled::Catalog(changes) if changes.iter().all(is_nothing)) {
+            return Ok(Rows::default());
+        }
+        let schema = core.schema.current();
+        let before = context.temporary().look(core, &schema.catalog, wanted, text);
+        let is_made = !matches!(before, Before::TakeKept | Before::Delete(_));
+        if is_made {
+            self.transaction.make_way(context, &tag(&statement.text, &Rows::default()))?;
+        }
+        match before {
+            Before::Nothing | Before::TakeKept => {}
+            Before::Delete(delete) => {
+                let delete = prepare_own(context, self.transaction, &delete)?;
+                self.run(&delete, &[])?;
+            }
+            Before::Drop(drop) => {
+                for drop in parse_script(&drop)? {
+                    define(context, &drop.as_own())?;
+                }
+            }
+        }
+        if is_made {
+            define(context, statement)?;
+        }
+        let schema = core.schema.current();
+        if is_made {
+            self.transaction.has_created(created(&schema, definition));
+        }
+        let is_open = self.transaction.is_open();
+        context.temporary().note(core, &schema.catalog, wanted, (text, is_open));
+        let Some((_, insert)) = statement.filled() else { return Ok(Rows::default()) };
+        let filled = self.fill(&insert);
+        if filled.is_err() {
+            context.temporary().let_go(std::slice::from_ref(&wanted.name));
+        }
+        filled
+    }
+
     /// Gives a table that CREATE TABLE ... AS has made its rows; where that fails, there is none.
-    fn fill(&mut self, (table, insert): &(String, String)) -> Result<Rows, Error> {
-        let context = self.context;
-        let filled = prepare(context, self.transaction, insert, &[])
-            .and_then(|insert| self.run(&insert, &[]));
+    fn fill_or_drop(&mut self, (table, insert): &(String, String)) -> Result<Rows, Error> {
+        let filled = self.fill(insert);
         if filled.is_err() && !self.transaction.is_open() {
             for drop in parse_script(&format!("DROP TABLE {table}"))? {
-                define(context, &drop)?;
+                define(self.context, &drop.in_path(&self.context.path()))?;
             }
         }
         filled
+    }
+
+    /// Gives a table that has just been made the rows that CREATE TABLE ... AS asks for.
+    fn fill(&mut self, insert: &str) -> Result<Rows, Error> {
+        let insert = prepare(self.context, self.transaction, insert, &[])?;
+        self.run(&insert, &[])
     }
 
     /// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can
@@ -219,7 +288,7 @@ impl Runner<'_> {
         }
         let schema = core.schema.current();
         for table in &truncation.tables {
-            let name = quoted(&schema.catalog.table(*table).name);
+            let name = quoted_name(&schema.catalog.table(*table).qualified_name());
             let delete = prepare(context, self.transaction, &format!("DELETE FROM {name}"), &[])?;
             self.run(&delete, &[])?;
         }
@@ -265,7 +334,10 @@ fn created(schema: &Schema, definition: &Compiled) -> impl Iterator<Item = Table
         _ => &[],
     };
     changes.iter().filter_map(|change| match change {
-        CatalogChange::CreateTable(table) => Some(schema.catalog.table_named(&table.name)?.id),
+        CatalogChange::CreateTable(table) => {
+            let name = qualified(&table.schema, &table.name);
+            Some(schema.catalog.table_named(&name)?.id)
+        }
         _ => None,
     })
 }

@@ -153,6 +153,11 @@ impl OpenTransaction {
         self.created.extend(created);
     }
 
+    /// Notes that tables were made that go with the session.
+    pub(crate) fn has_created(&mut self, created: impl Iterator<Item = TableId>) {
+        self.created.extend(created);
+    }
+
     pub(crate) fn state(&self) -> TransactionState {
         match self.state {
             State::Open => TransactionState::Open,

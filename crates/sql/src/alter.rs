@@ -6,7 +6,9 @@
 //! Invariants   I1 what the draft has of indexes and constraints beyond what the table had is new
 
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_transaction::catalog::{Catalog, Column, Generated, IndexDefinition, IndexKind, Table};
+use hotrow_transaction::catalog::{
+    Catalog, Column, Generated, IndexDefinition, IndexKind, Table, qualified, split,
+};
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation as Operation};
 
@@ -90,7 +92,11 @@ impl Compiler<'_> {
                 let (ast::RenameTableNameKind::As(name) | ast::RenameTableNameKind::To(name)) =
                     table_name;
                 let name = object_name(name, place)?;
-                self.is_there(&name, false, place)?;
+                if split(&name).0.is_some() {
+                    let hint = "ALTER TABLE ... SET SCHEMA moves it";
+                    return Err(unsupported(place, "RENAME TO a name with a schema", hint));
+                }
+                self.is_there(&qualified(&altered.table.schema, &name), false, place)?;
                 let table = altered.table.id;
                 altered.changes.push(CatalogChange::RenameTable { table, name });
                 Ok(())
@@ -132,11 +138,12 @@ impl Compiler<'_> {
         altered: &Altered<'_>,
         condition: &ast::Expr,
     ) -> Result<Box<Procedure>> {
-        let name = quoted(&altered.table.name);
+        let table = altered.table;
+        let name = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
         let text = format!("SELECT * FROM {name} WHERE NOT ({condition}) LIMIT 1");
         let place = altered.draft.place;
         let query = parse_statement(&tokenize(&text, place)?, place)?;
-        let mut compiler = Compiler::new(self.catalog);
+        let mut compiler = Compiler::new(self.catalog).seeing(&self.path);
         compiler.ad_hoc = true;
         compiler.place = place;
         let mut body = Vec::new();
@@ -264,7 +271,7 @@ impl Compiler<'_> {
         (written, using): (&ast::DataType, Option<&ast::Expr>),
         place: Place,
     ) -> Result<()> {
-        let to = data_type(written, self.catalog, place)?;
+        let to = data_type(written, self.type_names(), place)?;
         let old = altered.draft.table.columns[id.index()].clone();
         let Filled::Old(from) = altered.filled[id.index()].clone() else {
             let hint = "write an ALTER TABLE of its own for it";
@@ -520,6 +527,7 @@ fn definition_of(catalog: &Catalog, table: &Table) -> TableDefinition {
     };
     TableDefinition {
         name: table.name.clone(),
+        schema: table.schema.to_string(),
         columns: table.columns.clone(),
         primary: table.primary.map(definition),
         unique: table.secondary.iter().copied().map(definition).collect(),

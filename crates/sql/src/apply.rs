@@ -3,7 +3,8 @@
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
-    Catalog, Column, ForeignKey, IndexDefinition, IndexKind, NamedType,
+    Catalog, Column, ForeignKey, IndexDefinition, IndexKind, NamedType, SearchPath, local,
+    qualified,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -19,6 +20,18 @@ use crate::error::{Advice, Result, error};
 /// 65,000 tables or indexes.
 pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
     match change {
+        CatalogChange::CreateSchema(name) => {
+            catalog.add_schema(name);
+            Ok(())
+        }
+        CatalogChange::DropSchema(name) => {
+            catalog.drop_schema(name);
+            Ok(())
+        }
+        CatalogChange::MoveTable { table, schema } => {
+            catalog.move_table(*table, schema);
+            Ok(())
+        }
         CatalogChange::CreateTable(definition) => create_table(catalog, definition),
         CatalogChange::CreateSequence(definition) => {
             free_name(catalog, &definition.name)?;
@@ -26,12 +39,12 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             add_sequence(catalog, definition)
         }
         CatalogChange::CreateIndex { table, definition } => {
-            let Some(table) = catalog.table_named(table).map(|t| t.id) else {
+            let Some(table) = catalog.table_named(table) else {
                 return Err(failure(b"42P01", format!("relation \"{table}\" does not exist")));
             };
-            free_name(catalog, &definition.name)?;
+            free_name(catalog, &qualified(&table.schema, &definition.name))?;
             room(catalog, 1)?;
-            catalog.add_index(table, definition.clone()).map(|_| ())
+            catalog.add_index(table.id, definition.clone()).map(|_| ())
         }
         CatalogChange::DropTable(table) => {
             catalog.drop_table(*table);
@@ -43,7 +56,7 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
         }
         CatalogChange::Columns(columns) => change_columns(catalog, columns),
         CatalogChange::RenameTable { table, name } => {
-            free_name(catalog, name)?;
+            free_name(catalog, &qualified(&catalog.table(*table).schema, name))?;
             catalog.rename_table(*table, name.clone());
             Ok(())
         }
@@ -71,8 +84,9 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             Ok(())
         }
         CatalogChange::SetView(view) => {
-            if catalog.view(&view.name).is_none() {
-                free_name(catalog, &view.name)?;
+            let name = view.qualified_name();
+            if catalog.view(&name).is_none() {
+                free_name(catalog, &name)?;
             }
             catalog.set_view(view.clone());
             Ok(())
@@ -84,7 +98,7 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
         CatalogChange::SetType { name, named } => {
             if let NamedType::Enum(next) = *named
                 && let Some(&NamedType::Enum(before)) =
-                    catalog.type_named(name).map(|known| &**known)
+                    catalog.type_seen(&SearchPath::default(), name).map(|known| &**known)
             {
                 catalog.replace_type(DataType::Enum(before), DataType::Enum(next));
             }
@@ -122,7 +136,7 @@ fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {
     catalog.replace_columns(change.table, change.columns.clone(), &now_at)?;
     catalog.table_mut(change.table).generated.clone_from(&change.generated);
     if let Some(primary) = &change.primary {
-        free_name(catalog, &primary.name)?;
+        free_name(catalog, &qualified(&catalog.table(change.table).schema, &primary.name))?;
         room(catalog, 1)?;
         catalog.add_primary(change.table, primary.clone())?;
     }
@@ -164,7 +178,8 @@ fn failure(code: &[u8; 5], message: String) -> SqlError {
 fn free_name(catalog: &Catalog, name: &str) -> Result<()> {
     let is_view = catalog.view(name).is_some();
     if is_view || catalog.table_named(name).is_some() || catalog.index_named(name).is_some() {
-        return Err(failure(b"42P07", format!("relation \"{name}\" already exists")));
+        let message = format!("relation \"{}\" already exists", local(name));
+        return Err(failure(b"42P07", message));
     }
     Ok(())
 }
@@ -179,13 +194,14 @@ fn room(catalog: &Catalog, indexes: usize) -> Result<()> {
 }
 
 fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<()> {
-    free_name(catalog, &definition.name)?;
+    let name = qualified(&definition.schema, &definition.name);
+    free_name(catalog, &name)?;
     room(catalog, definition.unique.len() + 1)?;
     for index in definition.primary.iter().chain(&definition.unique) {
-        free_name(catalog, &index.name)?;
+        free_name(catalog, &qualified(&definition.schema, &index.name))?;
     }
     let columns: Vec<Column> = definition.columns.clone();
-    let id = catalog.add_table(&definition.name, columns, definition.primary.clone())?;
+    let id = catalog.add_table(&name, columns, definition.primary.clone())?;
     for index in &definition.unique {
         if let Err(refused) = catalog.add_index(id, index.clone()) {
             catalog.drop_table(id);

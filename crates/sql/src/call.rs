@@ -143,7 +143,7 @@ impl Compiler<'_> {
             ast::Expr::Cast { expr, data_type, .. }
                 if matches!(data_type, ast::DataType::Array(_)) =>
             {
-                let written = crate::types::sql_type(data_type, self.catalog, place)?;
+                let written = crate::types::sql_type(data_type, self.type_names(), place)?;
                 self.argument(expr, Some(sql_type.unwrap_or(written)), place)
             }
             other => match (element, self.operand(other)?) {

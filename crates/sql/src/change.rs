@@ -132,7 +132,7 @@ impl<'c> Compiler<'c> {
         let table = self.table(&name, place_in(&insert.table, place))?;
         let alias = match &insert.table_alias {
             Some(alias) => folded(&alias.alias.value, alias.alias.quote_style.is_some()),
-            None => name,
+            None => table.name.clone(),
         };
         if insert.ignore || insert.overwrite || insert.replace_into || insert.or.is_some() {
             return Err(syntax(place, "this form of INSERT is not PostgreSQL's")
@@ -481,10 +481,9 @@ impl<'c> Compiler<'c> {
         }
         match &table.relation {
             TableFactor::Table { name, alias, args: None, sample: None, .. } => {
-                let name = object_name(name, place)?;
-                let id = self.table(&name, place)?.id;
+                let table = self.table(&object_name(name, place)?, place)?;
                 let alias = match alias {
-                    None => name,
+                    None => table.name.clone(),
                     Some(alias) if alias.columns.is_empty() => {
                         folded(&alias.name.value, alias.name.quote_style.is_some())
                     }
@@ -496,7 +495,7 @@ impl<'c> Compiler<'c> {
                         ));
                     }
                 };
-                Ok((id, alias))
+                Ok((table.id, alias))
             }
             _ => Err(syntax(place, "a table is changed, and nothing else")),
         }

@@ -3,7 +3,7 @@
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
     Check, Column, DeclaredRouting, Generated, IndexDefinition, NamedType, ReferentialAction,
-    Sequence, View,
+    Sequence, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Expr, Procedure};
@@ -11,13 +11,24 @@ use hotrow_transaction::program::{Expr, Procedure};
 /// One change of the catalog.
 #[derive(Clone, Debug)]
 pub enum CatalogChange {
+    /// CREATE SCHEMA
+    CreateSchema(String),
+    /// DROP SCHEMA, in which nothing is left
+    DropSchema(String),
+    /// ALTER TABLE ... SET SCHEMA, of a table or a sequence
+    MoveTable {
+        /// which
+        table: TableId,
+        /// where it stands then
+        schema: String,
+    },
     /// CREATE TABLE
     CreateTable(TableDefinition),
     /// CREATE SEQUENCE, and one that goes with a table that is created behind it
     CreateSequence(SequenceDefinition),
     /// CREATE INDEX
     CreateIndex {
-        /// name of the table, looked up when the change is applied
+        /// name of the table with its schema, looked up when the change is applied
         table: String,
         /// what the index is
         definition: IndexDefinition,
@@ -108,19 +119,19 @@ impl CatalogChange {
         matches!(self, Self::SetUser { .. } | Self::DropUser(_) | Self::Nothing(_))
     }
 
-    /// The view that it makes, replaces or drops.
+    /// The view that it makes, replaces or drops, by its name in its schema.
     pub fn view(&self) -> Option<&str> {
         match self {
             Self::SetView(view) => Some(&view.name),
-            Self::DropView(name) => Some(name),
+            Self::DropView(name) => Some(local(name)),
             _ => None,
         }
     }
 
-    /// The type that it makes, replaces or drops.
+    /// The type that it makes, replaces or drops, by its name in its schema.
     pub fn named_type(&self) -> Option<&str> {
         match self {
-            Self::SetType { name, .. } | Self::DropType(name) => Some(name),
+            Self::SetType { name, .. } | Self::DropType(name) => Some(local(name)),
             _ => None,
         }
     }
@@ -168,8 +179,10 @@ pub(crate) fn is_there(relation: &str) -> Notice {
 /// What CREATE TABLE says.
 #[derive(Clone, Default, Debug)]
 pub struct TableDefinition {
-    /// its name
+    /// its name in its schema
     pub name: String,
+    /// the schema that it and its indexes are in
+    pub schema: String,
     /// its columns
     pub columns: Vec<Column>,
     /// PRIMARY KEY
@@ -204,7 +217,7 @@ pub struct ForeignKeyDefinition {
 /// A sequence before its table has an id.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SequenceDefinition {
-    /// its name
+    /// its name, with its schema
     pub name: String,
     /// what it counts
     pub sequence: Sequence,

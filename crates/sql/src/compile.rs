@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, PUBLIC, split};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{Place, Statement};
 use sqlparser::ast;
@@ -47,6 +47,7 @@ fn compile_in_rounds<'c>(
     let compile_once = |room| -> Result<_> {
         let mut compiler = Compiler::new(catalog);
         (compiler.room, compiler.is_own) = (room, statement.is_own);
+        compiler.path = statement.path.clone();
         compiler.programs = statement.programs;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
@@ -143,6 +144,9 @@ fn compile_by(
                 .collect(),
             if_exists: *if_exists,
         }),
+        Syntax::SetSchema { table, schema, if_exists, place } => {
+            compiler.set_schema((table, *place), schema, *if_exists).map(Compiled::Catalog)
+        }
         Syntax::Transaction(control) => Ok(Compiled::Transaction(control.clone())),
         Syntax::Setting(setting) => Ok(Compiled::Setting(setting.clone())),
         Syntax::Naming(naming) => Ok(Compiled::Naming(naming.clone())),
@@ -179,6 +183,9 @@ fn sql_statement(
     let place = compiler.place;
     match statement {
         ast::Statement::CreateTable(table) => compiler.create_table(table).map(Compiled::Catalog),
+        ast::Statement::CreateSchema { schema_name, if_not_exists, .. } => {
+            compiler.create_schema(schema_name, *if_not_exists).map(Compiled::Catalog)
+        }
         ast::Statement::CreateSequence { .. } => {
             Ok(Compiled::Catalog(vec![compiler.create_sequence(statement)?]))
         }
@@ -397,7 +404,11 @@ pub(crate) fn called_function(
                     return None;
                 }
                 label = alias.as_ref().map(|alias| ident(&alias.name));
-                (object_name(name, place).ok()?, args)
+                let name = object_name(name, place).ok()?;
+                match split(&name) {
+                    (None | Some(PUBLIC), name) => (name.to_owned(), args),
+                    (Some(_), _) => return None,
+                }
             }
             _ => return None,
         };

@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_transaction::catalog::{
-    Check, Column, IndexDefinition, IndexKind, Numbering, ReferentialAction,
+    Check, Column, IndexDefinition, IndexKind, Numbering, ReferentialAction, split,
 };
 use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
 use hotrow_transaction::walk::{self, reads_any};
@@ -228,7 +228,15 @@ impl Compiler<'_> {
         let actions = referential_actions(written, place)?;
         let at = place_in(&written.foreign_table, place);
         let parent_name = object_name(&written.foreign_table, at)?;
-        let own = parent_name == draft.table.name;
+        let own = match split(&parent_name) {
+            (Some(schema), name) => schema == draft.table.schema && name == draft.table.name,
+            // A table that is made is not there yet, one that is altered is.
+            (None, name) => {
+                let known = self.table_named(name);
+                name == draft.table.name
+                    && known.is_none_or(|table| *table.schema == draft.table.schema)
+            }
+        };
         let parent = if own { None } else { Some(self.table(&parent_name, at)?) };
         let parent_columns_of = |names: &[ast::Ident]| -> Result<Vec<ColumnId>> {
             names

@@ -15,7 +15,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::{Advice, Result, error, unsupported};
 use crate::scope::Compiler;
-use crate::token::{Cursor, quoted};
+use crate::token::{Cursor, quoted, quoted_name};
 
 /// A COPY statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -450,10 +450,11 @@ impl Compiler<'_> {
             }
         }
         let what = if *is_in {
-            Copied::In { table: name.clone(), columns: names }
+            Copied::In { table: table.qualified_name(), columns: names }
         } else {
             let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-            Copied::Out { query: format!("SELECT {} FROM {}", list.join(", "), quoted(name)) }
+            let from = quoted_name(&table.qualified_name());
+            Copied::Out { query: format!("SELECT {} FROM {from}", list.join(", ")) }
         };
         Ok(Copy { what, form: form.clone() })
     }

@@ -82,7 +82,7 @@ fn only_table<'q>(
         return None;
     };
     let named = object_name(name, compiler.place).ok()?;
-    let known = compiler.catalog.table_named(&named)?;
+    let known = compiler.table_named(&named)?;
     let called = match alias {
         Some(alias) => Cow::Borrowed(&alias.name),
         None => Cow::Owned(ident(&named)),

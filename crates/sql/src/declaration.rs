@@ -123,7 +123,7 @@ impl Compiler<'_> {
     pub(crate) fn type_of(&self, written: &TypeName) -> Result<SqlType> {
         let place = written.place;
         match &written.kind {
-            TypeNameKind::Plain(plain) => sql_type(plain, self.catalog, place),
+            TypeNameKind::Plain(plain) => sql_type(plain, self.type_names(), place),
             TypeNameKind::SameAs(parts) => {
                 if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
                     return Ok(self.slot_expr(*slot).sql_type);

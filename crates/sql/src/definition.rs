@@ -7,7 +7,9 @@ use std::collections::HashSet;
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{Column, DeclaredRouting, Draws, IndexKind, Numbering};
+use hotrow_transaction::catalog::{
+    Column, DeclaredRouting, Draws, IndexKind, Numbering, PUBLIC, local, qualified, split,
+};
 use hotrow_transaction::program::{Place, ResultColumn, SlotId};
 use sqlparser::ast;
 
@@ -50,10 +52,10 @@ impl Draft {
 impl Compiler<'_> {
     /// Whether there is a relation with this name; fails with 42P07 where there may be none.
     pub(crate) fn is_there(&self, name: &str, may_be: bool, place: Place) -> Result<bool> {
-        let found = self.catalog.table_named(name).is_some();
-        let found = found || self.catalog.index_named(name).is_some();
-        let found = found || self.catalog.view(name).is_some();
-        if found && !may_be { Err(taken(name, place)) } else { Ok(found) }
+        let found = self.table_named(name).is_some();
+        let found = found || self.index_named(name).is_some();
+        let found = found || self.view_named(name).is_some();
+        if found && !may_be { Err(taken(local(name), place)) } else { Ok(found) }
     }
 
     /// CREATE TABLE.
@@ -62,13 +64,27 @@ impl Compiler<'_> {
         written: &ast::CreateTable,
     ) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.name, self.place);
-        let name = object_name(&written.name, place)?;
-        if self.is_there(&name, written.if_not_exists, place)? {
+        let named = object_name(&written.name, place)?;
+        let name = match written.temporary {
+            true => self.temporary_name(&named, place)?,
+            false => self.new_name(&named, place)?,
+        };
+        let (schema, name) = match split(&name) {
+            (Some(schema), name) => (schema.to_owned(), name.to_owned()),
+            (None, name) => (PUBLIC.to_owned(), name.to_owned()),
+        };
+        let is_there_already = match written.temporary {
+            // Others are kept, and make room.
+            true if !self.path.has_temporary(&name) => false,
+            _ => self.is_there(&qualified(&schema, &name), written.if_not_exists, place)?,
+        };
+        if is_there_already {
             return Ok(vec![CatalogChange::Nothing(is_there(&name))]);
         }
         refuse_table_clauses(written, place)?;
         let table = TableDefinition {
             name,
+            schema,
             columns: Vec::new(),
             primary: None,
             unique: Vec::new(),
@@ -97,7 +113,10 @@ impl Compiler<'_> {
             draft.table.routing = Some(declared_routing(&draft.table, names, place)?);
         }
         let sequences = draft.sequences.into_iter().map(CatalogChange::CreateSequence);
-        Ok(sequences.chain([CatalogChange::CreateTable(draft.table)]).collect())
+        let is_new = written.temporary && !self.catalog.has_schema(&draft.table.schema);
+        let schema = is_new.then(|| CatalogChange::CreateSchema(draft.table.schema.clone()));
+        let table = CatalogChange::CreateTable(draft.table);
+        Ok(schema.into_iter().chain(sequences).chain([table]).collect())
     }
 
     /// CREATE TABLE ... AS: the columns of a query, perhaps with other names.
@@ -183,6 +202,7 @@ impl Compiler<'_> {
             let sequence = sequence_of(described.data_type, options, place)?;
             let id = self.catalog.tables().len() + draft.sequences.len();
             let draws = Draws { sequence: TableId(id as u16), as_written };
+            let name = qualified(&draft.table.schema, &name);
             draft.sequences.push(SequenceDefinition { name, sequence });
             let described = &mut draft.table.columns[column.index()];
             (described.draws, described.nullable) = (Some(draws), false);
@@ -222,7 +242,7 @@ impl Compiler<'_> {
             let data_type = match (numbered, &domain) {
                 (Some(numbered), _) => numbered,
                 (None, Some(domain)) => domain.of,
-                (None, None) => data_type(&column.data_type, self.catalog, place)?,
+                (None, None) => data_type(&column.data_type, self.type_names(), place)?,
             };
             bytes += width(data_type);
             if bytes > FIXED_BYTES_MAX {
@@ -247,13 +267,15 @@ impl Compiler<'_> {
         let checks = table.checks.iter().map(|check| &check.name);
         let keys = table.foreign_keys.iter().map(|key| &key.name);
         let sequences = draft.sequences.iter().map(|sequence| &sequence.name);
-        let own: HashSet<&str> =
-            indexes.chain(checks).chain(keys).chain(sequences).map(String::as_str).collect();
+        let sequences = sequences.map(|name| local(name));
+        let named = indexes.chain(checks).chain(keys).map(String::as_str);
+        let own: HashSet<&str> = named.chain(sequences).collect();
         let taken = |name: &str| {
-            self.catalog.table_named(name).is_some()
-                || self.catalog.index_named(name).is_some()
-                || table.name == name
-                || own.contains(name)
+            // The catalog last: a table may have thousands of constraints.
+            own.contains(name) || table.name == name || {
+                let written = qualified(&table.schema, name);
+                self.table_named(&written).is_some() || self.index_named(&written).is_some()
+            }
         };
         if !taken(&wanted) {
             return wanted;
@@ -277,7 +299,6 @@ pub(crate) fn joined_name(table: &TableDefinition, columns: &[ColumnId], suffix:
 
 fn refuse_table_clauses(written: &ast::CreateTable, place: Place) -> Result<()> {
     let refused = [
-        (written.temporary, "a temporary table", "create a table, and drop it when you are done"),
         (written.like.is_some(), "LIKE in CREATE TABLE", "write the columns out"),
         (written.inherits.is_some(), "INHERITS", "write the columns out"),
         (written.partition_by.is_some(), "PARTITION BY", "engines partition by keys themselves"),

@@ -1,7 +1,7 @@
 //! DROP of tables, indexes, sequences and views, and what they are needed by.
 
 use hotrow_base::ids::TableId;
-use hotrow_transaction::catalog::{Catalog, ForeignKey, Index};
+use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, Table};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -22,17 +22,17 @@ pub(crate) fn drop_relations(
 ) -> Result<Compiled> {
     let catalog = compiler.catalog;
     let mut changes = Vec::new();
-    for name in names {
-        let place = place_in(name, compiler.place);
-        let name = object_name(name, place)?;
+    for written in names {
+        let place = place_in(written, compiler.place);
+        let name = object_name(written, place)?;
         match object_type {
-            ast::ObjectType::Table => match catalog.table_named(&name) {
+            ast::ObjectType::Table => match compiler.table_named(&name) {
                 Some(table) if table.sequence.is_some() => {
                     return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
                         .hint("Use DROP SEQUENCE to remove a sequence."));
                 }
                 Some(table) => {
-                    let left = left_references(catalog, table.id, names, place);
+                    let left = left_references(compiler, table.id, names, place);
                     if let Some(key) = left.first().filter(|_| !cascades) {
                         return Err(referenced(catalog, key, &name, place));
                     }
@@ -40,16 +40,17 @@ pub(crate) fn drop_relations(
                     changes.push(CatalogChange::DropTable(table.id));
                     changes.extend(owned_by(table).map(CatalogChange::DropTable));
                 }
-                None if catalog.view(&name).is_some() => {
+                None if compiler.view_named(&name).is_some() => {
                     return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
                         .hint("Use DROP VIEW to remove a view."));
                 }
                 None if if_exists => changes.push(skipped("table", &name)),
                 None => {
+                    compiler.check_schema(&name, place)?;
                     return Err(error(b"42P01", place, format!("table \"{name}\" does not exist")));
                 }
             },
-            ast::ObjectType::Sequence if if_exists && catalog.table_named(&name).is_none() => {
+            ast::ObjectType::Sequence if if_exists && compiler.table_named(&name).is_none() => {
                 changes.push(skipped("sequence", &name));
             }
             ast::ObjectType::Sequence => {
@@ -57,7 +58,7 @@ pub(crate) fn drop_relations(
                 refuse_drawn_from(catalog, sequence, place)?;
                 changes.push(CatalogChange::DropTable(sequence));
             }
-            ast::ObjectType::Index => match catalog.index_named(&name) {
+            ast::ObjectType::Index => match compiler.index_named(&name) {
                 Some(index) if catalog.table(index.table).sequence.is_some() => {
                     return Err(error(b"42809", place, format!("\"{name}\" is not an index")));
                 }
@@ -81,8 +82,11 @@ pub(crate) fn drop_relations(
             ast::ObjectType::Type => {
                 changes.push(compiler.drop_type("type", (&name, place), if_exists)?);
             }
+            ast::ObjectType::Schema => {
+                changes.extend(compiler.drop_schema(written, (if_exists, cascades))?);
+            }
             // What there is none of is not there.
-            ast::ObjectType::MaterializedView | ast::ObjectType::Schema if if_exists => {
+            ast::ObjectType::MaterializedView if if_exists => {
                 let kind = object_type.to_string().to_lowercase();
                 changes.push(skipped(&kind, &name));
             }
@@ -120,21 +124,32 @@ pub(crate) fn refuse_needed(catalog: &Catalog, index: &Index, place: Place) -> R
 
 /// Foreign keys of tables that stay, which refer to one that goes.
 fn left_references<'a>(
-    catalog: &'a Catalog,
+    compiler: &Compiler<'a>,
     id: TableId,
     dropped: &[ast::ObjectName],
     place: Place,
 ) -> Vec<&'a ForeignKey> {
+    let catalog = compiler.catalog;
     let goes_too = |child| {
-        let named = |name| object_name(name, place).ok();
-        dropped.iter().filter_map(named).any(|name| name == catalog.table(child).name)
+        let named = |name| compiler.table_named(&object_name(name, place).ok()?);
+        dropped.iter().filter_map(named).any(|table| table.id == child)
     };
     let keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
     keys.filter(|key| key.parent == id && key.child != id && !goes_too(key.child)).collect()
 }
 
+/// Foreign keys of tables outside a schema that refer to a table in it.
+pub(crate) fn references_from_outside<'a>(
+    catalog: &'a Catalog,
+    table: &Table,
+    schema: &str,
+) -> impl Iterator<Item = &'a ForeignKey> {
+    let outside = catalog.tables().iter().filter(move |other| *other.schema != *schema);
+    outside.flat_map(|other| &other.foreign_keys).filter(move |key| key.parent == table.id)
+}
+
 /// CASCADE: a foreign key goes with the table that it refers to.
-fn cut_reference(catalog: &Catalog, key: &ForeignKey) -> [CatalogChange; 2] {
+pub(crate) fn cut_reference(catalog: &Catalog, key: &ForeignKey) -> [CatalogChange; 2] {
     let child = &catalog.table(key.child).name;
     let text = format!("drop cascades to constraint {} on table {child}", key.name);
     let cut = CatalogChange::DropConstraint { table: key.child, name: key.name.clone() };

@@ -9,7 +9,7 @@ use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_query::HostFunction;
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, NOW, Place, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
@@ -88,6 +88,11 @@ impl Compiler<'_> {
             Operand::Parameter(at) => Ok(self.settle_parameter(at, wanted)),
             Operand::Unknown(None) => Ok(null(wanted)),
             Operand::Unknown(Some(OpenText { text, literal })) => {
+                if let Some(moment) = self.moment(&text, wanted) {
+                    // Another text would be no moment.
+                    self.literals.is_refused |= literal.is_some();
+                    return Ok(moment);
+                }
                 let mut as_type = |data_type| match literal {
                     Some(at) => Ok(self.literal_parameter(at, SqlType::Scalar(data_type))),
                     None => parse_literal(&text, data_type, place),
@@ -103,6 +108,27 @@ impl Compiler<'_> {
                 }
             }
         }
+    }
+
+    /// What `'now'`, `'today'` and their kin are as a date or a time: the call's own, where
+    /// PostgreSQL takes that of when the statement was planned.
+    fn moment(&self, text: &str, wanted: DataType) -> Option<Expr> {
+        let days = match text.trim().to_ascii_lowercase().as_str() {
+            "now" => None,
+            "today" => Some(0),
+            "tomorrow" => Some(1),
+            "yesterday" => Some(-1),
+            _ => return None,
+        };
+        let is_date = wanted == DataType::Date;
+        if !is_date && !matches!(wanted, DataType::Timestamp | DataType::TimestampTz) {
+            return None;
+        }
+        let Some(days) = days else { return Some(cast(self.slot_expr(NOW), wanted)) };
+        let today = cast(self.slot_expr(NOW), DataType::Date);
+        let days = constant(Value::Int(days), DataType::Integer);
+        let day = temporal::date_add(today, days);
+        Some(if is_date { day } else { cast(day, wanted) })
     }
 
     /// Compiles an expression whose type may stay open.
@@ -185,7 +211,7 @@ impl Compiler<'_> {
             }
             E::TypedString(literal) => {
                 let place = place_in(written, place);
-                let to = crate::types::data_type(&literal.data_type, self.catalog, place)?;
+                let to = crate::types::data_type(&literal.data_type, self.type_names(), place)?;
                 let operand = self.literal(&literal.value.value, place)?;
                 cast(self.settle(operand, to, place)?, to)
             }
@@ -395,7 +421,7 @@ impl Compiler<'_> {
         if let Some(operand) = self.relational_cast(expr, to, place)? {
             return Ok(operand);
         }
-        let to = match sql_type(to, self.catalog, place) {
+        let to = match sql_type(to, self.type_names(), place) {
             Ok(SqlType::Scalar(to)) => to,
             Ok(SqlType::Array(_)) => {
                 return Err(unsupported(

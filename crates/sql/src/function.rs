@@ -162,7 +162,9 @@ impl Compiler<'_> {
                 return self.syntax_function(form, &name, &written, place);
             }
             // Whatever they are asked: columns of catalogs that are not there, too.
-            Some(Evaluation::Constant(constant)) => return self.constant_function(constant, row),
+            Some(Evaluation::Constant(constant)) => {
+                return self.constant_function(constant, row, &written);
+            }
             Some(Evaluation::Refused(advice)) => {
                 return Err(unsupported(place, format!("function {name}()"), advice));
             }
@@ -257,7 +259,12 @@ impl Compiler<'_> {
         Ok(constant(Value::Text(name), DataType::Text))
     }
 
-    fn constant_function(&mut self, of: Constant, row: Option<&FunctionRow>) -> Result<Expr> {
+    fn constant_function(
+        &mut self,
+        of: Constant,
+        row: Option<&FunctionRow>,
+        written: &[&ast::Expr],
+    ) -> Result<Expr> {
         Ok(match of {
             Constant::Text(text) => constant(Value::Text(text.to_owned()), DataType::Text),
             Constant::Truth(truth) => constant(Value::Bool(truth), DataType::Boolean),
@@ -266,10 +273,22 @@ impl Compiler<'_> {
                 _ => null(DataType::Text),
             },
             Constant::Schemas => {
-                let schemas = ["pg_catalog", "public"]
-                    .map(|schema| constant(Value::Text(schema.to_owned()), DataType::Text));
+                let own = self.path.schemas().filter(|schema| self.catalog.has_schema(schema));
+                let is_false = |argument: &&&ast::Expr| argument.to_string() == "false";
+                let system = written.first().filter(is_false).map_or(Some("pg_catalog"), |_| None);
+                let schemas = system.into_iter().chain(own);
+                let schemas: Vec<_> = schemas
+                    .map(|schema| constant(Value::Text(schema.to_owned()), DataType::Text))
+                    .collect();
                 let gives = SqlType::Array(DataType::Text);
                 self.host(HostFunction::ArrayOf, &schemas, gives)?
+            }
+            Constant::Schema => {
+                let mut schemas = self.path.schemas();
+                match schemas.find(|schema| self.catalog.has_schema(schema)) {
+                    Some(first) => constant(Value::Text(first.to_owned()), DataType::Text),
+                    None => null(DataType::Text),
+                }
             }
         })
     }

@@ -21,8 +21,8 @@ impl Compiler<'_> {
             for name in names {
                 let place = place_in(name, self.place);
                 let name = object_name(name, place)?;
-                let is_there = self.catalog.table_named(&name).is_some();
-                if !is_there && self.catalog.view(&name).is_none() {
+                let is_there = self.table_named(&name).is_some();
+                if !is_there && self.view_named(&name).is_none() {
                     let message = format!("relation \"{name}\" does not exist");
                     return Err(error(b"42P01", place, message));
                 }

@@ -2,7 +2,9 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind, Table};
+use hotrow_transaction::catalog::{
+    Column, IndexDefinition, IndexKind, Table, local, qualified, split,
+};
 use hotrow_transaction::program::{CompareOp, ExprKind, Place};
 use sqlparser::ast;
 
@@ -63,15 +65,23 @@ impl Compiler<'_> {
         let columns = [&fixed[..], &own].concat();
         check_key(&table.columns, &columns, place)?;
         let name = match &written.name {
-            Some(name) => object_name(name, place_in(name, place))?,
+            Some(name) => {
+                let at = place_in(name, place);
+                let name = object_name(name, at)?;
+                if split(&name).0.is_some_and(|schema| schema != &*table.schema) {
+                    let hint = "an index stands in the schema of its table: leave it out";
+                    return Err(unsupported(at, "another schema for an index", hint));
+                }
+                local(&name).to_owned()
+            }
             None => {
                 let names: Vec<_> =
                     own.iter().map(|c| table.columns[c.index()].name.as_str()).collect();
-                let wanted = format!("{table_name}_{}_idx", names.join("_"));
-                self.free_index_name(wanted)
+                let wanted = format!("{}_{}_idx", table.name, names.join("_"));
+                self.free_index_name(&table.schema, wanted)
             }
         };
-        if self.is_there(&name, written.if_not_exists, place)? {
+        if self.is_there(&qualified(&table.schema, &name), written.if_not_exists, place)? {
             return Ok(vec![CatalogChange::Nothing(is_there(&name))]);
         }
         let mut changes = Vec::new();
@@ -95,7 +105,7 @@ impl Compiler<'_> {
         let unique = written.unique;
         let definition =
             IndexDefinition { name, columns, descending, unique, kind, is_constraint: false };
-        changes.push(CatalogChange::CreateIndex { table: table_name, definition });
+        changes.push(CatalogChange::CreateIndex { table: table.qualified_name(), definition });
         Ok(changes)
     }
 
@@ -119,8 +129,8 @@ impl Compiler<'_> {
         Ok(columns)
     }
 
-    pub(crate) fn free_index_name(&self, wanted: String) -> String {
-        let taken = |name: &str| self.catalog.index_named(name).is_some();
+    fn free_index_name(&self, schema: &str, wanted: String) -> String {
+        let taken = |name: &str| self.index_named(&qualified(schema, name)).is_some();
         if !taken(&wanted) {
             return wanted;
         }

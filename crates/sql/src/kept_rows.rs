@@ -217,7 +217,7 @@ impl Compiler<'_> {
             if self.keeping.forget(&name) {
                 continue;
             }
-            if self.catalog.table_named(&name).is_some() {
+            if self.table_named(&name).is_some() {
                 let advice = "drop it in a statement of its own";
                 return Err(unsupported(self.place, "DROP TABLE in a procedure", advice));
             }

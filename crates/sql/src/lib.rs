@@ -11,7 +11,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | texts | `token`, `written`, `error` |
+//! | texts | `token`, `written`, `search_path`, `error` |
 //! | what there is to call | `functions` |
 //! | what a compilation keeps in mind | `state`, `relation::level`, `operand`, `open_literals`, `scope` |
 //! | statements as trees | `syntax`, `script`, `routine`, `block`, `transaction_control` |
@@ -19,7 +19,7 @@
 //! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
-//! | definitions | `changes`, `definition`, `constraint`, `index`, `alter`, `apply` |
+//! | definitions | `schema`, `changes`, `definition`, `constraint`, `index`, `alter`, `apply` |
 //! | the rest | `maintenance`, `copy`, `setting`, `parameters`, `literals` |
 //! | what comes out | `compiled`, `compile` |
 //!
@@ -93,8 +93,10 @@ mod routine;
 mod row_json;
 mod row_order;
 mod row_value;
+mod schema;
 mod scope;
 mod script;
+mod search_path;
 mod sequence;
 mod setting;
 mod source;
@@ -131,10 +133,11 @@ pub use relation::{
     Change, Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
 };
 pub use script::{Script, parse_script};
+pub use search_path::{split_path, with_path};
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::ProcedureNames;
-pub use syntax::ScriptStatement;
-pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted};
+pub use syntax::{AtCommit, ScriptStatement, Temporary};
+pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use type_table::{KnownType, enum_with_oid, known_type};
 pub use types::BARE_NUMERIC;

@@ -12,7 +12,7 @@ use std::fmt::Display;
 
 use hotrow_base::enumeration::{EnumType, LABEL_BYTES_MAX, LABELS_MAX};
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{Domain, NamedType};
+use hotrow_transaction::catalog::{Domain, NamedType, PUBLIC, Table, local, qualified, split};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, AlterTypeOperation, UserDefinedTypeRepresentation as Representation};
@@ -37,12 +37,12 @@ impl Compiler<'_> {
         let name = self.free_type_name(name, place)?;
         let named = match representation {
             Some(Representation::Enum { labels }) => {
-                NamedType::Enum(enum_of(&name, labels, place)?)
+                NamedType::Enum(enum_of(local(&name), labels, place)?)
             }
             Some(Representation::Composite { attributes }) => {
                 let mut fields = Vec::new();
                 for attribute in attributes {
-                    let of = sql_type(&attribute.data_type, self.catalog, place)?;
+                    let of = sql_type(&attribute.data_type, self.type_names(), place)?;
                     let field = folded(&attribute.name.value, attribute.name.quote_style.is_some());
                     if fields.iter().any(|(known, _)| *known == field) {
                         let message = format!("attribute \"{field}\" specified more than once");
@@ -67,7 +67,7 @@ impl Compiler<'_> {
         if written.collation.is_some() {
             return Err(unsupported(place, "COLLATE", "text compares by bytes: leave it out"));
         }
-        let of = data_type(&written.data_type, self.catalog, place)?;
+        let of = data_type(&written.data_type, self.type_names(), place)?;
         let mut checks = Vec::new();
         for constraint in &written.constraints {
             let ast::TableConstraint::Check(check) = constraint else {
@@ -124,7 +124,7 @@ impl Compiler<'_> {
     pub(crate) fn alter_type(&self, written: &ast::AlterType) -> Result<CatalogChange> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
-        let Some(named) = self.catalog.type_named(&name) else {
+        let Some(named) = self.type_named(&name) else {
             return Err(no_type("type", &name, place));
         };
         let NamedType::Enum(before) = **named else {
@@ -160,7 +160,8 @@ impl Compiler<'_> {
         }
         let known = before.labels().iter().map(|label| ast::Ident::new(&**label));
         let labels: Vec<_> = known.chain([added.value.clone()]).collect();
-        let named = NamedType::Enum(enum_of(&name, &labels, place)?);
+        let name = self.found_type_name(&name)?;
+        let named = NamedType::Enum(enum_of(local(&name), &labels, place)?);
         Ok(CatalogChange::SetType { name, named })
     }
 
@@ -171,7 +172,7 @@ impl Compiler<'_> {
         (name, place): (&str, Place),
         if_exists: bool,
     ) -> Result<CatalogChange> {
-        let Some(named) = self.catalog.type_named(name) else {
+        let Some(named) = self.type_named(name) else {
             return match if_exists {
                 true => Ok(CatalogChange::Nothing(left_out(format!(
                     "{kind} \"{name}\" does not exist, skipping"
@@ -182,30 +183,59 @@ impl Compiler<'_> {
         if kind == "domain" && !matches!(**named, NamedType::Domain(_)) {
             return Err(error(b"42809", place, format!("\"{name}\" is not a domain")));
         }
-        if let NamedType::Enum(of) = **named {
-            let of = DataType::Enum(of);
-            for table in self.catalog.tables().iter() {
-                if let Some(column) = table.columns.iter().find(|c| c.data_type == of) {
-                    return Err(needed(name, &table.name, &column.name, place));
-                }
+        self.refuse_needed_type(name, None, place)?;
+        self.found_type_name(name).map(CatalogChange::DropType)
+    }
+
+    /// Fails with 2BP01 where a column has a type; columns in a schema are not asked.
+    pub(crate) fn refuse_needed_type(
+        &self,
+        name: &str,
+        but: Option<&str>,
+        place: Place,
+    ) -> Result<()> {
+        let Some(NamedType::Enum(of)) = self.type_named(name).map(|named| &**named) else {
+            return Ok(());
+        };
+        let of = DataType::Enum(*of);
+        let asked = |table: &&Table| but.is_none_or(|but| *table.schema != *but);
+        for table in self.catalog.tables().iter().filter(asked) {
+            if let Some(column) = table.columns.iter().find(|c| c.data_type == of) {
+                return Err(needed(local(name), &table.name, &column.name, place));
             }
         }
-        Ok(CatalogChange::DropType(name.to_owned()))
+        Ok(())
+    }
+
+    /// The name, with its schema, of a type that is there.
+    fn found_type_name(&self, written: &str) -> Result<String> {
+        let (schema, name) = split(written);
+        let mut schemas = schema.into_iter().chain(self.path.schemas());
+        let is_there = |schema: &&str| {
+            let mut all = self.catalog.types();
+            all.any(|(of, known, _)| of == *schema && known == name)
+        };
+        let schema = schemas.find(is_there).unwrap_or(PUBLIC);
+        Ok(qualified(schema, name))
     }
 
     /// A name that no type has.
     fn free_type_name(&self, written: &ast::ObjectName, place: Place) -> Result<String> {
         let name = object_name(written, place)?;
-        match self.catalog.type_named(&name) {
+        let name = self.new_name(&name, place)?;
+        match self.type_named(&name) {
             None => Ok(name),
-            Some(_) => Err(error(b"42710", place, format!("type \"{name}\" already exists"))),
+            Some(_) => {
+                let message = format!("type \"{}\" already exists", local(&name));
+                Err(error(b"42710", place, message))
+            }
         }
     }
 
     /// The domain that a type is, if it is one with something to take over.
     pub(crate) fn domain(&self, written: &ast::DataType, place: Place) -> Option<Domain> {
         let ast::DataType::Custom(name, _) = written else { return None };
-        match named_type(name, self.catalog, place).as_deref() {
+        match named_type(name, self.type_names(), place).as_deref() {
             Some(NamedType::Domain(domain)) => Some(domain.clone()),
             _ => None,
         }
@@ -213,7 +243,7 @@ impl Compiler<'_> {
 
     /// Names and types of the columns that a composite type has.
     pub(crate) fn composite(&self, name: &str) -> Option<&[(String, SqlType)]> {
-        match self.catalog.type_named(name).map(|named| &**named) {
+        match self.type_named(name).map(|named| &**named) {
             Some(NamedType::Composite(fields)) => Some(fields),
             _ => None,
         }

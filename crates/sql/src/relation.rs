@@ -149,7 +149,8 @@ impl Compiler<'_> {
         compile: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<(T, Row)> {
         let table = row.table;
-        self.levels.push(Level::over(row));
+        let schema = self.catalog.tables().at(row.table.index()).map(|table| &table.schema);
+        self.levels.push(Level::over(row, schema.cloned()));
         let compiled = compile(self);
         let level = self.levels.pop().expect("it was pushed above");
         if level.needs_operators() {
@@ -222,7 +223,7 @@ impl Compiler<'_> {
         for depth in (0..self.levels.len()).rev() {
             let at = self.levels[depth].relations.iter().position(|known| {
                 known.name == *relation
-                    && schema.is_none_or(|schema| known.schema == Some(schema.as_str()))
+                    && schema.is_none_or(|schema| known.schema.as_deref() == Some(schema.as_str()))
             });
             if let Some(at) = at {
                 let Some(column) = self.levels[depth].relations[at].column(name) else {

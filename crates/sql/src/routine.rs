@@ -21,7 +21,7 @@ pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routi
         cursor.expect("procedure")?;
     }
     let place = cursor.place();
-    let name = cursor.object_name()?;
+    let name = cursor.routine_name()?;
     let list = cursor.take_brackets()?;
     let items = cursor.inside(list).split_commas();
     let mut parameters = items.into_iter().map(parameter).collect::<Result<Vec<_>>>()?;

@@ -10,7 +10,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
@@ -48,6 +48,8 @@ pub(crate) struct Mark {
 /// The state of one compilation.
 pub(crate) struct Compiler<'c> {
     pub(crate) catalog: &'c Catalog,
+    /// where bare names are looked for
+    pub(crate) path: SearchPath,
     pub(crate) slots: Vec<Slot>,
     pub(crate) names: Vec<Names>,
     pub(crate) parameters: Vec<SlotId>,
@@ -146,6 +148,7 @@ impl<'c> Compiler<'c> {
         };
         Self {
             catalog,
+            path: SearchPath::default(),
             slots: vec![
                 slot("found", DataType::Boolean),
                 slot("$now", DataType::TimestampTz),
@@ -438,12 +441,12 @@ impl<'c> Compiler<'c> {
         name: &str,
         place: Place,
     ) -> Result<&'c hotrow_transaction::catalog::Table> {
-        let found = self.catalog.table_named(name);
+        let found = self.table_named(name);
         if found.is_some_and(|table| table.sequence.is_some() && !self.is_own) {
             return Err(error(b"42809", place, format!("\"{name}\" is a sequence"))
                 .hint("ask nextval, currval or the view pg_sequences"));
         }
-        if self.catalog.view(name).is_some() {
+        if self.view_named(name).is_some() {
             return Err(is_view(name, place));
         }
         found.ok_or_else(|| {

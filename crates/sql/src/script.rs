@@ -6,6 +6,7 @@ use std::ops::Range;
 use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::stack::with_room;
+use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
@@ -13,6 +14,7 @@ use crate::copy::copy;
 use crate::error::{Advice, Result, place_of, syntax, unsupported};
 use crate::maintenance::maintenance;
 use crate::routine::{anonymous, routine};
+use crate::search_path::path_before;
 use crate::sequence::in_parsers_order;
 use crate::setting::{naming, setting};
 use crate::state::Programs;
@@ -127,6 +129,7 @@ fn each_statement_here(
     origin: Place,
     mut tell: impl FnMut(ScriptStatement, Range<usize>),
 ) -> Result<()> {
+    let path = path_before(text);
     let tokens = tokenize(text, origin)?;
     let offsets = Offsets::new(text, origin);
     let range_of = |tokens: &[TokenWithSpan]| {
@@ -140,7 +143,10 @@ fn each_statement_here(
         let Some(first) = range.first() else { continue };
         let at = range_of(range);
         let own = text.get(at.clone()).unwrap_or_default().to_owned();
-        let statement = read_statement(range, place_of(first.span.start), own, &text_of)?;
+        let mut statement = read_statement(range, place_of(first.span.start), own, &text_of)?;
+        if let Some(path) = &path {
+            statement = statement.in_path(path);
+        }
         current::check()?;
         tell(statement, at);
     }
@@ -168,6 +174,7 @@ pub(crate) fn read_statement(
     Ok(ScriptStatement {
         place,
         text,
+        path: SearchPath::default(),
         is_own: false,
         programs: Programs::default(),
         overrides,
@@ -279,6 +286,9 @@ fn statement(
     {
         return drop_routine(&mut cursor);
     }
+    if let Some(moved) = set_schema(&mut Cursor::new(tokens, end))? {
+        return Ok(moved);
+    }
     if let Some(control) = transaction_control(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Transaction(control));
     }
@@ -306,6 +316,24 @@ fn statement(
     Ok(Syntax::Sql(Box::new(parse_statement(&tokens, end)?)))
 }
 
+/// ALTER TABLE ... SET SCHEMA, which the parser does not know.
+fn set_schema(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
+    if !cursor.accept_all(&["alter", "table"]) && !cursor.accept_all(&["alter", "sequence"]) {
+        return Ok(None);
+    }
+    let if_exists = cursor.accept_all(&["if", "exists"]);
+    let place = cursor.place();
+    let Ok(table) = cursor.object_name() else { return Ok(None) };
+    if !cursor.accept_all(&["set", "schema"]) {
+        return Ok(None);
+    }
+    let schema = cursor.identifier()?;
+    match cursor.at_end() {
+        true => Ok(Some(Syntax::SetSchema { table, schema, if_exists, place })),
+        false => Err(cursor.unexpected("the end")),
+    }
+}
+
 /// Statements refused by their first word, before the parser sees them.
 fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
     const ADVICE: &[(&str, &str)] = &[
@@ -330,7 +358,7 @@ pub(crate) fn invocation(
     cursor: &mut Cursor<'_>,
 ) -> Result<(String, Place, Option<Vec<CallArgument>>)> {
     let place = cursor.place();
-    let name = cursor.object_name()?;
+    let name = cursor.routine_name()?;
     let mut arguments = None;
     if cursor.peek() == Some(&Token::LParen) {
         let list = cursor.take_brackets()?;
@@ -359,7 +387,7 @@ fn drop_routine(cursor: &mut Cursor<'_>) -> Result<Syntax> {
     let mut names = Vec::new();
     loop {
         let place = cursor.place();
-        names.push((cursor.object_name()?, place));
+        names.push((cursor.routine_name()?, place));
         if cursor.peek() == Some(&Token::LParen) {
             cursor.take_brackets()?;
         }

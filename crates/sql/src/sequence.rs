@@ -7,7 +7,7 @@
 
 use hotrow_base::ids::TableId;
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Catalog, Column, Draws, Numbering, Sequence, Table};
+use hotrow_transaction::catalog::{Catalog, Column, Draws, Numbering, Sequence, Table, local};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -18,7 +18,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::is_word;
 use crate::types::data_type;
-use crate::written::object_name;
+use crate::written::{name_in_text, object_name};
 
 /// The type of a `serial` column.
 pub(crate) fn serial(written: &ast::DataType) -> Option<DataType> {
@@ -139,9 +139,9 @@ impl Compiler<'_> {
             return Err(unsupported(self.place, "this statement", "write CREATE SEQUENCE"));
         };
         let place = place_in(name, self.place);
-        let name = object_name(name, place)?;
+        let name = self.new_name(&object_name(name, place)?, place)?;
         if self.is_there(&name, *if_not_exists, place)? {
-            return Ok(CatalogChange::Nothing(is_there(&name)));
+            return Ok(CatalogChange::Nothing(is_there(local(&name))));
         }
         if *temporary {
             let hint = "create a sequence, and drop it when you are done";
@@ -151,15 +151,16 @@ impl Compiler<'_> {
             let hint = "declare the column serial, or GENERATED AS IDENTITY";
             return Err(unsupported(place, "OWNED BY", hint));
         }
-        let of =
-            of.as_ref().map_or(Ok(DataType::BigInt), |of| data_type(of, self.catalog, place))?;
+        let of = of
+            .as_ref()
+            .map_or(Ok(DataType::BigInt), |of| data_type(of, self.type_names(), place))?;
         let sequence = sequence_of(of, sequence_options, place)?;
         Ok(CatalogChange::CreateSequence(SequenceDefinition { name, sequence }))
     }
 
     /// The sequence with this name, as it is stored.
     pub(crate) fn sequence_named(&self, name: &str, place: Place) -> Result<&Table> {
-        match self.catalog.table_named(name) {
+        match self.table_named(name) {
             Some(table) if table.sequence.is_some() => Ok(table),
             Some(_) => Err(error(b"42809", place, format!("\"{name}\" is not a sequence"))),
             None => Err(error(b"42P01", place, format!("relation \"{name}\" does not exist"))),
@@ -189,12 +190,9 @@ impl Compiler<'_> {
         let Some(name) = name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')) else {
             return Err(unsupported(place, "this nextval", "write nextval('sequence')"));
         };
-        let bare = name.strip_prefix("public.").unwrap_or(name);
-        let bare = match bare.strip_prefix('"').and_then(|bare| bare.strip_suffix('"')) {
-            Some(quoted) => quoted.replace("\"\"", "\""),
-            None => bare.to_lowercase(),
-        };
-        Ok(self.sequence_named(&bare, place)?.id)
+        let named = name_in_text(&name.replace("''", "'"))
+            .ok_or_else(|| error(b"42602", place, format!("invalid name syntax: {name}")))?;
+        Ok(self.sequence_named(&named, place)?.id)
     }
 
     /// Fails where a column is given a number, by INSERT or UPDATE, that is never to be given one.

@@ -17,7 +17,7 @@
 
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -25,7 +25,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::error::{Advice, Result, error, unsupported};
 use crate::token::{Cursor, parse_type};
 use crate::transaction_control::{TransactionModes, transaction_modes};
-use crate::types::sql_type;
+use crate::types::{TypeNames, sql_type};
 
 /// What a statement says about the session's settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,8 +53,10 @@ pub enum Setting {
     Show(String),
     /// SHOW ALL
     ShowAll,
-    /// DISCARD PLANS, TEMP, SEQUENCES: there is nothing of the kind to discard
-    DiscardNothing,
+    /// DISCARD PLANS, SEQUENCES, the tag: there is nothing of the kind to discard
+    DiscardNothing(&'static str),
+    /// DISCARD TEMP
+    DiscardTemporary,
 }
 
 /// A type as it is written, before it is looked up.
@@ -70,7 +72,9 @@ pub struct WrittenType {
 ///
 /// 42704 for one that does not exist, 0A000 for one that parameters cannot have.
 pub fn look_up_types(catalog: &Catalog, types: &[WrittenType]) -> Result<Vec<Option<SqlType>>> {
-    let look_up = |of: &WrittenType| sql_type(&of.written, catalog, of.place).map(Some);
+    let path = &SearchPath::default();
+    let names = TypeNames { catalog, path };
+    let look_up = |of: &WrittenType| sql_type(&of.written, names, of.place).map(Some);
     types.iter().map(look_up).collect()
 }
 
@@ -146,11 +150,15 @@ pub(crate) fn setting(cursor: &mut Cursor<'_>) -> Result<Option<Setting>> {
         if cursor.accept("all") { Setting::ShowAll } else { Setting::Show(name(cursor)?) }
     } else if cursor.is("discard") && !cursor.is_at(1, "all") {
         cursor.bump();
-        let known = ["plans", "temp", "temporary", "sequences"];
-        if !known.iter().any(|word| cursor.accept(word)) {
+        if cursor.accept("temp") || cursor.accept("temporary") {
+            Setting::DiscardTemporary
+        } else if cursor.accept("plans") {
+            Setting::DiscardNothing("DISCARD PLANS")
+        } else if cursor.accept("sequences") {
+            Setting::DiscardNothing("DISCARD SEQUENCES")
+        } else {
             return Err(cursor.unexpected("ALL, PLANS, TEMP or SEQUENCES"));
         }
-        Setting::DiscardNothing
     } else {
         return Ok(None);
     };

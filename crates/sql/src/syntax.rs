@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::stack::with_room;
+use hotrow_transaction::catalog::{SearchPath, local};
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
@@ -11,19 +12,23 @@ use sqlparser::ast;
 use crate::copy::CopySyntax;
 use crate::maintenance::Maintenance;
 use crate::open_literals::OpenLiterals;
+use crate::search_path::{split_path, with_path};
 use crate::setting::{Naming, Setting};
 use crate::state::Programs;
 use crate::transaction_control::TransactionControl;
 use crate::user::UserSyntax;
-use crate::written::{changed_by, has_changes};
+use crate::written::{changed_by, has_changes, object_name};
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
 #[derive(Debug)]
 pub struct ScriptStatement {
     /// where it starts in the script
     pub place: Place,
-    /// its text, without the final semicolon
+    /// its text, without the final semicolon; before it, where bare names are looked for, unless
+    /// that is as everywhere ([`ScriptStatement::in_path`])
     pub text: String,
+    /// where bare names are looked for
+    pub(crate) path: SearchPath,
     /// see [`ScriptStatement::as_own`]
     pub(crate) is_own: bool,
     /// OVERRIDING SYSTEM VALUE
@@ -65,6 +70,29 @@ impl ScriptStatement {
     #[must_use]
     pub fn in_parts(mut self) -> Self {
         self.programs = Programs::Several;
+        self
+    }
+
+    /// Has bare names looked for in a path, which its text tells from here on: whoever reads that
+    /// again looks for them there, too.
+    #[must_use]
+    pub fn in_path(mut self, path: &SearchPath) -> Self {
+        // What others see must not change with what a session has.
+        let is_for_all = match &self.syntax {
+            Syntax::Routine(_) => true,
+            Syntax::Sql(statement) => matches!(**statement, ast::Statement::CreateView(_)),
+            _ => false,
+        };
+        let path = &if is_for_all { path.without_temporary() } else { path.clone() };
+        if self.path == *path {
+            return self;
+        }
+        let told = |text: &str| with_path(split_path(text).1, path).into_owned();
+        self.text = told(&self.text);
+        if let Syntax::Naming(Naming::Prepare { text, .. }) = &mut self.syntax {
+            *text = told(text);
+        }
+        self.path = path.clone();
         self
     }
 
@@ -124,6 +152,27 @@ impl ScriptStatement {
         Some((name.to_string(), format!("INSERT INTO {name} {query}")))
     }
 
+    /// The temporary table that it creates, by its name in its schema, and what becomes of that
+    /// when a transaction ends.
+    pub fn temporary(&self) -> Option<Temporary> {
+        let Syntax::Sql(statement) = &self.syntax else { return None };
+        let ast::Statement::CreateTable(table) = &**statement else { return None };
+        if !table.temporary {
+            return None;
+        }
+        let name = object_name(&table.name, self.place).ok()?;
+        let at_commit = match table.on_commit {
+            None | Some(ast::OnCommit::PreserveRows) => AtCommit::Stays,
+            Some(ast::OnCommit::DeleteRows) => AtCommit::Empties,
+            Some(ast::OnCommit::Drop) => AtCommit::Goes,
+        };
+        Some(Temporary {
+            name: local(&name).to_owned(),
+            at_commit,
+            is_query: table.query.is_some(),
+        })
+    }
+
     /// PREPARE, EXECUTE and the like, which are for who has prepared statements by name.
     pub fn naming(&self) -> Option<&Naming> {
         match &self.syntax {
@@ -136,6 +185,28 @@ impl ScriptStatement {
     pub fn is_copy(&self) -> bool {
         matches!(self.syntax, Syntax::Copy(_))
     }
+}
+
+/// What CREATE TEMP TABLE says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Temporary {
+    /// its name in its schema
+    pub name: String,
+    /// ON COMMIT
+    pub at_commit: AtCommit,
+    /// AS, whose columns depend on more than the text
+    pub is_query: bool,
+}
+
+/// What becomes of a temporary table at the end of each transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtCommit {
+    /// it stays with its rows
+    Stays,
+    /// it loses its rows
+    Empties,
+    /// it goes
+    Goes,
 }
 
 /// Trees of the parser are as deep as a statement may be, and dropped level by level.
@@ -160,6 +231,8 @@ pub(crate) enum Syntax {
     Explain { name: String, arguments: Option<Vec<CallArgument>>, place: Place },
     /// DROP FUNCTION or PROCEDURE
     DropRoutine { names: Vec<(String, Place)>, if_exists: bool },
+    /// ALTER TABLE ... SET SCHEMA
+    SetSchema { table: String, schema: String, if_exists: bool, place: Place },
     /// BEGIN, COMMIT, ...
     Transaction(TransactionControl),
     /// VACUUM, ANALYZE, CHECKPOINT

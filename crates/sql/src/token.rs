@@ -11,13 +11,16 @@
 
 use std::borrow::Cow;
 
+use hotrow_transaction::catalog::{qualified, split};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-use crate::error::{Advice, Result, from_parser, place_of, syntax, too_complex};
+use crate::error::{
+    Advice, Result, error, from_parser, place_of, syntax, too_complex, unsupported,
+};
 
 /// Longest text compiled at once.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -37,6 +40,10 @@ pub(crate) fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> 
     if text.len() > TEXT_BYTES_MAX {
         return Err(too_complex(origin, format!("text is longer than {TEXT_BYTES_MAX} bytes"))
             .hint("send the script in parts"));
+    }
+    if text.contains('\0') {
+        // No name may have one: it stands between schemas and names.
+        return Err(error(b"22021", origin, "invalid byte sequence for encoding \"UTF8\": 0x00"));
     }
     let dialect = PostgreSqlDialect {};
     let tokens = Tokenizer::new(&dialect, text).tokenize_with_location().map_err(|e| {
@@ -70,6 +77,14 @@ pub(crate) fn is_word(token: &Token, word: &str) -> bool {
 /// A name in quotes, for texts of statements.
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A name, perhaps with its schema before it, in quotes, for texts of statements.
+pub fn quoted_name(written: &str) -> String {
+    match split(written) {
+        (Some(schema), name) => format!("{}.{}", quoted(schema), quoted(name)),
+        (None, name) => quoted(name),
+    }
 }
 
 /// An identifier as SQL folds it: lower case unless quoted.
@@ -167,22 +182,29 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A name with an optional `public.` in front.
+    /// A name, perhaps with its schema before it ([`hotrow_transaction::catalog::split`]).
     pub(crate) fn object_name(&mut self) -> Result<String> {
-        let place = self.place();
         let first = self.identifier()?;
-        if !self.accept_token(&Token::Period) {
-            return Ok(first);
+        match self.accept_token(&Token::Period) {
+            true => Ok(qualified(&first, &self.identifier()?)),
+            false => Ok(first),
         }
-        if first != "public" {
-            return Err(crate::error::error(
-                b"3F000",
-                place,
-                format!("schema \"{first}\" does not exist"),
-            )
-            .hint("there is one schema, public"));
+    }
+
+    /// The name of a routine.
+    ///
+    /// Errors: 0A000 for one in another schema than `public`.
+    pub(crate) fn routine_name(&mut self) -> Result<String> {
+        let place = self.place();
+        let name = self.object_name()?;
+        match split(&name) {
+            (None, _) => Ok(name),
+            (Some("public" | "pg_catalog"), name) => Ok(name.to_owned()),
+            (Some(schema), _) => {
+                let hint = "functions and procedures stand in public: leave the schema out";
+                Err(unsupported(place, format!("a routine in schema \"{schema}\""), hint))
+            }
         }
-        self.identifier()
     }
 
     /// The tokens up to (not including) the first one outside brackets and CASE ... END for

@@ -166,6 +166,6 @@ mod tests {
             });
             assert!(is_kept_so, "{}", known.name);
         }
-        assert_eq!(found, 20);
+        assert_eq!(found, 21);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
-use hotrow_transaction::catalog::{Catalog, NamedType};
+use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
     self, ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
@@ -19,8 +19,15 @@ const CHAR_MAX: u64 = 8192;
 /// Longest varchar(n), as PostgreSQL has it.
 const VARCHAR_MAX: u64 = 10_485_760;
 
+/// Where names of types are looked for.
+#[derive(Clone, Copy)]
+pub(crate) struct TypeNames<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) path: &'a SearchPath,
+}
+
 /// A type that may be an array.
-pub(crate) fn sql_type(written: &Written, catalog: &Catalog, place: Place) -> Result<SqlType> {
+pub(crate) fn sql_type(written: &Written, names: TypeNames<'_>, place: Place) -> Result<SqlType> {
     match written {
         Written::Array(
             ArrayElemTypeDef::SquareBracket(element, _)
@@ -35,16 +42,16 @@ pub(crate) fn sql_type(written: &Written, catalog: &Catalog, place: Place) -> Re
                     "pass one array per column of the list",
                 ));
             }
-            Ok(SqlType::Array(data_type(element, catalog, place)?))
+            Ok(SqlType::Array(data_type(element, names, place)?))
         }
-        scalar => Ok(SqlType::Scalar(data_type(scalar, catalog, place)?)),
+        scalar => Ok(SqlType::Scalar(data_type(scalar, names, place)?)),
     }
 }
 
 /// A scalar type.
-pub(crate) fn data_type(written: &Written, catalog: &Catalog, place: Place) -> Result<DataType> {
+pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -> Result<DataType> {
     let Written::Custom(name, _) = written else { return built_in(written, place) };
-    match named_type(name, catalog, place) {
+    match named_type(name, names, place) {
         Some(named) => scalar_of(&named, name, place),
         None if is_oid(name) => Ok(DataType::Oid),
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
@@ -107,11 +114,11 @@ pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
 /// The type that was given such a name.
 pub(crate) fn named_type(
     name: &ast::ObjectName,
-    catalog: &Catalog,
+    names: TypeNames<'_>,
     place: Place,
 ) -> Option<Arc<NamedType>> {
     let name = object_name(name, place).ok()?;
-    catalog.type_named(&name).cloned()
+    names.catalog.type_seen(names.path, &name).cloned()
 }
 
 /// A named type where a value of one piece is to be.

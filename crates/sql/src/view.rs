@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::{Catalog, View};
+use hotrow_transaction::catalog::{Catalog, PUBLIC, View, local, split};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -35,10 +35,10 @@ impl Compiler<'_> {
     pub(crate) fn create_view(&mut self, written: &ast::CreateView) -> Result<CatalogChange> {
         let place = place_in(&written.name, self.place);
         refuse_clauses(written, place)?;
-        let name = object_name(&written.name, place)?;
-        let old = self.catalog.view(&name).filter(|_| written.or_replace).cloned();
+        let name = self.new_name(&object_name(&written.name, place)?, place)?;
+        let old = self.view_named(&name).filter(|_| written.or_replace).cloned();
         if old.is_none() && self.is_there(&name, written.if_not_exists, place)? {
-            return Ok(CatalogChange::Nothing(is_there(&name)));
+            return Ok(CatalogChange::Nothing(is_there(local(&name))));
         }
         let view = self.view(name, written, place)?;
         if let Some(old) = old {
@@ -83,7 +83,9 @@ impl Compiler<'_> {
         if !same {
             return Err(unsupported(place, "this query in a view", "write it in another way"));
         }
-        Ok(View { id: 0, name, columns, text, given })
+        let (schema, name) = split(&name);
+        let (schema, name) = (schema.unwrap_or(PUBLIC).to_owned(), name.to_owned());
+        Ok(View { id: 0, name, schema, columns, path: self.path.clone(), text, given })
     }
 
     /// A view that FROM names.
@@ -100,10 +102,10 @@ impl Compiler<'_> {
         (name, place): (&str, Place),
         if_exists: bool,
     ) -> Result<CatalogChange> {
-        if self.catalog.view(name).is_some() {
-            return Ok(CatalogChange::DropView(name.to_owned()));
+        if let Some(view) = self.view_named(name) {
+            return Ok(CatalogChange::DropView(view.qualified_name()));
         }
-        if self.catalog.table_named(name).is_some() {
+        if self.table_named(name).is_some() {
             return Err(error(b"42809", place, format!("\"{name}\" is not a view"))
                 .hint("Use DROP TABLE to remove a table."));
         }
@@ -132,15 +134,15 @@ impl Compiler<'_> {
     /// The views that changes may concern, by their texts.
     fn views_concerned(&self, next: &Catalog, changes: &[CatalogChange]) -> BTreeSet<String> {
         let views = changes.iter().filter_map(|change| match change {
-            CatalogChange::DropView(name) => Some(name.clone()),
+            CatalogChange::DropView(name) => Some(local(name).to_owned()),
             _ => None,
         });
         let mut names: Vec<String> = changed_names(self.catalog, next).chain(views).collect();
         let mut concerned = BTreeSet::new();
         while let Some(name) = names.pop() {
             for view in self.catalog.views() {
-                if !concerned.contains(&view.name) && may_name(&view.text, &name) {
-                    concerned.insert(view.name.clone());
+                if !concerned.contains(&view.qualified_name()) && may_name(&view.text, &name) {
+                    concerned.insert(view.qualified_name());
                     names.push(view.name.clone());
                 }
             }
@@ -188,12 +190,12 @@ pub fn broken_view(
     names: &BTreeSet<String>,
 ) -> Result<Option<(String, SqlError)>> {
     let broken = |view: &Arc<View>| {
-        let all = format!("SELECT * FROM {}", quoted(&view.name));
+        let all = format!("SELECT * FROM {}.{}", quoted(&view.schema), quoted(&view.name));
         let compiled = parse_script(&all).and_then(|statements| match statements.as_slice() {
             [statement] => compile(catalog, &procedures, statement).map(drop),
             _ => Err(SqlError::new(b"XX000", "a view's name is not one name")),
         });
-        compiled.err().map(|error| (view.name.clone(), error))
+        compiled.err().map(|error| (view.qualified_name(), error))
     };
     match names.iter().filter_map(|name| catalog.view(name)).find_map(broken) {
         Some((_, error)) if error.is_refusal() => Err(error),

@@ -1,9 +1,10 @@
 //! What the parser's trees say: names as they are folded, and what stands within brackets.
 
+use hotrow_transaction::catalog::{in_quotes, qualified};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-use crate::error::{Advice, Result, error, syntax, unsupported};
+use crate::error::{Result, syntax, unsupported};
 use crate::token::folded;
 
 /// The parts of `a.b.c`, as they are folded.
@@ -11,17 +12,51 @@ pub(crate) fn dotted(idents: &[ast::Ident]) -> Vec<String> {
     idents.iter().map(|i| folded(&i.value, i.quote_style.is_some())).collect()
 }
 
-/// A table name: bare, or in schema public.
+/// A table name: bare, or with its schema before it ([`hotrow_transaction::catalog::split`]).
 pub(crate) fn object_name(name: &ast::ObjectName, place: Place) -> Result<String> {
     let idents: Option<Vec<ast::Ident>> =
         name.0.iter().map(|part| part.as_ident().cloned()).collect();
     let parts = dotted(&idents.unwrap_or_default());
     match parts.as_slice() {
         [name] => Ok(name.clone()),
-        [schema, name] if schema == "public" => Ok(name.clone()),
-        [schema, _] => Err(error(b"3F000", place, format!("schema \"{schema}\" does not exist"))
-            .hint("there is one schema, public")),
+        [schema, name] => Ok(qualified(schema, name)),
         _ => Err(syntax(place, format!("improper name: {name}"))),
+    }
+}
+
+/// The name that a text is, as in `'a."B"'::regclass`, written as [`object_name`] has it; none: it
+/// is no name.
+pub(crate) fn name_in_text(text: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    let mut left = text.trim();
+    loop {
+        let part = match left.strip_prefix('"') {
+            None => {
+                let end = left.find('.').unwrap_or(left.len());
+                let (part, rest) = left.split_at(end);
+                left = rest;
+                part.trim().to_lowercase()
+            }
+            Some(rest) => {
+                let (part, rest) = in_quotes(rest)?;
+                left = rest.trim_start();
+                part
+            }
+        };
+        if part.is_empty() || part.contains('\0') {
+            return None;
+        }
+        parts.push(part);
+        match left.strip_prefix('.') {
+            Some(rest) => left = rest.trim_start(),
+            None if left.is_empty() => break,
+            None => return None,
+        }
+    }
+    match parts.as_slice() {
+        [name] => Some(name.clone()),
+        [schema, name] => Some(qualified(schema, name)),
+        _ => None,
     }
 }
 

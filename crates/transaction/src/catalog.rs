@@ -10,6 +10,7 @@
 //!              I3 `table_names` and `index_names` have what is there, and nothing else
 
 mod by_id;
+mod schemas;
 
 use std::sync::{Arc, LazyLock};
 
@@ -21,6 +22,9 @@ use hotrow_base::types::{DataType, SqlType};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
+pub use self::schemas::{
+    PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split,
+};
 use crate::outcome::SqlError;
 use crate::program::Expr;
 use crate::walk;
@@ -216,8 +220,10 @@ pub enum DeclaredRouting {
 pub struct Table {
     /// its id
     pub id: TableId,
-    /// its name
+    /// its name in its schema
     pub name: String,
+    /// the schema that it and its indexes are in
+    pub schema: Arc<str>,
     /// its columns
     pub columns: Vec<Column>,
     /// its row layout
@@ -240,10 +246,12 @@ pub struct Table {
 
 impl Table {
     /// A table of columns and nothing else.
-    fn bare(id: TableId, name: &str, columns: Vec<Column>, layout: RowLayout) -> Self {
+    fn bare(id: TableId, written: &str, columns: Vec<Column>, layout: RowLayout) -> Self {
+        let (schema, name) = schemas::split(written);
         Self {
             id,
             name: name.to_owned(),
+            schema: schema.unwrap_or(PUBLIC).into(),
             columns,
             layout,
             primary: None,
@@ -261,6 +269,16 @@ impl Table {
         self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
     }
 
+    /// Its name as statements find it whatever their path is.
+    pub fn qualified_name(&self) -> String {
+        schemas::qualified(&self.schema, &self.name)
+    }
+
+    /// Its name as [`Catalog::table_named`] finds it: bare in `public`.
+    pub fn key(&self) -> String {
+        schemas::key(&self.schema, &self.name).into_owned()
+    }
+
     /// All indexes, the primary one first.
     pub fn indexes(&self) -> impl Iterator<Item = IndexId> + '_ {
         self.primary.into_iter().chain(self.secondary.iter().copied())
@@ -272,14 +290,29 @@ impl Table {
 pub struct View {
     /// tells it from all others there ever were; given by [`Catalog::set_view`]
     pub id: u32,
-    /// its name
+    /// its name in its schema
     pub name: String,
+    /// the schema that it is in
+    pub schema: String,
     /// names and types of its columns
     pub columns: Vec<(String, SqlType)>,
+    /// where its query finds bare names
+    pub path: SearchPath,
     /// the query, as SQL
     pub text: String,
     /// what the query itself calls its columns: it has to go on giving these
     pub given: Vec<String>,
+}
+
+impl View {
+    fn key(&self) -> String {
+        schemas::key(&self.schema, &self.name).into_owned()
+    }
+
+    /// Its name as statements find it whatever their path is.
+    pub fn qualified_name(&self) -> String {
+        schemas::qualified(&self.schema, &self.name)
+    }
 }
 
 /// A type that has been given a name.
@@ -345,10 +378,14 @@ pub struct Catalog {
     types: RedBlackTreeMapSync<String, Arc<NamedType>>,
     views: RedBlackTreeMapSync<String, Arc<View>>,
     views_made: u32,
+    /// beside `public`, each with a number of its own
+    schemas: RedBlackTreeMapSync<String, u32>,
+    schemas_made: u32,
 }
 
 impl Catalog {
-    /// Adds a table without constraints or secondary indexes; `primary` names its key columns.
+    /// Adds a table without constraints or secondary indexes, in the schema that its name says, or
+    /// in `public`; `primary` names its key columns.
     /// Fails with 54011 when a row, or 54001 when a key, could never fit.
     pub fn add_table(
         &mut self,
@@ -357,8 +394,10 @@ impl Catalog {
         primary: Option<IndexDefinition>,
     ) -> Result<TableId, SqlError> {
         let id = TableId(self.tables.len() as u16);
-        let layout = layout_of(name, &columns)?;
-        self.tables.push(Table::bare(id, name, columns, layout));
+        let layout = layout_of(schemas::local(name), &columns)?;
+        let table = Table::bare(id, name, columns, layout);
+        let key = table.key();
+        self.tables.push(table);
         if let Some(definition) = primary {
             assert!(definition.unique, "a primary key is unique");
             match self.push_index(id, definition) {
@@ -369,7 +408,7 @@ impl Catalog {
                 }
             }
         }
-        self.table_names.insert_mut(name.to_owned(), id);
+        self.table_names.insert_mut(key, id);
         Ok(id)
     }
 
@@ -411,12 +450,13 @@ impl Catalog {
         }
         let mut descending = definition.descending;
         descending.retain(|column| owner.columns[column.index()].can_descend());
-        let key = key_layout(owner, &definition.name, &entry_columns, &descending)?;
+        let key = key_layout(owner, local(&definition.name), &entry_columns, &descending)?;
         let fields = entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
-        self.index_names.insert_mut(definition.name.clone(), id);
+        let name = schemas::local(&definition.name).to_owned();
+        self.index_names.insert_mut(schemas::key(&owner.schema, &name).into_owned(), id);
         self.indexes.push(Index {
             id,
-            name: definition.name,
+            name,
             table,
             columns: definition.columns,
             descending,
@@ -478,31 +518,46 @@ impl Catalog {
         Ok(())
     }
 
-    /// Gives a table another name.
+    /// Gives a table another name in its schema.
     pub fn rename_table(&mut self, id: TableId, name: String) {
         let table = self.tables.change(id.index());
-        let old = std::mem::replace(&mut table.name, name.clone());
-        forget(&mut self.table_names, &old, id);
-        self.table_names.insert_mut(name, id);
+        let key = schemas::key(&table.schema, &name).into_owned();
+        let old = std::mem::replace(&mut table.name, name);
+        forget(&mut self.table_names, &schemas::key(&table.schema, &old), id);
+        self.table_names.insert_mut(key, id);
+    }
+
+    /// Moves a table and its indexes to another schema.
+    pub fn move_table(&mut self, id: TableId, schema: &str) {
+        let table = self.tables.change(id.index());
+        let old = std::mem::replace(&mut table.schema, schema.into());
+        forget(&mut self.table_names, &schemas::key(&old, &table.name), id);
+        self.table_names.insert_mut(schemas::key(schema, &table.name).into_owned(), id);
+        for index in table.indexes() {
+            let Some(Index { name, .. }) = self.indexes.at(index.index()) else { continue };
+            forget(&mut self.index_names, &schemas::key(&old, name), index);
+            self.index_names.insert_mut(schemas::key(schema, name).into_owned(), index);
+        }
     }
 
     /// Drops a table and its indexes; their ids stay taken.
     pub fn drop_table(&mut self, id: TableId) {
         let Some(table) = self.tables.take(id.index()) else { return };
-        forget(&mut self.table_names, &table.name, id);
-        table.indexes().for_each(|index| self.take_index(index));
+        forget(&mut self.table_names, &schemas::key(&table.schema, &table.name), id);
+        table.indexes().for_each(|index| self.take_index(&table.schema, index));
     }
 
     /// Drops a secondary index; its id stays taken.
     pub fn drop_index(&mut self, id: IndexId) {
         let table = self.index(id).table;
-        self.take_index(id);
+        let schema = Arc::clone(&self.table(table).schema);
+        self.take_index(&schema, id);
         self.tables.change(table.index()).secondary.retain(|&other| other != id);
     }
 
-    fn take_index(&mut self, id: IndexId) {
+    fn take_index(&mut self, schema: &str, id: IndexId) {
         if let Some(index) = self.indexes.take(id.index()) {
-            forget(&mut self.index_names, &index.name, id);
+            forget(&mut self.index_names, &schemas::key(schema, &index.name), id);
         }
     }
 
@@ -564,19 +619,23 @@ impl Catalog {
         self.users.insert_mut(name.to_owned(), verifier);
     }
 
-    /// All named types, by name.
-    pub fn types(&self) -> impl Iterator<Item = (&String, &Arc<NamedType>)> {
-        self.types.iter()
+    /// All named types, with their schemas and names, by schema.
+    pub fn types(&self) -> impl Iterator<Item = (&str, &str, &Arc<NamedType>)> {
+        self.types.iter().map(|(key, named)| {
+            let (schema, name) = schemas::split(key);
+            (schema.unwrap_or(PUBLIC), name, named)
+        })
     }
 
-    /// The type with this name.
-    pub fn type_named(&self, name: &str) -> Option<&Arc<NamedType>> {
-        self.types.get(name)
+    /// The type with this name, which a path says where to look for.
+    pub fn type_seen(&self, path: &SearchPath, name: &str) -> Option<&Arc<NamedType>> {
+        path.find(name, |key| self.types.get(key))
     }
 
-    /// Adds a type, or puts it in the place of another one with its name.
+    /// Adds a type in the schema that its name says, or in `public`; or puts it in the place of
+    /// another one with its name.
     pub fn set_type(&mut self, name: &str, named: NamedType) {
-        self.types.insert_mut(name.to_owned(), Arc::new(named));
+        self.types.insert_mut(key_of(name), Arc::new(named));
     }
 
     /// Has the columns of one type be of another one whose values are kept alike, and that has all
@@ -603,13 +662,13 @@ impl Catalog {
         let views: Vec<_> = self.views.values().map(|view| View::clone(view)).collect();
         for mut view in views {
             view.columns.iter_mut().for_each(|(_, of)| *of = with_it(*of));
-            self.views.insert_mut(view.name.clone(), Arc::new(view));
+            self.views.insert_mut(view.key(), Arc::new(view));
         }
     }
 
     /// Takes a type away.
     pub fn drop_type(&mut self, name: &str) {
-        self.types.remove_mut(name);
+        self.types.remove_mut(&key_of(name));
     }
 
     /// All views, by name.
@@ -617,26 +676,57 @@ impl Catalog {
         self.views.values()
     }
 
-    /// The view with this name.
+    /// The view with this name: in the schema that it says, or in `public`.
     pub fn view(&self, name: &str) -> Option<&Arc<View>> {
-        self.views.get(name)
+        self.views.get(&key_of(name))
+    }
+
+    /// The view with this name, which a path says where to look for.
+    pub fn view_seen(&self, path: &SearchPath, name: &str) -> Option<&Arc<View>> {
+        let found = |key: &str| match self.table_names.contains_key(key) {
+            true => Some(None), // which stands before the same name of a later schema
+            false => Some(Some(self.views.get(key)?)),
+        };
+        path.find(name, found)?
     }
 
     /// Adds a view, or puts it in the place, and under the id, of another one with its name.
     pub fn set_view(&mut self, mut view: View) {
-        view.id = match self.view(&view.name) {
+        let key = view.key();
+        view.id = match self.views.get(&key) {
             Some(old) => old.id,
             None => {
                 self.views_made += 1;
                 self.views_made
             }
         };
-        self.views.insert_mut(view.name.clone(), Arc::new(view));
+        self.views.insert_mut(key, Arc::new(view));
     }
 
     /// Takes a view away.
     pub fn drop_view(&mut self, name: &str) {
-        self.views.remove_mut(name);
+        self.views.remove_mut(&key_of(name));
+    }
+
+    /// All schemas beside `public`, each with a number that no other one ever had.
+    pub fn schemas(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.schemas.iter().map(|(name, number)| (name.as_str(), *number))
+    }
+
+    /// Whether there is such a schema.
+    pub fn has_schema(&self, name: &str) -> bool {
+        name == PUBLIC || self.schemas.contains_key(name)
+    }
+
+    /// Adds a schema.
+    pub fn add_schema(&mut self, name: &str) {
+        self.schemas_made += 1;
+        self.schemas.insert_mut(name.to_owned(), self.schemas_made);
+    }
+
+    /// Takes away a schema in which nothing is left.
+    pub fn drop_schema(&mut self, name: &str) {
+        self.schemas.remove_mut(name);
     }
 
     /// Takes a user away.
@@ -644,9 +734,18 @@ impl Catalog {
         self.users.remove_mut(name);
     }
 
-    /// The table with this name.
+    /// The table with this name: in the schema that it says, or in `public`.
     pub fn table_named(&self, name: &str) -> Option<&Table> {
-        self.tables.at(self.table_names.get(name)?.index())
+        self.tables.at(self.table_names.get(&key_of(name))?.index())
+    }
+
+    /// The table with this name, which a path says where to look for.
+    pub fn table_seen(&self, path: &SearchPath, name: &str) -> Option<&Table> {
+        let found = |key: &str| match self.views.contains_key(key) {
+            true => Some(None), // which stands before the same name of a later schema
+            false => Some(Some(self.table_names.get(key)?)),
+        };
+        self.tables.at(path.find(name, found)??.index())
     }
 
     /// The columns that draw from a sequence.
@@ -657,10 +756,21 @@ impl Catalog {
         columns.filter(move |(_, column)| column.draws.is_some_and(|d| d.sequence == sequence))
     }
 
-    /// The index with this name.
+    /// The index with this name: in the schema that it says, or in `public`.
     pub fn index_named(&self, name: &str) -> Option<&Index> {
-        self.indexes.at(self.index_names.get(name)?.index())
+        self.indexes.at(self.index_names.get(&key_of(name))?.index())
     }
+
+    /// The index with this name, which a path says where to look for.
+    pub fn index_seen(&self, path: &SearchPath, name: &str) -> Option<&Index> {
+        self.indexes.at(path.find(name, |key| self.index_names.get(key))?.index())
+    }
+}
+
+/// Under which key something is kept: in the schema that its name says, or in `public`.
+fn key_of(written: &str) -> String {
+    let (schema, name) = schemas::split(written);
+    schemas::key(schema.unwrap_or(PUBLIC), name).into_owned()
 }
 
 /// Takes a name out, unless it has become another one's.

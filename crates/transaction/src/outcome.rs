@@ -166,7 +166,7 @@ impl SqlError {
     pub fn new(sqlstate: &[u8; 5], message: impl Into<String>) -> Self {
         Self {
             sqlstate: *sqlstate,
-            message: message.into(),
+            message: crate::catalog::shown(message.into()),
             detail: None,
             hint: None,
             place: Place::default(),

@@ -3,7 +3,7 @@
 //! Role         kept to compile procedures again, for a checkpoint, and for whoever asks for them
 
 use hotrow_base::ids::ProcedureId;
-use hotrow_sql::CatalogChange;
+use hotrow_sql::{CatalogChange, split_path};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::Place;
 
@@ -68,12 +68,12 @@ impl Sources {
     pub(super) fn set_views(&mut self, before: &Catalog, changes: &[CatalogChange]) {
         for change in changes {
             let (name, text) = match change {
-                CatalogChange::SetView(view) => (&view.name, Some(&view.text)),
-                CatalogChange::DropView(name) => (name, None),
+                CatalogChange::SetView(view) => (view.qualified_name(), Some(&view.text)),
+                CatalogChange::DropView(name) => (name.clone(), None),
                 _ => continue,
             };
             let who = Mentioner::View(name.as_str().into());
-            if let Some(old) = before.view(name) {
+            if let Some(old) = before.view(&name) {
                 self.mentions.forget(&who, &old.text);
             }
             text.iter().for_each(|text| self.mentions.note(&who, text));
@@ -84,8 +84,8 @@ impl Sources {
         self.by_id.get(id.index())?.as_deref()
     }
 
-    /// The text of a procedure as it was written, without the blanks of [`at_place`].
+    /// The text of a procedure as it was written, without the blanks of [`at_place`] and its path.
     pub(crate) fn text(&self, id: ProcedureId) -> &str {
-        self.get(id).unwrap_or_default().trim_start()
+        split_path(self.get(id).unwrap_or_default().trim_start()).1
     }
 }

@@ -52,7 +52,7 @@ impl Session {
         level >= least
     }
 
-    /// DISCARD ALL, as far as it is the session's: settings. Fails with 25001 in a transaction.
+    /// DISCARD ALL, as far as it is the session's: settings, temporary tables. Fails with 25001 in a transaction.
     ///
     /// # Errors
     ///
@@ -63,6 +63,7 @@ impl Session {
         refused.inspect_err(|_| self.transaction().fail())?;
         self.context.settings().reset_all();
         self.context.drawn().forget();
+        self.drop_temporary_tables();
         self.context.advisory.release(AdvisoryLevel::Session);
         settle_limits(&self.context, &mut self.transaction());
         Ok(())

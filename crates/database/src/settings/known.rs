@@ -1,5 +1,6 @@
 //! The settings there are: a table.
 
+use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::SqlError;
 
 use super::without_effect::WITHOUT_EFFECT;
@@ -326,14 +327,9 @@ impl Known {
                 }
             }
             May::BeSearchPath => {
-                let is_there = |name: &str| {
-                    let name = name.trim().trim_matches('"');
-                    matches!(name, "" | "public" | "$user" | "pg_catalog" | "information_schema")
-                };
-                match plain.split(',').all(is_there) {
-                    true => Ok(value.to_owned()),
-                    false => Err(wrong("There is one schema, public.".to_owned())),
-                }
+                let hint = "Write names with commas between them.";
+                let read = SearchPath::read(value).ok_or_else(|| wrong(hint.to_owned()));
+                read.map(|_| value.to_owned())
             }
         }
     }

@@ -40,6 +40,7 @@ mod queries_of_procedures;
 mod readme;
 mod reports;
 mod row_locks;
+mod schemas;
 mod scratch;
 mod sequences;
 mod shapes;

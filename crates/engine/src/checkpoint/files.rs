@@ -55,7 +55,7 @@ pub fn write(
     let captured = capture.run(&mut sections, progress)?;
     let tables = captured.tables.iter().map(|table| TableRows {
         number: u32::from(table.table.0),
-        name: schema.catalog.table(table.table).name.clone(),
+        name: schema.catalog.table(table.table).key(),
         rows: table.rows,
     });
     let manifest = writer.finish(sections, to.catalog, tables.collect())?;

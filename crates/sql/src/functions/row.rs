@@ -94,6 +94,8 @@ pub(crate) enum Constant {
     Null,
     /// schemas
     Schemas,
+    /// the first of these that is there
+    Schema,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -49,8 +49,8 @@ pub(super) const SESSION: FunctionGroup = functions! { "The session":
         "the session's user", "current_user = session_user", "true";
     current_database | current_catalog() -> TEXT, Stable, Host(H::System(S::CurrentDatabase)),
         "the database", "current_database() = current_catalog", "true";
-    current_schema() -> TEXT, Immutable, Constant(C::Text("public")),
-        "the schema in which names are looked up", "current_schema()", "public";
+    current_schema() -> TEXT, Immutable, Constant(C::Schema),
+        "the schema in which names are looked up first", "current_schema()", "public";
     current_schemas(opt(BOOLEAN)) -> ARRAY, Immutable, Constant(C::Schemas),
         "all such schemas", "array_to_string(current_schemas(true), ' ')", "pg_catalog public";
     current_setting(TEXT, opt(BOOLEAN)) -> TEXT, Stable, Host(H::System(S::CurrentSetting)),

@@ -108,7 +108,7 @@ impl Compiler<'_> {
         let mut types = self.given.clone();
         types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
         let (compiler, apply) = in_rounds(|room| {
-            let mut compiler = Compiler::new(self.catalog);
+            let mut compiler = Compiler::new(self.catalog).seeing(&self.path);
             (compiler.place, compiler.room) = (self.place, room);
             (compiler.overrides, compiler.ad_hoc) = (self.overrides, true);
             compiler.take_parameters(&types, 0)?;

@@ -454,7 +454,8 @@ impl Compiler<'_> {
         let operand = self.closed(|compiler| compiler.operand(written))?;
         let expr = self.settle(operand, DataType::Text, place)?;
         if let (ExprKind::Constant(Value::Text(name)), true) = (&expr.kind, is_class) {
-            let number = super::system::relation_number(self.catalog, name).ok_or_else(|| {
+            let number = super::system::relation_number(self.catalog, &self.path, name);
+            let number = number.ok_or_else(|| {
                 error(b"42P01", place, format!("relation \"{name}\" does not exist"))
             })?;
             return Ok(constant(Value::BigInt(number), DataType::Oid));
@@ -481,7 +482,7 @@ impl Compiler<'_> {
                 let bare = name.strip_prefix("pg_catalog.").unwrap_or(&name);
                 kept_as(bare).unwrap_or(DataType::Text)
             }
-            element => crate::types::data_type(element, self.catalog, place)?,
+            element => crate::types::data_type(element, self.type_names(), place)?,
         };
         if let ast::Expr::Array(array) = bare(written)
             && array.elem.is_empty()

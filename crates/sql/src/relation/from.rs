@@ -1,5 +1,7 @@
 //! FROM: relations, and how they are joined.
 
+use std::sync::Arc;
+
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{HostFunction, JoinKind, Plan, Step, StepKind};
 use hotrow_transaction::catalog::View;
@@ -14,7 +16,7 @@ use crate::relation::level::{
 use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
-use crate::written::dotted;
+use crate::written::{dotted, object_name};
 
 use super::{lists, system};
 
@@ -372,40 +374,34 @@ impl Compiler<'_> {
         {
             return self.planned(shown, &columns, bound, place);
         }
-        if matches!(schema, None | Some("public"))
-            && let Some(view) = self.catalog.view(name)
-        {
+        let full_name = object_name(written, place)?;
+        if let Some(view) = self.view_named(&full_name) {
             return self.bind_view(view, (shown, columns), place);
         }
-        let (kind, schema, known) = match (schema, self.catalog.table_named(name)) {
-            (None | Some("public"), Some(_)) => {
-                let table = self.table(name, place)?;
+        let (kind, schema, known) = match self.table_named(&full_name) {
+            Some(_) => {
+                let table = self.table(&full_name, place)?;
                 self.refuse_changed(table.id, place)?;
                 let columns = table.columns.iter().map(|column| {
                     let sql_type = SqlType::Scalar(column.data_type);
                     (column.name.clone(), sql_type, column.nullable)
                 });
-                (RelationKind::Table(table.id), "public", columns.collect::<Vec<_>>())
+                let schema = Arc::clone(&table.schema);
+                (RelationKind::Table(table.id), schema, columns.collect::<Vec<_>>())
             }
-            _ => match system::relation(schema, name) {
+            None => match system::relation(schema, name) {
                 Some((schema, full_name, columns)) => {
                     let columns = columns.iter();
                     let columns =
                         columns.map(|(name, sql_type)| ((*name).to_owned(), *sql_type, true));
-                    (RelationKind::System(full_name), schema, columns.collect())
+                    (RelationKind::System(full_name), schema.into(), columns.collect())
                 }
                 None if matches!(schema, Some("pg_catalog" | "information_schema" | "hotrow")) => {
                     let message = format!("relation \"{}\" does not exist", parts.join("."));
                     return Err(error(b"42P01", place, message));
                 }
-                None if schema.is_some_and(|schema| schema != "public") => {
-                    let message = format!("relation \"{}\" does not exist", parts.join("."));
-                    let error = error(b"42P01", place, message);
-                    return Err(error.hint("there is one schema of tables, public"));
-                }
                 None => {
-                    crate::written::object_name(written, place)?; // more parts than two
-                    return Err(self.table(name, place).err().unwrap_or_else(|| {
+                    return Err(self.table(&full_name, place).err().unwrap_or_else(|| {
                         error(b"42P01", place, format!("relation \"{name}\" does not exist"))
                     }));
                 }
@@ -436,7 +432,9 @@ impl Compiler<'_> {
         let query = self.view_query(view, place)?;
         let around = std::mem::take(&mut self.levels);
         self.levels_around += around.len();
+        let path = std::mem::replace(&mut self.path, view.path.clone());
         let bound = self.query_plan(&query);
+        self.path = path;
         self.levels_around -= around.len();
         self.levels = around;
         let bound = bound?;

@@ -1,6 +1,7 @@
 //! What is in scope of one SELECT while it is compiled, and what was asked for in it.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
@@ -39,8 +40,8 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// That of the rows of one table.
-    pub(crate) fn over(row: Row) -> Self {
+    /// That of the rows of one table in a schema.
+    pub(crate) fn over(row: Row, schema: Option<Arc<str>>) -> Self {
         let Row { table, name, columns, bound } = row;
         let columns = columns.into_iter().zip(0..).map(|(column, at)| RelationColumn {
             name: column.name,
@@ -51,7 +52,7 @@ impl Level {
         });
         let columns: Vec<_> = columns.collect();
         let kind = RelationKind::Table(table);
-        let relation = Relation { name, schema: Some("public"), columns, kind };
+        let relation = Relation { name, schema, columns, kind };
         let shown = (0..relation.columns.len()).map(|column| (0, column)).collect();
         Self { relations: vec![relation], shown, ..Self::default() }
     }
@@ -82,7 +83,7 @@ pub(crate) struct Common {
 pub(crate) struct Relation {
     pub(crate) name: String,
     /// for `schema.table.column`
-    pub(crate) schema: Option<&'static str>,
+    pub(crate) schema: Option<Arc<str>>,
     pub(crate) columns: Vec<RelationColumn>,
     pub(crate) kind: RelationKind,
 }

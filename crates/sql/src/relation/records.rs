@@ -85,7 +85,7 @@ impl Compiler<'_> {
         let mut columns = Vec::new();
         for column in defined {
             let of = column.data_type.as_ref().ok_or_else(undefined)?;
-            let of = crate::types::sql_type(of, self.catalog, place)?;
+            let of = crate::types::sql_type(of, self.type_names(), place)?;
             let text = self.temporary("field", TEXT)?;
             columns.push((ident_name(&column.name), of, text));
         }

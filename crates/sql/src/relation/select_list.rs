@@ -1,5 +1,6 @@
 //! A select list: what each item stands for, and what its column is called.
 
+use hotrow_transaction::catalog::local;
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast::{self, SelectItem};
 
@@ -106,7 +107,9 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
 /// PostgreSQL's own name of a type, which a cast column without another name has.
 fn type_name(written: &ast::DataType) -> Option<String> {
     match written {
-        ast::DataType::Custom(name, _) => object_name(name, Place::default()).ok(),
+        ast::DataType::Custom(name, _) => {
+            object_name(name, Place::default()).ok().map(|name| local(&name).to_owned())
+        }
         ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => {
             type_name(element)
         }

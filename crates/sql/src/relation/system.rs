@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::program::Procedure;
 
 pub(super) use functions::relation_number;
@@ -32,6 +32,8 @@ pub use rows::system_rows;
 pub struct SystemContext<'a> {
     /// tables and indexes
     pub catalog: &'a Catalog,
+    /// where who asks has bare names looked for
+    pub path: &'a SearchPath,
     /// numbers, procedures and their texts
     pub procedures: Vec<(u32, &'a Procedure, &'a str)>,
     /// who asks

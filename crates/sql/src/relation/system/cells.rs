@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Column, Index, Numbering, Sequence, Table};
+use hotrow_transaction::catalog::{Catalog, Column, Index, Numbering, SearchPath, Sequence, Table};
 use hotrow_transaction::program::Procedure;
 
 use super::{SystemContext, deparse, functions};
@@ -19,15 +19,21 @@ pub(crate) fn smalls(columns: &[ColumnId]) -> Value {
     Value::Array(columns.iter().map(|column| small(column.index() + 1)).collect())
 }
 
+/// Tables and sequences, but for other sessions' temporary ones.
+fn shown_tables<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Table> + use<'c> {
+    let path = context.path;
+    let all = context.catalog.tables().iter();
+    all.filter(move |table| path.shows(&table.schema, &table.name))
+}
+
 pub(super) fn tables<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Table> + use<'c> {
-    context.catalog.tables().iter().filter(|table| table.sequence.is_none())
+    shown_tables(context).filter(|table| table.sequence.is_none())
 }
 
 pub(super) fn sequences<'c>(
     context: &SystemContext<'c>,
 ) -> impl Iterator<Item = (&'c Table, Sequence)> + use<'c> {
-    let tables = context.catalog.tables().iter();
-    tables.filter_map(|table| Some((table, table.sequence?)))
+    shown_tables(context).filter_map(|table| Some((table, table.sequence?)))
 }
 
 pub(super) fn indexes<'c>(
@@ -36,16 +42,36 @@ pub(super) fn indexes<'c>(
     let catalog = context.catalog;
     let all = catalog.indexes().iter();
     let all = all.map(|index| (catalog.table(index.table), index));
-    all.filter(|(table, _)| table.sequence.is_none())
+    let path = context.path;
+    all.filter(|(table, _)| table.sequence.is_none() && path.shows(&table.schema, &table.name))
 }
 
-pub(crate) const PUBLIC: i64 = 2200;
+/// The number of schema `public`; others have theirs behind [`SCHEMAS`].
+pub(super) const PUBLIC_SCHEMA: i64 = 2200;
+const SCHEMAS: i64 = 700_000_000;
+
+/// The number of a schema in the system catalog.
+pub(crate) fn schema_number(catalog: &Catalog, schema: &str) -> i64 {
+    let number = catalog.schemas().find(|(name, _)| *name == schema);
+    number.map_or(PUBLIC_SCHEMA, |(_, number)| SCHEMAS + i64::from(number))
+}
+
+/// A name as it is written where a path leads to other schemas than its own.
+pub(super) fn name_from(path: &SearchPath, schema: &str, name: &str) -> String {
+    let name = functions::quoted(name);
+    let is_temporary = path.temporary_schema() == Some(schema);
+    match is_temporary || path.schemas().any(|seen| seen == schema) {
+        true => name,
+        false => format!("{}.{name}", functions::quoted(schema)),
+    }
+}
 
 /// What DEFAULT says.
 pub(super) fn default_text(context: &SystemContext<'_>, column: &Column) -> Option<String> {
     match column.draws {
         Some(draws) if identity(column).is_empty() => {
-            let name = functions::quoted(&context.catalog.table(draws.sequence).name);
+            let sequence = context.catalog.table(draws.sequence);
+            let name = name_from(context.path, &sequence.schema, &sequence.name);
             Some(format!("nextval('{}'::regclass)", name.replace('\'', "''")))
         }
         Some(_) => None,

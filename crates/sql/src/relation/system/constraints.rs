@@ -1,10 +1,10 @@
 //! Rows of the system catalog: indexes and constraints.
 
-use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::ids::ColumnId;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{ForeignKey, Index, ReferentialAction, Table};
+use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, ReferentialAction, Table};
 
-use crate::relation::system::cells::{PUBLIC, indexes, small, smalls, tables, text};
+use crate::relation::system::cells::{indexes, schema_number, small, smalls, tables, text};
 
 use super::functions::{self, CONSTRAINTS, INDEXES, TABLES};
 use super::{Fields, SystemContext};
@@ -33,19 +33,20 @@ pub(crate) fn index_row(table: &Table, index: &Index) -> Fields {
 
 /// A constraint: its number, name, kind and table.
 pub(crate) fn constraint(
+    catalog: &Catalog,
     oid: i64,
     name: &str,
     kind: &str,
-    table: TableId,
+    table: &Table,
     columns: &[ColumnId],
 ) -> Fields {
     vec![
         ("oid", Value::BigInt(oid)),
         ("conname", text(name)),
-        ("connamespace", Value::BigInt(PUBLIC)),
+        ("connamespace", Value::BigInt(schema_number(catalog, &table.schema))),
         ("contype", text(kind)),
         ("convalidated", Value::Bool(true)),
-        ("conrelid", Value::BigInt(TABLES.of(table.index()))),
+        ("conrelid", Value::BigInt(TABLES.of(table.id.index()))),
         ("conislocal", Value::Bool(true)),
         ("conkey", smalls(columns)),
     ]
@@ -61,24 +62,25 @@ pub(crate) fn key_kind(table: &Table, index: &Index) -> Option<&'static str> {
 }
 
 pub(crate) fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
+    let catalog = context.catalog;
     let mut all = Vec::new();
     for (table, index) in indexes(context) {
         let Some(kind) = key_kind(table, index) else { continue };
         let oid = CONSTRAINTS.of(index.id.index());
-        let mut fields = constraint(oid, &index.name, kind, table.id, &index.columns);
+        let mut fields = constraint(catalog, oid, &index.name, kind, table, &index.columns);
         fields.push(("conindid", Value::BigInt(INDEXES.of(index.id.index()))));
         all.push(fields);
     }
     for table in tables(context) {
         for (at, check) in table.checks.iter().enumerate() {
             let oid = functions::CHECKS.of_part(table.id.index(), at);
-            let mut fields = constraint(oid, &check.name, "c", table.id, &check.columns);
+            let mut fields = constraint(catalog, oid, &check.name, "c", table, &check.columns);
             fields.push(("conbin", text(functions::check_text(table, check))));
             all.push(fields);
         }
         for (at, key) in table.foreign_keys.iter().enumerate() {
             let oid = functions::FOREIGN_KEYS.of_part(table.id.index(), at);
-            let mut fields = constraint(oid, &key.name, "f", table.id, &key.child_columns);
+            let mut fields = constraint(catalog, oid, &key.name, "f", table, &key.child_columns);
             let parents = &context.catalog.index(key.parent_index).columns;
             fields.push(("conindid", Value::BigInt(INDEXES.of(key.parent_index.index()))));
             fields.push(("confrelid", Value::BigInt(TABLES.of(key.parent.index()))));

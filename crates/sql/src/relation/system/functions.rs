@@ -5,12 +5,14 @@ use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
-    Catalog, Check, Index, IndexKind, NamedType, ReferentialAction, Table, View,
+    Catalog, Check, Index, IndexKind, NamedType, ReferentialAction, SearchPath, Table, View,
 };
 use hotrow_transaction::program::{Expr, Procedure};
 
 use crate::type_table::{KnownType, TYPES, enum_type, enum_with_oid, known_type};
+use crate::written::name_in_text;
 
+use super::cells::name_from;
 use super::{KNOWN, SystemContext, deparse};
 
 /// Where the numbers of a kind of objects begin. They never meet: there are at most 65,536 tables
@@ -86,8 +88,8 @@ pub(super) fn index_definition(table: &Table, index: &Index) -> String {
         if index.descending.contains(column) { format!("{name} DESC") } else { name }
     };
     let columns = index.columns.iter().map(column).collect::<Vec<_>>().join(", ");
-    let (name, table) = (quoted(&index.name), quoted(&table.name));
-    format!("CREATE {unique}INDEX {name} ON public.{table} USING {method} ({columns})")
+    let (name, schema, table) = (quoted(&index.name), quoted(&table.schema), quoted(&table.name));
+    format!("CREATE {unique}INDEX {name} ON {schema}.{table} USING {method} ({columns})")
 }
 
 fn column_list(table: &Table, columns: &[ColumnId]) -> String {
@@ -169,14 +171,14 @@ pub fn system_function(
         F::RelationName => Some(relation_name(context, number)),
         F::TypeName => format_type(number, -1),
         F::RelationOid => {
-            return relation_number(context.catalog, name).map_or(Value::Null, Value::BigInt);
+            let number = relation_number(context.catalog, context.path, name);
+            return number.map_or(Value::Null, Value::BigInt);
         }
         F::TypeOid => {
             let bare = name.strip_prefix("pg_catalog.").unwrap_or(name);
             let named = |known: &&KnownType| known.name == bare || known.standard == bare;
             let found = TYPES.iter().find(named).copied().or_else(|| {
-                let own = name.strip_prefix("public.").unwrap_or(name).trim_matches('"');
-                match **context.catalog.type_named(own)? {
+                match **context.catalog.type_seen(context.path, &name_in_text(name)?)? {
                     NamedType::Enum(of) => Some(enum_type(of)),
                     NamedType::Composite(_) | NamedType::Domain(_) => None,
                 }
@@ -194,7 +196,7 @@ pub fn system_function(
         F::RelationVisible => {
             let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
             let is_hidden = system.is_some_and(|known| known.schema != "pg_catalog");
-            return Value::Bool(!is_hidden);
+            return Value::Bool(!is_hidden && is_found(context, number));
         }
         // Done by whoever runs the query.
         F::Sleep | F::CancelBackend | F::TerminateBackend | F::IsBlocked | F::Advisory(_) => {
@@ -204,12 +206,36 @@ pub fn system_function(
     found.map_or(Value::Null, Value::Text)
 }
 
+/// A table's name, with its schema where its bare name stands for something else.
+fn name_of(context: &SystemContext<'_>, table: &Table) -> String {
+    let seen = context.catalog.table_seen(context.path, &table.name);
+    match seen.is_some_and(|seen| seen.id == table.id) {
+        true => quoted(&table.name),
+        false => format!("{}.{}", quoted(&table.schema), quoted(&table.name)),
+    }
+}
+
+/// Whether a relation that somebody made is what its bare name stands for.
+fn is_found(context: &SystemContext<'_>, number: i64) -> bool {
+    let (catalog, path) = (context.catalog, context.path);
+    if let Some(table) = id(number, TABLES).and_then(|at| catalog.tables().at(at)) {
+        return catalog.table_seen(path, &table.name).is_some_and(|seen| seen.id == table.id);
+    }
+    if let Some((_, index)) = index(context, number) {
+        return catalog.index_seen(path, &index.name).is_some_and(|seen| seen.id == index.id);
+    }
+    if let Some(view) = view(context, number) {
+        return catalog.view_seen(path, &view.name).is_some_and(|seen| seen.id == view.id);
+    }
+    true
+}
+
 fn serial_sequence(context: &SystemContext<'_>, table: &str, column: &str) -> Option<String> {
-    let bare = table.strip_prefix("public.").unwrap_or(table).trim_matches('"');
-    let table = context.catalog.table_named(bare)?;
+    let table = context.catalog.table_seen(context.path, &name_in_text(table)?)?;
     let column = table.columns.iter().find(|known| known.name == column)?;
     let sequence = crate::sequence::owned_by_column(column)?;
-    Some(format!("public.{}", quoted(&context.catalog.table(sequence).name)))
+    let sequence = context.catalog.table(sequence);
+    Some(format!("{}.{}", quoted(&sequence.schema), quoted(&sequence.name)))
 }
 
 /// The number of a table in the system catalog.
@@ -218,8 +244,12 @@ pub fn table_number(id: hotrow_base::ids::TableId) -> i64 {
 }
 
 /// The sequence that is named, for nextval and its kin.
-pub fn sequence_named<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Table> {
-    let number = relation_number(catalog, name)?;
+pub fn sequence_named<'c>(
+    catalog: &'c Catalog,
+    path: &SearchPath,
+    name: &str,
+) -> Option<&'c Table> {
+    let number = relation_number(catalog, path, name)?;
     let table = catalog.tables().at(id(number, TABLES)?)?;
     table.sequence.is_some().then_some(table)
 }
@@ -297,7 +327,7 @@ fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
                 let mut text = format!(
                     "FOREIGN KEY ({}) REFERENCES {}({})",
                     column_list(table, &key.child_columns),
-                    quoted(&parent.name),
+                    name_of(context, parent),
                     column_list(parent, columns)
                 );
                 for (event, action) in actions {
@@ -340,13 +370,13 @@ fn arguments_text(procedure: &Procedure) -> String {
 fn relation_name(context: &SystemContext<'_>, number: i64) -> String {
     let table = id(number, TABLES).and_then(|at| context.catalog.tables().at(at));
     if let Some(table) = table {
-        return quoted(&table.name);
+        return name_of(context, table);
     }
-    if let Some((_, index)) = index(context, number) {
-        return quoted(&index.name);
+    if let Some((table, index)) = index(context, number) {
+        return name_from(context.path, &table.schema, &index.name);
     }
     if let Some(view) = view(context, number) {
-        return quoted(&view.name);
+        return name_from(context.path, &view.schema, &view.name);
     }
     let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
     match system {
@@ -357,19 +387,22 @@ fn relation_name(context: &SystemContext<'_>, number: i64) -> String {
 }
 
 /// The number of a table, an index or a relation of the system catalog.
-pub(in crate::relation) fn relation_number(catalog: &Catalog, name: &str) -> Option<i64> {
+pub(in crate::relation) fn relation_number(
+    catalog: &Catalog,
+    path: &SearchPath,
+    name: &str,
+) -> Option<i64> {
     if let Ok(number) = name.parse() {
         return Some(number);
     }
-    let bare = name.strip_prefix("public.").unwrap_or(name);
-    let bare = bare.trim_matches('"');
-    if let Some(table) = catalog.table_named(bare) {
+    let named = name_in_text(name)?;
+    if let Some(table) = catalog.table_seen(path, &named) {
         return Some(TABLES.of(table.id.index()));
     }
-    if let Some(index) = catalog.index_named(bare) {
+    if let Some(index) = catalog.index_seen(path, &named) {
         return Some(INDEXES.of(index.id.index()));
     }
-    if let Some(view) = catalog.view(bare) {
+    if let Some(view) = catalog.view_seen(path, &named) {
         return Some(VIEWS.of(view.id as usize));
     }
     let is_it = |known: &super::SystemRelation| {

@@ -3,7 +3,7 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Column, Table};
+use hotrow_transaction::catalog::{Column, Table, is_temporary};
 
 use crate::relation::system::cells::{
     default_text, identity, indexes, is_function, sequences, tables, text,
@@ -14,25 +14,28 @@ use super::{Fields, SystemContext, functions};
 
 pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     let catalog = || text(context.database);
-    let of_relation = |name: &str| {
+    let of_relation = |schema: &str, name: &str| {
         vec![
             ("table_catalog", catalog()),
-            ("table_schema", text("public")),
+            ("table_schema", text(schema)),
             ("table_name", text(name)),
         ]
     };
-    let of_table = |table: &Table| of_relation(&table.name);
-    let of_constraint = |name: &str| {
+    let of_table = |table: &Table| of_relation(&table.schema, &table.name);
+    let of_constraint = |schema: &str, name: &str| {
         vec![
             ("constraint_catalog", catalog()),
-            ("constraint_schema", text("public")),
+            ("constraint_schema", text(schema)),
             ("constraint_name", text(name)),
         ]
     };
     let mut all = Vec::new();
     match relation {
         "information_schema.schemata" => {
-            for name in ["pg_catalog", "public", "information_schema", "hotrow"] {
+            let own = context.catalog.schemas().map(|(name, _)| name);
+            for name in
+                ["pg_catalog", "public", "information_schema", "hotrow"].into_iter().chain(own)
+            {
                 all.push(vec![
                     ("catalog_name", catalog()),
                     ("schema_name", text(name)),
@@ -43,13 +46,15 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
         "information_schema.tables" => {
             for table in tables(context) {
                 let mut fields = of_table(table);
-                fields.push(("table_type", text("BASE TABLE")));
+                let kind =
+                    if is_temporary(&table.schema) { "LOCAL TEMPORARY" } else { "BASE TABLE" };
+                fields.push(("table_type", text(kind)));
                 fields.push(("is_insertable_into", text("YES")));
                 fields.push(("is_typed", text("NO")));
                 all.push(fields);
             }
             for view in context.catalog.views() {
-                let mut fields = of_relation(&view.name);
+                let mut fields = of_relation(&view.schema, &view.name);
                 fields.push(("table_type", text("VIEW")));
                 fields.push(("is_insertable_into", text("NO")));
                 fields.push(("is_typed", text("NO")));
@@ -58,7 +63,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
         }
         "information_schema.views" => {
             for view in context.catalog.views() {
-                let mut fields = of_relation(&view.name);
+                let mut fields = of_relation(&view.schema, &view.name);
                 fields.push(("view_definition", text(functions::definition_of(view))));
                 all.push(fields);
             }
@@ -74,7 +79,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             }
             for view in context.catalog.views() {
                 for (at, (name, sql_type)) in view.columns.iter().enumerate() {
-                    let mut fields = of_relation(&view.name);
+                    let mut fields = of_relation(&view.schema, &view.name);
                     fields.extend(column_information(context, (at, None), &plain(name, *sql_type)));
                     fields.retain(|(name, _)| *name != "is_updatable");
                     fields.push(("is_updatable", text("NO")));
@@ -84,7 +89,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
         }
         "information_schema.table_constraints" => {
             for (name, kind, table) in named_constraints(context) {
-                let mut fields = of_constraint(name);
+                let mut fields = of_constraint(&table.schema, name);
                 fields.extend(of_table(table));
                 fields.push(("constraint_type", text(kind)));
                 fields.push(("is_deferrable", text("NO")));
@@ -95,7 +100,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
         "information_schema.key_column_usage" => {
             for (name, table, columns, references) in key_columns(context) {
                 for (at, column) in columns.iter().enumerate() {
-                    let mut fields = of_constraint(name);
+                    let mut fields = of_constraint(&table.schema, name);
                     fields.extend(of_table(table));
                     fields.push(("column_name", text(&table.columns[column.index()].name)));
                     fields.push(("ordinal_position", Value::Int(at as i32 + 1)));
@@ -106,11 +111,12 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             }
         }
         "information_schema.referential_constraints" => {
-            for (_, key) in foreign_keys(context) {
-                let mut fields = of_constraint(&key.name);
+            for (table, key) in foreign_keys(context) {
+                let mut fields = of_constraint(&table.schema, &key.name);
                 let parent = context.catalog.index(key.parent_index);
+                let schema = &context.catalog.table(key.parent).schema;
                 fields.push(("unique_constraint_catalog", catalog()));
-                fields.push(("unique_constraint_schema", text("public")));
+                fields.push(("unique_constraint_schema", text(&**schema)));
                 fields.push(("unique_constraint_name", text(&parent.name)));
                 fields.push(("match_option", text("NONE")));
                 fields.push(("update_rule", text(key.on_update.name())));
@@ -124,16 +130,16 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                     continue;
                 }
                 for column in columns {
-                    let mut fields = of_constraint(name);
+                    let mut fields = of_constraint(&table.schema, name);
                     fields.extend(of_table(table));
                     fields.push(("column_name", text(&table.columns[column.index()].name)));
                     all.push(fields);
                 }
             }
-            for (_, key) in foreign_keys(context) {
+            for (table, key) in foreign_keys(context) {
                 let parent = context.catalog.table(key.parent);
                 for column in &context.catalog.index(key.parent_index).columns {
-                    let mut fields = of_constraint(&key.name);
+                    let mut fields = of_constraint(&table.schema, &key.name);
                     fields.extend(of_table(parent));
                     fields.push(("column_name", text(&parent.columns[column.index()].name)));
                     all.push(fields);
@@ -145,7 +151,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 let number = |number: i64| text(number.to_string());
                 all.push(vec![
                     ("sequence_catalog", catalog()),
-                    ("sequence_schema", text("public")),
+                    ("sequence_schema", text(&*table.schema)),
                     ("sequence_name", text(&table.name)),
                     ("data_type", text(sequence.data_type.to_string())),
                     ("start_value", number(sequence.start)),

@@ -6,12 +6,13 @@ use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    ForeignKey, Index, IndexKind, NamedType, Numbering, Table, View,
+    ForeignKey, Index, IndexKind, NamedType, Numbering, PUBLIC, Table, View, is_temporary,
 };
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::relation::system::cells::{
-    PUBLIC, default_text, identity, indexes, is_function, sequences, small, tables, text,
+    PUBLIC_SCHEMA, default_text, identity, indexes, is_function, schema_number, sequences, small,
+    tables, text,
 };
 use crate::relation::system::constraints::{constraints, foreign_keys, index_row};
 use crate::type_table::{TYPES, enum_type};
@@ -80,15 +81,17 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     match relation {
         "pg_catalog.pg_namespace" => [
             (PG_CATALOG, "pg_catalog"),
-            (PUBLIC, "public"),
+            (PUBLIC_SCHEMA, PUBLIC),
             (INFORMATION_SCHEMA, "information_schema"),
             (HOTROW, "hotrow"),
         ]
+        .into_iter()
+        .chain(own_schemas(context))
         .map(|(oid, name)| {
             let (oid, owner) = (Value::BigInt(oid), Value::BigInt(OWNER));
             vec![("oid", oid), ("nspname", text(name)), ("nspowner", owner)]
         })
-        .to_vec(),
+        .collect(),
         own if own.starts_with("hotrow.") => (context.own)(own),
         own @ "pg_catalog.pg_prepared_statements" => (context.own)(own),
         "pg_catalog.pg_class" => classes(context),
@@ -132,7 +135,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_tables" => tables(context)
             .map(|table| {
                 vec![
-                    ("schemaname", text("public")),
+                    ("schemaname", text(&*table.schema)),
                     ("tablename", text(&table.name)),
                     ("tableowner", text(context.user)),
                     ("hasindexes", Value::Bool(table.indexes().next().is_some())),
@@ -142,7 +145,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_views" => {
             let view = |view: &Arc<View>| {
                 vec![
-                    ("schemaname", text("public")),
+                    ("schemaname", text(&view.schema)),
                     ("viewname", text(&view.name)),
                     ("viewowner", text(context.user)),
                     ("definition", text(functions::definition_of(view))),
@@ -153,7 +156,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_indexes" => indexes(context)
             .map(|(table, index)| {
                 vec![
-                    ("schemaname", text("public")),
+                    ("schemaname", text(&*table.schema)),
                     ("tablename", text(&table.name)),
                     ("indexname", text(&index.name)),
                     ("indexdef", text(functions::index_definition(table, index))),
@@ -179,7 +182,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
             .map(|(table, sequence)| {
                 let last = (context.last_number)(table.id);
                 vec![
-                    ("schemaname", text("public")),
+                    ("schemaname", text(&*table.schema)),
                     ("sequencename", text(&table.name)),
                     ("sequenceowner", text(context.user)),
                     ("data_type", text(sequence.data_type.to_string())),
@@ -231,11 +234,11 @@ fn role((oid, name): (i64, &str)) -> Fields {
     ]
 }
 
-fn class(oid: i64, name: &str, kind: &str, columns: usize) -> Fields {
+fn class(oid: i64, (schema, name): (i64, &str), kind: &str, columns: usize) -> Fields {
     vec![
         ("oid", Value::BigInt(oid)),
         ("relname", text(name)),
-        ("relnamespace", Value::BigInt(PUBLIC)),
+        ("relnamespace", Value::BigInt(schema)),
         ("relowner", Value::BigInt(OWNER)),
         ("reltuples", Value::Real(-1.0)),
         ("relpersistence", text("p")),
@@ -249,40 +252,44 @@ fn class(oid: i64, name: &str, kind: &str, columns: usize) -> Fields {
 fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     for table in tables(context) {
-        let mut fields = class(TABLES.of(table.id.index()), &table.name, "r", table.columns.len());
+        let mut fields =
+            class(TABLES.of(table.id.index()), named(context, table), "r", table.columns.len());
         fields.push(("relhasindex", Value::Bool(table.indexes().next().is_some())));
         fields.push(("relchecks", small(table.checks.len())));
         let refers =
             |(child, key): (&Table, &ForeignKey)| child.id == table.id || key.parent == table.id;
         fields.push(("relhastriggers", Value::Bool(foreign_keys(context).any(refers))));
         fields.push(("relam", Value::BigInt(2)));
+        if is_temporary(&table.schema) {
+            fields.retain(|(name, _)| *name != "relpersistence");
+            fields.push(("relpersistence", text("t")));
+        }
         all.push(fields);
     }
     for (table, _) in sequences(context) {
-        all.push(class(TABLES.of(table.id.index()), &table.name, "S", 3));
+        all.push(class(TABLES.of(table.id.index()), named(context, table), "S", 3));
     }
     for view in context.catalog.views() {
-        let mut fields = class(VIEWS.of(view.id as usize), &view.name, "v", view.columns.len());
+        let name = (schema_number(context.catalog, &view.schema), &*view.name);
+        let mut fields = class(VIEWS.of(view.id as usize), name, "v", view.columns.len());
         fields.push(("relhasrules", Value::Bool(true)));
         all.push(fields);
     }
-    for (_, index) in indexes(context) {
+    for (table, index) in indexes(context) {
         let oid = INDEXES.of(index.id.index());
-        let mut fields = class(oid, &index.name, "i", index.columns.len());
+        let name = (schema_number(context.catalog, &table.schema), &*index.name);
+        let mut fields = class(oid, name, "i", index.columns.len());
         fields.push(("relam", Value::BigInt(method(index))));
         all.push(fields);
     }
     for (at, known) in KNOWN.iter().enumerate() {
         let oid = SYSTEM_RELATIONS.of(at);
-        let mut fields = class(oid, known.name, "v", known.columns.len());
         let schema = match known.schema {
             "information_schema" => INFORMATION_SCHEMA,
             "hotrow" => HOTROW,
             _ => PG_CATALOG,
         };
-        fields.retain(|(name, _)| *name != "relnamespace");
-        fields.push(("relnamespace", Value::BigInt(schema)));
-        all.push(fields);
+        all.push(class(oid, (schema, known.name), "v", known.columns.len()));
     }
     all
 }
@@ -370,7 +377,8 @@ fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
 
 /// Of the sequences that go with columns.
 fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
-    let class = functions::relation_number(context.catalog, "pg_class").unwrap_or_default();
+    let class =
+        functions::relation_number(context.catalog, context.path, "pg_class").unwrap_or_default();
     let mut all = Vec::new();
     for table in tables(context) {
         for (at, column) in table.columns.iter().enumerate() {
@@ -393,9 +401,27 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
     all
 }
 
+/// Schemas that were made, with their numbers.
+fn own_schemas<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = (i64, &'c str)> {
+    let catalog = context.catalog;
+    catalog.schemas().map(|(name, _)| (schema_number(catalog, name), name))
+}
+
+/// The number of the schema that an enum is in.
+fn schema_of_enum(context: &SystemContext<'_>, wanted: &str) -> i64 {
+    let mut all = context.catalog.types();
+    let found = all.find(|(_, name, _)| *name == wanted);
+    schema_number(context.catalog, found.map_or(PUBLIC, |(schema, ..)| schema))
+}
+
+/// The number of a table's schema, and its name.
+fn named<'c>(context: &SystemContext<'c>, table: &'c Table) -> (i64, &'c str) {
+    (schema_number(context.catalog, &table.schema), &table.name)
+}
+
 /// The enums that there are.
 fn enums(context: &SystemContext<'_>) -> impl Iterator<Item = EnumType> {
-    context.catalog.types().filter_map(|(_, named)| match **named {
+    context.catalog.types().filter_map(|(.., named)| match **named {
         NamedType::Enum(of) => Some(of),
         NamedType::Composite(_) | NamedType::Domain(_) => None,
     })
@@ -422,6 +448,7 @@ fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     let enums = enums(context).map(enum_type);
     for known in TYPES.iter().copied().chain(enums) {
         let is_enum = known.category == "E";
+        let schema = if is_enum { schema_of_enum(context, known.name) } else { PG_CATALOG };
         let common = |oid: i64, name: String, length: i16, category: &str| {
             let typtype = match category {
                 "P" => "p",
@@ -431,7 +458,7 @@ fn types(context: &SystemContext<'_>) -> Vec<Fields> {
             vec![
                 ("oid", Value::BigInt(oid)),
                 ("typname", text(name)),
-                ("typnamespace", Value::BigInt(if is_enum { PUBLIC } else { PG_CATALOG })),
+                ("typnamespace", Value::BigInt(schema)),
                 ("typowner", Value::BigInt(OWNER)),
                 ("typlen", Value::SmallInt(length)),
                 ("typtype", text(typtype)),
@@ -484,7 +511,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         vec![
             ("oid", Value::BigInt(functions::PROCEDURES.of(*number as usize))),
             ("proname", text(&procedure.name)),
-            ("pronamespace", Value::BigInt(PUBLIC)),
+            ("pronamespace", Value::BigInt(PUBLIC_SCHEMA)),
             ("proowner", Value::BigInt(OWNER)),
             ("prolang", Value::BigInt(PLPGSQL)),
             ("prokind", text(if is_function(procedure) { "f" } else { "p" })),

@@ -1,0 +1,322 @@
+//! Temporary tables of sessions.
+//!
+//! Role         a temporary table is a table as others are, on every engine and in the log, in a
+//!              schema `pg_temp_N` of which only the session with that number knows. What a session
+//!              lets go of is emptied and kept, and is there at once for the next one that creates
+//!              it by the same text: tables have 65,000 numbers in a database's life, and sessions
+//!              create many more
+//! States       of a table: made -> a session's -> (let go of) to be emptied -> kept -> a session's
+//!              again, or dropped to make room for another one with its name
+//! Invariants   I1 a number is one session's at a time
+//!              I2 a table that is kept is empty, and its sequences are as new
+//!              I3 whatever a statement names is found only as long as the session has it
+//!              ([`SearchPath`])
+//! Concurrency  a session's own; numbers and texts behind a lock, for a look or a change
+//! Source       PostgreSQL 15, CREATE TABLE. We differ: what is written to them is logged
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hotrow_engine::schema::Schema;
+use hotrow_sql::{AtCommit, CatalogChange, Compiled, Temporary, quoted_name};
+use hotrow_transaction::catalog::{Catalog, SearchPath, Table, is_temporary, local, qualified};
+use parking_lot::Mutex;
+
+use crate::core::Core;
+use crate::error::Error;
+
+/// Rows up to here are deleted one by one, beside calls; more of them at a quiet point.
+const DELETED_MAX: usize = 1000;
+
+/// Numbers that sessions have, and what is kept under each (I1).
+#[derive(Default)]
+pub(crate) struct TemporaryNumbers {
+    of_all: Mutex<OfAll>,
+}
+
+#[derive(Default)]
+struct OfAll {
+    taken: BTreeSet<u32>,
+    /// by number and name, the text that the table was created by
+    texts: BTreeMap<(u32, String), String>,
+}
+
+/// The temporary tables of a session.
+#[derive(Default)]
+pub(crate) struct TemporaryTables {
+    number: Option<u32>,
+    tables: Vec<SessionTable>,
+    /// let go of, and to be emptied
+    left: Vec<SessionTable>,
+    /// what was made of which path, until something changes
+    path: Option<(SearchPath, SearchPath)>,
+}
+
+/// One of them.
+struct SessionTable {
+    name: String,
+    /// it, its indexes and its sequences
+    relations: BTreeSet<String>,
+    has_sequences: bool,
+    at_commit: AtCommit,
+    /// the transaction that is open has created it
+    is_of_transaction: bool,
+}
+
+impl TemporaryTables {
+    /// Has the session a number of its own from here on.
+    pub(crate) fn begin(&mut self, core: &Core) {
+        if self.number.is_none() {
+            let mut all = core.temporary.of_all.lock();
+            let number = (1..).find(|number| !all.taken.contains(number));
+            all.taken.extend(number);
+            (self.number, self.path) = (number, None);
+        }
+    }
+
+    /// A path that leads to them first.
+    pub(crate) fn seen_first(&mut self, path: SearchPath) -> SearchPath {
+        let Some(number) = self.number else { return path };
+        match &self.path {
+            Some((of, made)) if *of == path => made.clone(),
+            _ => {
+                let names = self.tables.iter().flat_map(|table| table.relations.iter().cloned());
+                let made = path.clone().with_temporary(number, names.collect());
+                self.path = Some((path, made.clone()));
+                made
+            }
+        }
+    }
+
+    /// What is to be done before a table can be created.
+    pub(crate) fn look(
+        &self,
+        core: &Core,
+        catalog: &Catalog,
+        wanted: &Temporary,
+        text: &str,
+    ) -> Before {
+        let Some(number) = self.number else { return Before::Nothing };
+        let name = qualified_in(number, &wanted.name);
+        if catalog.table_named(&name).is_none() {
+            return Before::Nothing;
+        }
+        let key = (number, wanted.name.clone());
+        // Columns of a query may be others by now.
+        let is_same = !wanted.is_query
+            && core.temporary.of_all.lock().texts.get(&key).is_some_and(|of| of == text);
+        match is_same {
+            true if self.left.iter().any(|left| left.name == wanted.name) => {
+                Before::Delete(format!("DELETE FROM {}", quoted_name(&name)))
+            }
+            true => Before::TakeKept,
+            false => Before::Drop(format!("DROP TABLE {} CASCADE", quoted_name(&name))),
+        }
+    }
+
+    /// Notes that the session has a table.
+    pub(crate) fn note(
+        &mut self,
+        core: &Core,
+        catalog: &Catalog,
+        wanted: &Temporary,
+        (text, is_in_transaction): (&str, bool),
+    ) {
+        let Some(number) = self.number else { return };
+        let Some(table) = catalog.table_named(&qualified_in(number, &wanted.name)) else { return };
+        self.left.retain(|left| left.name != wanted.name);
+        let sequences = sequences_of(catalog, table);
+        self.tables.push(SessionTable {
+            name: table.name.clone(),
+            relations: relations_of(catalog, table),
+            has_sequences: sequences.count() > 0,
+            at_commit: wanted.at_commit,
+            is_of_transaction: is_in_transaction,
+        });
+        let key = (number, wanted.name.clone());
+        core.temporary.of_all.lock().texts.insert(key, text.to_owned());
+        self.path = None;
+    }
+
+    /// Lets go of tables of these names.
+    pub(crate) fn let_go(&mut self, names: &[String]) {
+        let goes = |table: &mut SessionTable| names.contains(&table.name);
+        self.left.extend(self.tables.extract_if(.., goes));
+        self.path = None;
+    }
+
+    /// Lets go of all tables.
+    pub(crate) fn let_go_of_all(&mut self) {
+        self.left.append(&mut self.tables);
+        self.path = None;
+    }
+
+    /// Looks again what there is of them behind a definition, which may have changed some.
+    pub(crate) fn look_again(&mut self, core: &Core, schema: &Schema, definition: &Compiled) {
+        let Some(number) = self.number else { return };
+        let changed = changed_by(&schema.catalog, definition);
+        if self.tables.is_empty() || !changed {
+            return;
+        }
+        self.tables.retain_mut(|table| {
+            let named = schema.catalog.table_named(&qualified_in(number, &table.name));
+            let Some(found) = named else { return false };
+            table.relations = relations_of(&schema.catalog, found);
+            // By another text than this one.
+            core.temporary.of_all.lock().texts.remove(&(number, table.name.clone()));
+            true
+        });
+        self.path = None;
+    }
+
+    /// A transaction has ended.
+    pub(crate) fn end_transaction(&mut self, is_committed: bool) {
+        if self.tables.is_empty() {
+            return;
+        }
+        let goes = |table: &mut SessionTable| table.is_of_transaction && !is_committed;
+        self.left.extend(self.tables.extract_if(.., goes));
+        self.tables.iter_mut().for_each(|table| table.is_of_transaction = false);
+        self.path = None;
+    }
+
+    /// Whether something is to be done once no transaction is open.
+    pub(crate) fn is_due(&self) -> bool {
+        !self.left.is_empty() || self.tables.iter().any(|t| t.at_commit != AtCommit::Stays)
+    }
+
+    /// Does what is to be done while no transaction is open: ON COMMIT, and emptying what was let
+    /// go of.
+    pub(crate) fn settle(&mut self, core: &Arc<Core>) {
+        let goes = |table: &mut SessionTable| table.at_commit == AtCommit::Goes;
+        self.left.extend(self.tables.extract_if(.., goes));
+        self.path = None;
+        let Some(number) = self.number else { return };
+        let empties = self.tables.iter().filter(|table| table.at_commit == AtCommit::Empties);
+        for table in empties {
+            tell_failure(empty(core, number, table, Sequences::Stay));
+        }
+        for table in std::mem::take(&mut self.left) {
+            if let Err(error) = empty(core, number, &table, Sequences::BeginAnew) {
+                // Not empty, and so not to be taken again (I2).
+                core.temporary.of_all.lock().texts.remove(&(number, table.name));
+                tell_failure(Err(error));
+            }
+        }
+    }
+
+    /// The session has ended.
+    pub(crate) fn end(&mut self, core: &Arc<Core>) {
+        self.left.append(&mut self.tables);
+        self.settle(core);
+        if let Some(number) = self.number.take() {
+            core.temporary.of_all.lock().taken.remove(&number);
+        }
+    }
+}
+
+/// What has to be done before a temporary table can be created.
+pub(crate) enum Before {
+    /// there is none of its name
+    Nothing,
+    /// nothing more: it is there, and empty
+    TakeKept,
+    /// it is there, with rows that this statement deletes
+    Delete(String),
+    /// there is another one, which this statement drops
+    Drop(String),
+}
+
+/// What becomes of a table's numbers when it is emptied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sequences {
+    Stay,
+    BeginAnew,
+}
+
+fn empty(
+    core: &Arc<Core>,
+    number: u32,
+    table: &SessionTable,
+    sequences: Sequences,
+) -> Result<(), Error> {
+    let name = quoted_name(&qualified_in(number, &table.name));
+    let run = |text: &str| (core.run_own)(core, text, &[]);
+    if sequences == Sequences::BeginAnew && table.has_sequences {
+        return run(&format!("TRUNCATE TABLE {name} RESTART IDENTITY CASCADE")).map(drop);
+    }
+    let found = run(&format!("SELECT 1 FROM {name} LIMIT {}", DELETED_MAX + 1))?.len();
+    match found {
+        0 => Ok(()),
+        1..=DELETED_MAX => run(&format!("DELETE FROM {name}")).map(drop),
+        _ => run(&format!("TRUNCATE TABLE {name} CASCADE")).map(drop),
+    }
+}
+
+fn tell_failure(done: Result<(), Error>) {
+    match done {
+        Ok(()) | Err(Error::Closed) => {}
+        Err(error) => tracing::warn!(%error, "a temporary table was not emptied"),
+    }
+}
+
+/// The names of the temporary tables that a definition drops; none: it does something else.
+pub(crate) fn dropped_by(catalog: &Catalog, definition: &Compiled) -> Option<Vec<String>> {
+    let Compiled::Catalog(changes) = definition else { return None };
+    let mut names = Vec::new();
+    for change in changes {
+        match change {
+            CatalogChange::DropTable(id) if is_temporary(&catalog.table(*id).schema) => {
+                names.push(catalog.table(*id).name.clone());
+            }
+            CatalogChange::Nothing(_) => {}
+            _ => return None,
+        }
+    }
+    Some(names).filter(|names| !names.is_empty())
+}
+
+/// Whether a definition may change temporary tables.
+fn changed_by(catalog: &Catalog, definition: &Compiled) -> bool {
+    let is_one = |id| is_temporary(&catalog.table(id).schema);
+    let Compiled::Catalog(changes) = definition else { return false };
+    changes.iter().any(|change| match change {
+        CatalogChange::CreateTable(_)
+        | CatalogChange::CreateSequence(_)
+        | CatalogChange::CreateSchema(_)
+        | CatalogChange::Nothing(_) => false,
+        CatalogChange::Columns(columns) => is_one(columns.table),
+        CatalogChange::CreateIndex { table, .. } => {
+            catalog.table_named(table).is_some_and(|table| is_one(table.id))
+        }
+        _ => true,
+    })
+}
+
+fn qualified_in(number: u32, name: &str) -> String {
+    let path = SearchPath::default().with_temporary(number, BTreeSet::new());
+    qualified(path.temporary_schema().unwrap_or_default(), local(name))
+}
+
+fn sequences_of<'c>(catalog: &'c Catalog, table: &Table) -> impl Iterator<Item = &'c Table> {
+    let draws = table.columns.iter().filter_map(|column| Some(column.draws?.sequence));
+    let sequences = draws.map(|id| catalog.table(id));
+    sequences.filter(|sequence| is_temporary(&sequence.schema)).collect::<Vec<_>>().into_iter()
+}
+
+/// A table's name, and those of its indexes and sequences.
+fn relations_of(catalog: &Catalog, table: &Table) -> BTreeSet<String> {
+    let indexes = table.indexes().map(|index| catalog.index(index).name.clone());
+    let sequences = sequences_of(catalog, table).map(|sequence| sequence.name.clone());
+    std::iter::once(table.name.clone()).chain(indexes).chain(sequences).collect()
+}
+
+/// Drops what an earlier process has left of temporary tables.
+pub(crate) fn drop_left(core: &Arc<Core>) {
+    let schema = core.schema.current();
+    let all = schema.catalog.schemas().map(|(name, _)| name);
+    for name in all.filter(|name| is_temporary(name)) {
+        let text = format!("DROP SCHEMA {} CASCADE", quoted_name(name));
+        tell_failure((core.run_own)(core, &text, &[]).map(drop));
+    }
+}

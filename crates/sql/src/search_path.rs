@@ -1,0 +1,63 @@
+//! Where a statement's bare names are looked for, told by its text.
+//!
+//! Role         a text that is read again, from the log, by a checkpoint, or to be compiled anew, has
+//!              to mean what it meant to whoever sent it. A path other than the usual one stands
+//!              before the statement as a comment, so that the text is one that everybody can read
+
+use std::borrow::Cow;
+
+use hotrow_transaction::catalog::SearchPath;
+
+const BEGINS: &str = "/*@search_path ";
+const ENDS: &str = "*/ ";
+
+/// A statement's text with its path before it, unless that is the usual one.
+pub fn with_path<'t>(text: &'t str, path: &SearchPath) -> Cow<'t, str> {
+    match path.is_default() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("{BEGINS}{}{ENDS}{text}", escaped(path))),
+    }
+}
+
+/// What stands before a statement to tell its path, nothing if it is the usual one; and the
+/// statement.
+pub fn split_path(text: &str) -> (&str, &str) {
+    match text.strip_prefix(BEGINS).and_then(|rest| rest.split_once(ENDS)) {
+        Some((_, statement)) => text.split_at(text.len() - statement.len()),
+        None => ("", text),
+    }
+}
+
+/// The path that a text tells before its statement; blanks may stand before it.
+pub(crate) fn path_before(text: &str) -> Option<SearchPath> {
+    let (path, _) = text.trim_start().strip_prefix(BEGINS)?.split_once(ENDS)?;
+    SearchPath::read_displayed(&path.replace("*\\/", "*/"))
+}
+
+/// So that no name ends the comment.
+fn escaped(path: &SearchPath) -> String {
+    path.to_string().replace("*/", "*\\/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_read_as_it_was_written() {
+        let usual = SearchPath::default();
+        assert_eq!(with_path("SELECT 1", &usual), "SELECT 1");
+        for names in [&["a", "public"][..], &["A \"b\"", "x*/ y", "c,d"], &[]] {
+            let path = SearchPath::new(names.iter().map(|name| (*name).to_owned()));
+            let text = with_path("SELECT 1", &path).into_owned();
+            assert_eq!(path_before(&format!("\n  {text}")), Some(path), "{text}");
+            assert_eq!(split_path(&text).1, "SELECT 1");
+            let names = ["t", "a \"b\"; "].map(str::to_owned).into();
+            let path = path_before(&text).expect("read above").with_temporary(3, names);
+            let text = with_path("SELECT 1", &path).into_owned();
+            assert_eq!(path_before(&text), Some(path), "{text}");
+        }
+        assert_eq!(path_before("SELECT 1"), None);
+        assert_eq!(split_path("SELECT 1"), ("", "SELECT 1"));
+    }
+}
