@@ -13,6 +13,7 @@
 
 mod broken_views;
 mod sources;
+mod triggers;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ use self::broken_views::{refuse_broken_view, refuse_broken_views};
 pub(crate) use self::sources::{Definition, Sources};
 use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
-use crate::lookup::procedure_named;
+use crate::lookup::{Registered, procedure_named};
 use crate::mentions::Mentioner;
 
 /// What a definition has changed.
@@ -93,7 +94,7 @@ pub(crate) struct Next {
     /// CREATE, ALTER and DROP of tables and indexes
     changes: Vec<CatalogChange>,
     /// texts of procedures, none for those that go
-    texts: Vec<(ProcedureId, Option<String>)>,
+    texts: Texts,
     keeps_statement: bool,
     defined: Defined,
 }
@@ -155,11 +156,12 @@ pub(crate) fn make(
             let source = at_place(&source, entry.place);
             create_procedure(schema, sources, *procedure, source).map(Some)
         }
-        Compiled::DropProcedures { names, if_exists } => {
-            drop_procedures(schema, sources, &names, if_exists)
+        Compiled::DropProcedures { names, if_exists, cascades } => {
+            drop_procedures(schema, sources, &names, (if_exists, cascades))
         }
         Compiled::Naming(Naming::Prepare { types, text, .. }) => {
-            let procedure = compile_prepared(&schema.catalog, &types, &text)?;
+            let known = (&schema.catalog, &Registered(schema));
+            let procedure = compile_prepared(known, &types, &text)?;
             keep_statement(schema, sources, procedure, at_place(entry.text, entry.place))
         }
         Compiled::Truncate(truncation) => empty(schema, &truncation).map(Some),
@@ -199,8 +201,7 @@ fn change_catalog(
         next.catalog = catalog;
         return Ok(Some(Next { changes, ..Next::new(next, Unfilled::default()) }));
     }
-    let trees = compile_again(schema, sources, &catalog, &changes)?;
-    let texts = dropped_in(&trees);
+    let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), Trees::new())?;
     let unfilled = next.adopt(catalog, trees, &rebuilt)?;
     Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
 }
@@ -236,19 +237,24 @@ fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlEr
 }
 
 /// The procedures that another catalog may concern, for it: access paths and constraints come from
-/// it (I1).
+/// it (I1), beside those that are made; and the texts of those that go, or get another id (I2).
 fn compile_again(
     schema: &Schema,
     sources: &Sources,
-    catalog: &Catalog,
-    changes: &[CatalogChange],
-) -> Result<Trees, SqlError> {
-    let mut trees = Trees::new();
+    (catalog, changes): (&Catalog, &[CatalogChange]),
+    mut trees: Trees,
+) -> Result<(Trees, Texts), SqlError> {
+    let made: Vec<ProcedureId> = trees.keys().copied().collect();
+    let mut next = made.iter().map(|id| id.0 + 1).fold(schema.procedures.len() as u32, u32::max);
+    let mut moved = Vec::new();
     let mut failed = Vec::new();
     for id in in_order(schema, procedures_concerned(schema, sources, catalog, changes)) {
         let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
             continue;
         };
+        if made.contains(&id) {
+            continue;
+        }
         let name = compiled.procedure.name.as_str();
         let becoming = Becoming { schema, trees: &trees, but: name };
         match compile_source((catalog, &becoming), source) {
@@ -258,14 +264,21 @@ fn compile_again(
             Ok(_) | Err(_) if compiled.procedure.is_statement() => {
                 trees.insert(id, None); // whoever sends it finds out what is wrong with it now
             }
-            Ok(_) => {
-                let message = "it would take other numbers than calls do that wait (I2)";
-                failed.push((name, SqlError::new(b"0A000", message)));
+            Ok(tree) => {
+                trees.insert(id, None);
+                trees.insert(ProcedureId(next), Some(tree));
+                moved.push((ProcedureId(next), Some(source.to_owned())));
+                next += 1;
             }
             Err(error) => failed.push((name, error)),
         }
     }
-    if failed.is_empty() { Ok(trees) } else { Err(needed(schema, &failed, changes)) }
+    if !failed.is_empty() {
+        return Err(needed(schema, &failed, changes));
+    }
+    let mut texts = dropped_in(&trees);
+    texts.append(&mut moved);
+    Ok((trees, texts))
 }
 
 /// The names of tables, views and types that are not what they were.
@@ -305,6 +318,10 @@ fn procedures_concerned(
             }
         }
     }
+    // What triggers execute stands in whatever changes their tables.
+    for table in triggers::tables_of(schema, &concerned) {
+        concerned.extend(schema.users_of(table));
+    }
     // Statements of those that they call stand in callers' programs.
     let called = concerned.iter().filter_map(|id| schema.procedure(*id));
     let called: Vec<_> = called.map(|compiled| compiled.procedure.name.as_str()).collect();
@@ -326,7 +343,7 @@ fn compile_one(
 ) -> Result<Procedure, SqlError> {
     let statement = &parse_one(source)?;
     if let Some(Naming::Prepare { types, text, .. }) = statement.naming() {
-        return compile_prepared(catalog, types, text);
+        return compile_prepared((catalog, procedures), types, text);
     }
     match compile(catalog, procedures, statement)? {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
@@ -336,11 +353,11 @@ fn compile_one(
 
 /// A statement whose parameters have types that are looked up.
 fn compile_prepared(
-    catalog: &Catalog,
+    known: (&Catalog, &impl ProcedureNames),
     types: &[WrittenType],
     text: &str,
 ) -> Result<Procedure, SqlError> {
-    compile_statement(catalog, &look_up_types(catalog, types)?, text)
+    compile_statement(known, &look_up_types(known.0, types)?, text)
 }
 
 /// Parses the text of a definition that was made here.
@@ -354,13 +371,13 @@ pub(crate) fn parse_one(text: &str) -> Result<ScriptStatement, SqlError> {
 
 /// A single statement as a procedure.
 fn compile_statement(
-    catalog: &Catalog,
+    (catalog, procedures): (&Catalog, &impl ProcedureNames),
     types: &[Option<SqlType>],
     text: &str,
 ) -> Result<Procedure, SqlError> {
     apart(|| {
         let statement = parse_one(text)?.in_one_program();
-        let (compiled, types) = compile_with_parameters(catalog, &(), &statement, types)?;
+        let (compiled, types) = compile_with_parameters(catalog, procedures, &statement, types)?;
         let Compiled::Statement(mut procedure) = compiled else {
             let message = "a statement that is kept is one program";
             return Err(SqlError::new(b"0A000", message));
@@ -426,6 +443,7 @@ fn create_procedure(
     source: String,
 ) -> Result<Next, SqlError> {
     let mut trees = Trees::new();
+    let of_triggers = triggers::replaced(schema, &procedure)?;
     let name = procedure.name.clone();
     let old = schema.procedure_named(&name);
     let id = match old {
@@ -443,16 +461,28 @@ fn create_procedure(
     let tables = notes.iter().flat_map(GranuleNotes::tables);
     let users = tables.flat_map(|table| schema.users_of(table));
     trees.extend(users.filter(|&id| is_statement(schema, id)).map(|id| (id, None)));
-    let mut texts = dropped_in(&trees);
+    let mut catalog = schema.catalog.clone();
+    let changes: Vec<_> = of_triggers.into_iter().collect();
+    changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
+    let (trees, mut texts) = match changes.is_empty() {
+        true => {
+            let texts = dropped_in(&trees);
+            (trees, texts)
+        }
+        false => compile_again(schema, sources, (&catalog, &changes), trees)?,
+    };
     texts.push((id, Some(source)));
     let mut next = schema.clone();
-    let unfilled = next.adopt(schema.catalog.clone(), trees, &[])?;
+    let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken_view(&next, sources, [name])?;
-    Ok(Next { texts, ..Next::new(next, unfilled) })
+    Ok(Next { changes, texts, ..Next::new(next, unfilled) })
 }
 
-/// The procedures that go, as [`Next`] has them.
-fn dropped_in(trees: &Trees) -> Vec<(ProcedureId, Option<String>)> {
+/// Texts of procedures, as [`Next`] has them.
+type Texts = Vec<(ProcedureId, Option<String>)>;
+
+/// The procedures that go.
+fn dropped_in(trees: &Trees) -> Texts {
     trees.iter().filter(|(_, tree)| tree.is_none()).map(|(&id, _)| (id, None)).collect()
 }
 
@@ -515,7 +545,7 @@ fn drop_procedures(
     schema: &Schema,
     sources: &Sources,
     names: &[Dropped],
-    if_exists: bool,
+    (if_exists, cascades): (bool, bool),
 ) -> Result<Option<Next>, SqlError> {
     let mut dropped = BTreeSet::new();
     for wanted in names {
@@ -534,12 +564,24 @@ fn drop_procedures(
         return Ok(None);
     }
     refuse_needed(schema, &dropped)?;
+    let mut changes = Vec::new();
+    for wanted in names {
+        changes.extend(triggers::dropped(schema, &wanted.name, cascades)?);
+    }
+    let mut catalog = schema.catalog.clone();
+    changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     let mut next = schema.clone();
     let trees: Trees = dropped.iter().map(|&id| (id, None)).collect();
-    let texts = dropped_in(&trees);
-    let unfilled = next.adopt(schema.catalog.clone(), trees, &[])?;
+    let (trees, texts) = match changes.is_empty() {
+        true => {
+            let texts = dropped_in(&trees);
+            (trees, texts)
+        }
+        false => compile_again(schema, sources, (&catalog, &changes), trees)?,
+    };
+    let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken_view(&next, sources, names.iter().map(|dropped| dropped.name.clone()))?;
-    Ok(Some(Next { texts, ..Next::new(next, unfilled) }))
+    Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
 }
 
 #[cfg(test)]

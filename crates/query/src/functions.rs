@@ -147,6 +147,8 @@ pub enum SystemFunction {
     IndexDefinition,
     /// pg_get_constraintdef(oid [, pretty])
     ConstraintDefinition,
+    /// pg_get_triggerdef(oid [, pretty])
+    TriggerDefinition,
     /// pg_get_function_result(oid)
     FunctionResult,
     /// pg_get_function_arguments(oid), pg_get_function_identity_arguments(oid)

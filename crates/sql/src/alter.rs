@@ -20,9 +20,11 @@ use crate::definition::Draft;
 use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::generated::refuse_generated_of_generated;
+use crate::mention::may_name;
 use crate::scope::Compiler;
 use crate::sequence::owned_by_column;
 use crate::token::{folded, parse_statement, quoted, tokenize};
+use crate::trigger::{switched, trigger_with};
 use crate::types::data_type;
 use crate::typing::{Coercion, assign};
 use crate::written::object_name;
@@ -104,6 +106,10 @@ impl Compiler<'_> {
             Operation::AlterColumn { column_name, op } => {
                 self.alter_column(altered, column_name, op)
             }
+            Operation::EnableTrigger { name } | Operation::EnableAlwaysTrigger { name } => {
+                altered.switch_trigger(name, true)
+            }
+            Operation::DisableTrigger { name } => altered.switch_trigger(name, false),
             Operation::OwnerTo { .. } => {
                 Err(unsupported(place, "OWNER TO", "tables have no owners: leave it out"))
             }
@@ -315,6 +321,14 @@ impl Compiler<'_> {
 }
 
 impl Altered<'_> {
+    /// ENABLE and DISABLE TRIGGER
+    fn switch_trigger(&mut self, written: &ast::Ident, is_enabled: bool) -> Result<()> {
+        let name = folded(&written.value, written.quote_style.is_some());
+        let place = ident_place(written, self.draft.place);
+        self.changes.extend(switched(self.table, &name, is_enabled, place)?);
+        Ok(())
+    }
+
     /// Fails where something was compiled for the type that a column has.
     fn refuse_needed_type(&self, name: &str, id: ColumnId, place: Place) -> Result<()> {
         let table = &self.draft.table;
@@ -359,14 +373,23 @@ impl Altered<'_> {
         self.changes.push(CatalogChange::AddCheck { table, check, violated_by });
     }
 
-    fn rename_column(&mut self, old: &ast::Ident, new: &ast::Ident) -> Result<()> {
-        let column = self.column(old)?;
+    fn rename_column(&mut self, written: &ast::Ident, new: &ast::Ident) -> Result<()> {
+        let column = self.column(written)?;
         let name = folded(&new.value, new.quote_style.is_some());
         if self.draft.table.columns.iter().any(|other| other.name == name) {
             let place = ident_place(new, self.draft.place);
             let table = &self.table.name;
             let text = format!("column \"{name}\" of relation \"{table}\" already exists");
             return Err(error(b"42701", place, text));
+        }
+        let old = &self.table.columns[column.index()].name;
+        let names = |text: &String| may_name(text, old);
+        let mut triggers = self.table.triggers.iter();
+        if let Some(trigger) = triggers.find(|trigger| trigger.when.as_ref().is_some_and(names)) {
+            let place = ident_place(written, self.draft.place);
+            let what =
+                format!("a new name of a column that WHEN of trigger \"{}\" names", trigger.name);
+            return Err(unsupported(place, what, "drop the trigger, and make it again behind it"));
         }
         self.draft.table.columns[column.index()].name.clone_from(&name);
         let table = self.table.id;
@@ -411,6 +434,9 @@ impl Altered<'_> {
         }
         if let Some(check) = self.table.checks.iter().find(|c| c.columns.contains(&column)) {
             return needs(format!("constraint {}", check.name));
+        }
+        if let Some(trigger) = trigger_with(self.table, column) {
+            return needs(format!("trigger {}", trigger.name));
         }
         let mut generated = self.table.generated.iter();
         if let Some(computed) = generated.find(|computed| computed.columns.contains(&column)) {

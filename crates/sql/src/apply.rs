@@ -1,9 +1,11 @@
 //! Catalog changes: what CREATE, ALTER and DROP mean, and their application.
 
+use std::sync::Arc;
+
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
-    Catalog, Column, ForeignKey, IndexDefinition, IndexKind, NamedType, SearchPath, local,
+    Catalog, Column, ForeignKey, IndexDefinition, IndexKind, NamedType, SearchPath, Table, local,
     qualified,
 };
 use hotrow_transaction::outcome::SqlError;
@@ -83,6 +85,25 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             table.foreign_keys.retain(|key| key.name != *name);
             Ok(())
         }
+        CatalogChange::SetTrigger { table, trigger } => {
+            let triggers = &mut catalog.table_mut(*table).triggers;
+            triggers.retain(|other| other.name != trigger.name);
+            let at = triggers.partition_point(|other| other.name < trigger.name);
+            triggers.insert(at, trigger.clone());
+            Ok(())
+        }
+        CatalogChange::DropTrigger { table, name } => {
+            catalog.table_mut(*table).triggers.retain(|trigger| trigger.name != *name);
+            Ok(())
+        }
+        CatalogChange::SetTriggerFunction(function) => {
+            for table in tables_with(catalog, &function.name) {
+                let triggers = catalog.table_mut(table).triggers.iter_mut();
+                let used = triggers.filter(|trigger| trigger.function.name == function.name);
+                used.for_each(|trigger| trigger.function = Arc::clone(function));
+            }
+            Ok(())
+        }
         CatalogChange::SetView(view) => {
             let name = view.qualified_name();
             if catalog.view(&name).is_none() {
@@ -119,6 +140,12 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
         }
         CatalogChange::Nothing(_) => Ok(()),
     }
+}
+
+/// The tables with triggers that use a function.
+pub fn tables_with(catalog: &Catalog, function: &str) -> Vec<TableId> {
+    let uses = |table: &&Table| table.triggers.iter().any(|t| t.function.name == function);
+    catalog.tables().iter().filter(uses).map(|table| table.id).collect()
 }
 
 fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {

@@ -10,7 +10,7 @@
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{ForeignKey, ReferentialAction, Table};
+use hotrow_transaction::catalog::{ForeignKey, ReferentialAction, Table, TriggerEvent};
 use hotrow_transaction::program::{
     CompareOp, Consume, Effect, Expr, ExprKind, Path, ROW_COUNT, RowsTo, SlotId, Statement,
     StatementKind,
@@ -224,7 +224,46 @@ impl<'c> Compiler<'c> {
         key: &ForeignKey,
         values: &[Expr],
     ) -> Result<()> {
-        let mut source = self.children(key, values)?;
+        let events = vec![(TriggerEvent::Delete, Vec::new())];
+        self.as_firing(out, (key.child, &events), true, |this, out| {
+            let source = this.children(key, values)?;
+            match this.fires_for_rows(key.child, TriggerEvent::Delete, &[]) {
+                true => this.delete_triggered_children(out, key, source),
+                false => this.delete_found_children(out, key, source),
+            }
+        })
+    }
+
+    /// Children for which triggers fire go one by one, each with its own children.
+    fn delete_triggered_children(
+        &mut self,
+        out: &mut Vec<Statement>,
+        key: &ForeignKey,
+        source: Source,
+    ) -> Result<()> {
+        if self.cascading.contains(&key.child) {
+            return Err(unsupported(
+                self.place,
+                format!(
+                    "ON DELETE CASCADE of table \"{}\", which refers to itself and has triggers for \
+                     rows,",
+                    self.catalog.table(key.child).name
+                ),
+                "have a trigger AFTER DELETE delete the children, or DISABLE TRIGGER",
+            ));
+        }
+        self.cascading.push(key.child);
+        let deleted = self.delete_with_triggers(out, source, (false, Vec::new()), None);
+        self.cascading.pop();
+        deleted
+    }
+
+    fn delete_found_children(
+        &mut self,
+        out: &mut Vec<Statement>,
+        key: &ForeignKey,
+        mut source: Source,
+    ) -> Result<()> {
         let keys = self.keys_to(key.child);
         if keys.is_empty() {
             return self.emit_change(out, source, Effect::Delete { consume: Consume::Discard });
@@ -288,7 +327,10 @@ impl<'c> Compiler<'c> {
         });
         let sure = (action == ReferentialAction::Cascade).then_some(key.name.as_str());
         let updated = Updated { source, set: set.collect(), sure };
-        self.update_rows(out, updated, (false, Vec::new()), None)
+        let events = vec![(TriggerEvent::Update, key.child_columns.clone())];
+        self.as_firing(out, (key.child, &events), true, |this, out| {
+            this.update_rows(out, updated, (false, Vec::new()), None)
+        })
     }
 
     /// Prepares RETURNING.

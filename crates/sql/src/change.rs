@@ -1,10 +1,11 @@
 //! INSERT, UPDATE and DELETE.
 
-use hotrow_base::ids::ColumnId;
+use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{Column, Table};
+use hotrow_transaction::catalog::TriggerEvent::{Delete, Insert};
+use hotrow_transaction::catalog::{Column, Table, TriggerEvent};
 use hotrow_transaction::program::{
-    ArithmeticOp, CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, ROW_COUNT,
+    self, ArithmeticOp, CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT,
     RowsTo, SlotId, Statement, StatementKind,
 };
 use sqlparser::ast::{self, SelectItem, SetExpr, TableFactor};
@@ -23,6 +24,7 @@ use crate::source::Source;
 use crate::state::Row;
 use crate::syntax::Into;
 use crate::token::folded;
+use crate::triggered::InsertedRow;
 use crate::typing::{Coercion, assign, bigint, null};
 use crate::written::object_name;
 
@@ -30,8 +32,29 @@ use crate::written::object_name;
 pub(crate) type Receiver<'i> = Option<&'i Into>;
 
 impl<'c> Compiler<'c> {
-    /// INSERT: one [`Insert`] per row of VALUES.
+    /// INSERT: one [`program::Insert`] per row of VALUES.
     pub(crate) fn insert(
+        &mut self,
+        out: &mut Vec<Statement>,
+        insert: &ast::Insert,
+        found: Option<&FoundRow>,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        if found.is_some() {
+            return self.insert_rows(out, insert, found, into);
+        }
+        let (table, _) = self.insert_target(insert, self.place)?;
+        let events = self.events_of_insert(table, insert.on.as_ref());
+        let is_one = match insert.source.as_deref().map(|query| &*query.body) {
+            Some(SetExpr::Values(values)) => values.rows.len() == 1,
+            _ => true,
+        };
+        self.as_firing(out, (table.id, &events), is_one, |this, out| {
+            this.insert_rows(out, insert, None, into)
+        })
+    }
+
+    fn insert_rows(
         &mut self,
         out: &mut Vec<Statement>,
         insert: &ast::Insert,
@@ -65,7 +88,9 @@ impl<'c> Compiler<'c> {
         }
         let several = (rows.len() > 1).then_some(rows.len() as i64);
         let inserted = match several {
-            Some(_) if on.gives_way() => Some(self.begin_count(out)?),
+            Some(_) if on.gives_way() || self.fires_for_rows(table.id, Insert, &[]) => {
+                Some(self.begin_count(out)?)
+            }
             _ => None,
         };
         for row in rows {
@@ -121,7 +146,11 @@ impl<'c> Compiler<'c> {
         self.emit_assign(out, ROW_COUNT, count);
     }
 
-    fn insert_target(&self, insert: &ast::Insert, place: Place) -> Result<(&'c Table, String)> {
+    pub(crate) fn insert_target(
+        &self,
+        insert: &ast::Insert,
+        place: Place,
+    ) -> Result<(&'c Table, String)> {
         let ast::TableObject::TableName(name) = &insert.table else {
             return Err(syntax(place, "INSERT INTO needs a table"));
         };
@@ -255,9 +284,31 @@ impl<'c> Compiler<'c> {
         on: OnConflict<'_>,
         into: Receiver<'_>,
     ) -> Result<()> {
+        let table = row.table;
+        let Some(fired) = self.begin_inserted(out, table, &mut row.values)? else {
+            return self.insert_row_for(out, (row, None), on, into);
+        };
+        let Some(skip) = fired.skip else {
+            return self.insert_row_for(out, (row, Some(&fired)), on, into);
+        };
+        let (mut inserted, returning) = (Vec::new(), row.returning.is_some());
+        self.insert_row_for(&mut inserted, (row, Some(&fired)), on, into)?;
+        self.emit_left_out(out, (skip, inserted), into, returning)
+    }
+
+    fn insert_row_for(
+        &mut self,
+        out: &mut Vec<Statement>,
+        (mut row, fired): (Duplicate<'_>, Option<&InsertedRow>),
+        on: OnConflict<'_>,
+        into: Receiver<'_>,
+    ) -> Result<()> {
         let Duplicate { table, alias, returning, .. } = row;
         let ignore_conflict = on.gives_way();
         self.fill_generated(out, table, &mut row.values)?;
+        if let Some(fired) = fired {
+            self.keep_generated(out, table, (&fired.rows, &mut row.values));
+        }
         let late = self.check_parents_of_insert(out, table, &mut row.values, ignore_conflict)?;
         if on.acts() {
             self.keep_row(out, table, &mut row.values)?;
@@ -271,9 +322,10 @@ impl<'c> Compiler<'c> {
             returned = bound.bound.iter().map(|(column, slot)| (*slot, *column)).collect();
         }
         let values = row.values.clone();
-        let insert = Insert { table: table.id, values, returning: returned, ignore_conflict };
+        let insert =
+            program::Insert { table: table.id, values, returning: returned, ignore_conflict };
         self.emit(out, StatementKind::Insert(Box::new(insert)));
-        if returning.is_none() && late.is_empty() && !on.acts() {
+        if returning.is_none() && late.is_empty() && !on.acts() && fired.is_none() {
             return Ok(());
         }
         let mut then = late;
@@ -300,6 +352,14 @@ impl<'c> Compiler<'c> {
             }
         }
         otherwise.append(&mut conflicting);
+        if let Some(fired) = fired {
+            let mut behind = Vec::new();
+            self.fire_behind_row(&mut behind, table.id, (Insert, &[]), &fired.rows)?;
+            if !behind.is_empty() {
+                self.emit_touched(&mut behind, 1);
+            }
+            then.append(&mut behind);
+        }
         if ignore_conflict {
             let condition = self.slot_expr(FOUND);
             self.emit(out, StatementKind::If { condition, then, otherwise });
@@ -336,6 +396,25 @@ impl<'c> Compiler<'c> {
         if !update.order_by.is_empty() || update.limit.is_some() || update.or.is_some() {
             return Err(syntax(place, "this form of UPDATE is not PostgreSQL's"));
         }
+        if found.is_some() {
+            return self.update_found(out, update, found, into);
+        }
+        let id = self.one_table(&update.table)?.0;
+        let set = self.columns_set(self.catalog.table(id), &update.assignments);
+        let events = vec![(TriggerEvent::Update, set)];
+        self.as_firing(out, (id, &events), true, |this, out| {
+            this.update_found(out, update, None, into)
+        })
+    }
+
+    fn update_found(
+        &mut self,
+        out: &mut Vec<Statement>,
+        update: &ast::Update,
+        found: Option<&FoundRow>,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let place = self.place;
         let (id, alias) = self.one_table(&update.table)?;
         let table = self.catalog.table(id);
         let ((mut set, columns), mut row) = self.with_row(self.row_of(id, &alias), |this| {
@@ -417,21 +496,51 @@ impl<'c> Compiler<'c> {
             return Err(syntax(place, "DELETE needs one table"));
         };
         let (id, alias) = self.one_table(table)?;
-        let table = self.catalog.table(id);
-        let (columns, mut row) = self.with_row(self.row_of(id, &alias), |this| {
+        let found_row = |this: &mut Self, out: &mut Vec<Statement>| {
+            this.delete_found(out, delete, (id, &alias, found), into)
+        };
+        match found {
+            Some(_) => found_row(self, out),
+            None => self.as_firing(out, (id, &vec![(Delete, Vec::new())]), true, found_row),
+        }
+    }
+
+    fn delete_found(
+        &mut self,
+        out: &mut Vec<Statement>,
+        delete: &ast::Delete,
+        (id, alias, found): (TableId, &str, Option<&FoundRow>),
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let (columns, mut row) = self.with_row(self.row_of(id, alias), |this| {
             let beside = found.map_or(&[][..], |found| &found.beside);
             this.with_rows_beside(beside, |this| this.returning(delete.returning.as_deref(), into))
         })?;
         let wanted = self.wanted_rows(&mut row, delete.selection.as_ref(), found)?;
         let chosen = self.choose(&row, wanted, &[], &[])?;
-        let mut source = Source { row, path: chosen.path, filter: chosen.filter };
-        if self.keys_to(id).iter().any(|key| key.on_delete.changes_children()) {
-            let returning = (delete.returning.is_some(), columns);
-            return self.delete_with_children(out, source, returning, into);
+        let source = Source { row, path: chosen.path, filter: chosen.filter };
+        let returning = (delete.returning.is_some(), columns);
+        match self.fires_for_rows(id, Delete, &[]) {
+            true => self.delete_with_triggers(out, source, returning, into),
+            false => self.delete_untriggered(out, source, returning, into),
+        }
+    }
+
+    /// DELETE of the rows of a source, for which no trigger fires any more.
+    pub(crate) fn delete_untriggered(
+        &mut self,
+        out: &mut Vec<Statement>,
+        mut source: Source,
+        (returns, columns): (bool, Vec<(String, Expr)>),
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let table = self.catalog.table(source.row.table);
+        if self.keys_to(table.id).iter().any(|key| key.on_delete.changes_children()) {
+            return self.delete_with_children(out, source, (returns, columns), into);
         }
         self.check_children_of_delete(out, table, &mut source)?;
         let make = |consume| Effect::Delete { consume };
-        self.change(out, source, make, delete.returning.is_some(), columns, into)
+        self.change(out, source, make, returns, columns, into)
     }
 
     /// Conditions on the rows that are changed: WHERE, or the key of the one that was found.

@@ -1,9 +1,11 @@
 //! What CREATE, ALTER and DROP change in the catalog.
 
+use std::sync::Arc;
+
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
     Check, Column, DeclaredRouting, Generated, IndexDefinition, NamedType, ReferentialAction,
-    Sequence, View, local,
+    Sequence, Trigger, TriggerFunction, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Expr, Procedure};
@@ -87,6 +89,22 @@ pub enum CatalogChange {
         /// which
         name: String,
     },
+    /// CREATE [OR REPLACE] TRIGGER, and ALTER TABLE ... ENABLE and DISABLE TRIGGER
+    SetTrigger {
+        /// of which table
+        table: TableId,
+        /// the trigger, in place of one with its name
+        trigger: Trigger,
+    },
+    /// DROP TRIGGER
+    DropTrigger {
+        /// of which table
+        table: TableId,
+        /// which
+        name: String,
+    },
+    /// CREATE OR REPLACE of a function that triggers use
+    SetTriggerFunction(Arc<TriggerFunction>),
     /// CREATE [OR REPLACE] VIEW
     SetView(View),
     /// DROP VIEW

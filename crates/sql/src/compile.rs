@@ -137,12 +137,13 @@ fn compile_by(
             };
             Ok(Compiled::ExplainProcedure { name: name.clone(), arguments })
         }
-        Syntax::DropRoutine { names, if_exists } => Ok(Compiled::DropProcedures {
+        Syntax::DropRoutine { names, if_exists, cascades } => Ok(Compiled::DropProcedures {
             names: names
                 .iter()
                 .map(|(name, place)| Dropped { name: name.clone(), place: *place })
                 .collect(),
             if_exists: *if_exists,
+            cascades: *cascades,
         }),
         Syntax::SetSchema { table, schema, if_exists, place } => {
             compiler.set_schema((table, *place), schema, *if_exists).map(Compiled::Catalog)
@@ -151,6 +152,12 @@ fn compile_by(
         Syntax::Setting(setting) => Ok(Compiled::Setting(setting.clone())),
         Syntax::Naming(naming) => Ok(Compiled::Naming(naming.clone())),
         Syntax::User(user) => compiler.user(user),
+        Syntax::Trigger(written) => {
+            compiler.create_trigger(written).map(|change| Compiled::Catalog(vec![change]))
+        }
+        Syntax::DropTrigger(written) => {
+            compiler.drop_trigger(written).map(|change| Compiled::Catalog(vec![change]))
+        }
         Syntax::Copy(copy) => compiler.copy(copy).map(Compiled::Copy),
         Syntax::Maintenance(maintenance) => {
             maintenance.check(compiler)?;

@@ -35,6 +35,8 @@ pub enum Compiled {
         names: Vec<Dropped>,
         /// IF EXISTS
         if_exists: bool,
+        /// CASCADE: triggers that use them go with them
+        cascades: bool,
     },
     /// SELECT, INSERT, UPDATE, DELETE or DO: a procedure without a name and parameters, to be run
     /// once

@@ -1,6 +1,9 @@
 //! CREATE FUNCTION and CREATE PROCEDURE: parameters, what is returned, the body.
 
+use std::sync::Arc;
+
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::TriggerFunction;
 use hotrow_transaction::program::{ResultColumn, STATEMENT_MARK};
 
 use crate::compiled::Compiled;
@@ -30,6 +33,9 @@ pub(crate) fn create_procedure(
         )
         .hint("write CREATE OR REPLACE"));
     }
+    if matches!(routine.returns, Some(Returns::Trigger)) {
+        return Ok(trigger_function(compiler, routine, statement));
+    }
     let outs = parameters(compiler, routine)?;
     let returns_set = result(compiler, routine, outs)?;
     let mut body = Vec::new();
@@ -39,6 +45,22 @@ pub(crate) fn create_procedure(
         source: statement.text.clone(),
         or_replace: routine.or_replace,
     })
+}
+
+/// A function that returns trigger: what stands in its body is compiled where a trigger fires.
+fn trigger_function(
+    compiler: &mut Compiler<'_>,
+    routine: &Routine,
+    statement: &ScriptStatement,
+) -> Compiled {
+    let mut body = Vec::new();
+    let message = "trigger functions can only be called as triggers".to_owned();
+    compiler.emit_raise(&mut body, b"0A000", message, None);
+    let mut procedure = compiler.take_procedure(&routine.name, body, false);
+    let (name, source) = (routine.name.clone(), statement.text.clone());
+    procedure.trigger = Some(Arc::new(TriggerFunction { name, text: source.clone() }));
+    let (procedure, or_replace) = (Box::new(procedure), routine.or_replace);
+    Compiled::CreateProcedure { procedure, source, or_replace }
 }
 
 /// Declares the parameters: those that are passed first, then OUT parameters and the columns of
@@ -153,7 +175,7 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
                 "name the columns: RETURNS TABLE (a integer, ...), or OUT parameters",
             ));
         }
-        Some(Returns::Void) | None => {}
+        Some(Returns::Void | Returns::Trigger) | None => {}
         Some(Returns::Scalar(type_name)) if slots.is_empty() => {
             if let Some(fields) = compiler.row_type(type_name) {
                 compiler.result = compiler.columns_of_rows(fields, type_name)?;

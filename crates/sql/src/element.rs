@@ -1,13 +1,15 @@
 //! Elements of arrays, and what arrays they are of.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
 use hotrow_query::HostFunction;
-use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
+use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use crate::error::{Result, error, place_in, syntax, unsupported};
 use crate::scope::Compiler;
-use crate::typing::{Coercion, integer, scalar};
+use crate::typing::{Coercion, constant, integer, scalar};
+use crate::written::ident_name;
 
 impl Compiler<'_> {
     pub(crate) fn element(
@@ -16,7 +18,10 @@ impl Compiler<'_> {
         chain: &[AccessExpr],
         place: Place,
     ) -> Result<Expr> {
-        if let Some(element) = self.relational_element(root, chain, place)? {
+        let of_trigger = |name: &ast::Ident| ident_name(name) == "tg_argv";
+        let is_argument = self.firing.arguments.is_some()
+            && matches!(root, ast::Expr::Identifier(name) if of_trigger(name));
+        if !is_argument && let Some(element) = self.relational_element(root, chain, place)? {
             return Ok(element);
         }
         let (array, subscript) = match chain {
@@ -49,6 +54,22 @@ impl Compiler<'_> {
             "array subscript".to_owned()
         })?;
         let (slot, element) = array;
+        let index = match &self.firing.arguments {
+            // TG_ARGV begins with 0.
+            Some((of, arguments)) if *of == slot => match index.kind {
+                ExprKind::Constant(Value::Int(at)) => {
+                    let argument = usize::try_from(at).ok().and_then(|at| arguments.get(at));
+                    let value = argument.map_or(Value::Null, |text| Value::Text(text.clone()));
+                    return Ok(constant(value, element));
+                }
+                _ => {
+                    let sides = (Box::new(index), Box::new(integer(1)));
+                    let next = ExprKind::Arithmetic(ArithmeticOp::Add, sides.0, sides.1);
+                    scalar(next, DataType::Integer)
+                }
+            },
+            _ => index,
+        };
         Ok(scalar(ExprKind::Element(slot, Box::new(index)), element))
     }
 

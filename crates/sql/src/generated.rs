@@ -120,7 +120,7 @@ impl Compiler<'_> {
 }
 
 /// What a column is where those that it reads have these values.
-fn value_of(generated: &Generated, values: &[Expr]) -> Expr {
+pub(crate) fn value_of(generated: &Generated, values: &[Expr]) -> Expr {
     let slots = (0..).map(SlotId).zip(values).collect::<Vec<_>>();
     let mut value = generated.value.clone();
     walk::substitute(&mut value, &slots);

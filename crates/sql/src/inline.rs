@@ -31,7 +31,7 @@ use crate::typing::{Coercion, assign, bigint, cast, constant};
 use crate::written::function_name;
 
 /// Statements of called procedures in one program.
-const STATEMENTS_MAX: usize = 10_000;
+pub(crate) const STATEMENTS_MAX: usize = 10_000;
 /// Statements one in the other, of a procedure that is called.
 const DEPTH_MAX: usize = 400;
 

@@ -13,7 +13,7 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{ForeignKey, Table};
+use hotrow_transaction::catalog::{ForeignKey, Table, TriggerEvent};
 use hotrow_transaction::program::{
     Consume, Effect, Expr, ExprKind, FOUND, Insert, Path, RowsTo, SlotId, Statement, StatementKind,
 };
@@ -55,6 +55,22 @@ impl Changed<'_> {
 impl<'c> Compiler<'c> {
     /// UPDATE of the rows of a source.
     pub(crate) fn update_rows(
+        &mut self,
+        out: &mut Vec<Statement>,
+        updated: Updated<'_>,
+        (returns, columns): (bool, Vec<(String, Expr)>),
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let table = updated.source.row.table;
+        let set: Vec<ColumnId> = updated.set.iter().map(|(column, _)| *column).collect();
+        match self.fires_for_rows(table, TriggerEvent::Update, &set) {
+            true => self.update_with_triggers(out, updated, (returns, columns), into),
+            false => self.update_untriggered(out, updated, (returns, columns), into),
+        }
+    }
+
+    /// UPDATE of the rows of a source, for which no trigger fires any more.
+    pub(crate) fn update_untriggered(
         &mut self,
         out: &mut Vec<Statement>,
         mut updated: Updated<'_>,

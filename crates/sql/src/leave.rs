@@ -129,6 +129,9 @@ impl Compiler<'_> {
         value: Option<&ast::Expr>,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
+        if let Returning::Trigger(to) = self.returning.clone() {
+            return self.return_of_trigger(&to, value, out);
+        }
         let values = match (self.returning.clone(), value) {
             (Returning::Value(to), Some(value)) => {
                 let what = || "RETURN".to_owned();
@@ -299,6 +302,10 @@ impl Compiler<'_> {
             Returning::Outs(slots) => {
                 let values = slots.iter().map(|slot| self.slot_expr(*slot)).collect();
                 self.emit(out, StatementKind::Return(values));
+            }
+            Returning::Trigger(_) => {
+                let message = "control reached end of trigger procedure without RETURN".to_owned();
+                self.emit_raise(out, b"2F005", message, None);
             }
             _ => {}
         }

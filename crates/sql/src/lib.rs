@@ -61,6 +61,7 @@ mod error;
 mod exception;
 mod explain;
 mod expression;
+mod fire;
 mod foreign_key;
 mod function;
 mod functions;
@@ -73,6 +74,7 @@ mod json;
 mod kept_rows;
 mod key_change;
 mod key_list;
+mod known;
 mod lazy;
 mod leave;
 mod literals;
@@ -106,6 +108,10 @@ mod syntax;
 mod temporal;
 mod token;
 mod transaction_control;
+mod trigger;
+mod trigger_records;
+mod trigger_syntax;
+mod triggered;
 mod type_table;
 mod types;
 mod typing;
@@ -113,7 +119,7 @@ mod user;
 mod view;
 mod written;
 
-pub use apply::apply;
+pub use apply::{apply, tables_with};
 pub use call::Argument;
 pub use changes::{
     CatalogChange, Columns, Filled, ForeignKeyDefinition, SequenceDefinition, TableDefinition,

@@ -307,6 +307,18 @@ impl Compiler<'_> {
         (statement, with): (&ast::Statement, Option<&ast::With>),
         into: Receiver<'_>,
     ) -> Result<()> {
+        let (table, events) = self.events_of(statement)?;
+        self.as_firing(out, (table, &events), false, |this, out| {
+            this.change_of_found_rows(out, (statement, with), into)
+        })
+    }
+
+    fn change_of_found_rows(
+        &mut self,
+        out: &mut Vec<Statement>,
+        (statement, with): (&ast::Statement, Option<&ast::With>),
+        into: Receiver<'_>,
+    ) -> Result<()> {
         let targets = into.iter().flat_map(|into| &into.targets);
         let assigned: Vec<SlotId> = targets.flat_map(|target| self.target_slots(target)).collect();
         let ((query, taken), reads) =
@@ -345,7 +357,7 @@ impl Compiler<'_> {
     }
 
     /// The slots that a target of INTO stands for.
-    fn target_slots(&self, target: &Target) -> Vec<SlotId> {
+    pub(crate) fn target_slots(&self, target: &Target) -> Vec<SlotId> {
         match self.qualified_variable(&target.parts) {
             Some(Variable::Record { fields, .. }) => fields.iter().map(|(_, slot)| *slot).collect(),
             _ => self.target_slot(target).into_iter().collect(),

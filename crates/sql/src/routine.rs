@@ -1,5 +1,7 @@
 //! CREATE FUNCTION and CREATE PROCEDURE headers, and DO.
 
+use std::borrow::Cow;
+
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, BinaryOperator, Expr, Ident, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -16,6 +18,16 @@ use crate::token::{Cursor, is_word, parse_expression, parse_statement, tokenize}
 
 /// Parses what follows CREATE [OR REPLACE].
 pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routine> {
+    routine_with(cursor, or_replace, |tokens| Cow::Borrowed(tokens))
+}
+
+/// As [`routine`], with something done to the tokens of the body of a function that returns
+/// trigger.
+pub(crate) fn routine_with(
+    cursor: &mut Cursor<'_>,
+    or_replace: bool,
+    rewrite: impl FnOnce(&[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]>,
+) -> Result<Routine> {
     let is_function = cursor.accept("function");
     if !is_function {
         cursor.expect("procedure")?;
@@ -56,6 +68,13 @@ pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routi
     let mut tokens = tokenize(&text, origin)?;
     name_parameters(&mut tokens, |number| Some(format!("${number}")));
     let end = tokens.last().map_or(origin, |token| place_of(token.span.end));
+    let tokens = match &returns {
+        Some(Returns::Trigger) => {
+            refuse_in_trigger_function(&parameters, &language, place)?;
+            rewrite(&tokens)
+        }
+        _ => Cow::Borrowed(tokens.as_slice()),
+    };
     let (mut body, end) = match language {
         Language::PlPgSql => parse_body(&mut Cursor::new(&tokens, end))?,
         Language::Sql => (parse_sql(Cursor::new(&tokens, end), end, returns.as_ref())?, end),
@@ -87,6 +106,24 @@ pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Block> {
         return Err(cursor.unexpected("a body in $$"));
     };
     Ok(parse_text(&text, origin)?.0)
+}
+
+fn refuse_in_trigger_function(
+    parameters: &[Parameter],
+    language: &Language,
+    place: Place,
+) -> Result<()> {
+    if matches!(language, Language::Sql) {
+        return Err(error(b"42P13", place, "SQL functions cannot return type trigger")
+            .hint("write LANGUAGE plpgsql"));
+    }
+    if !parameters.is_empty() {
+        let message = "trigger functions cannot have declared arguments";
+        return Err(error(b"42P13", place, message).hint(
+            "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.",
+        ));
+    }
+    Ok(())
 }
 
 fn parse_text(text: &str, origin: Place) -> Result<(Block, Place)> {
@@ -339,11 +376,8 @@ fn parse_returns(cursor: &mut Cursor<'_>) -> Result<Returns> {
         return Ok(Returns::Record);
     }
     if cursor.is("trigger") {
-        return Err(unsupported(
-            cursor.place(),
-            "a trigger function",
-            "write the statements into the procedures that change the table",
-        ));
+        cursor.bump();
+        return Ok(Returns::Trigger);
     }
     if cursor.accept("table") {
         let list = cursor.take_brackets()?;

@@ -49,8 +49,13 @@ impl Compiler<'_> {
     fn whole_row(&mut self, written: &ast::Expr) -> Result<Option<Vec<(String, Expr)>>> {
         let ast::Expr::Identifier(name) = bare(written) else { return Ok(None) };
         let name = ident_name(name);
-        let is_other = self.variable(&name).is_some()
-            || self.relation_column(&name, Place::default())?.is_some();
+        let is_column = self.relation_column(&name, Place::default())?.is_some();
+        if let Some(fields) = self.fields_of(std::slice::from_ref(&name))
+            && !is_column
+        {
+            return Ok(Some(fields));
+        }
+        let is_other = self.variable(&name).is_some() || is_column;
         if is_other {
             return Ok(None);
         }

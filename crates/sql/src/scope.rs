@@ -21,8 +21,8 @@ use hotrow_transaction::program::{
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::state::{
-    Calls, CursorVariable, DrawnSlots, Endings, Keeping, Names, ProcedureNames, ProcedureReads,
-    Programs, Returning, Row, RowColumn, Variable,
+    Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, ProcedureNames,
+    ProcedureReads, Programs, Returning, Row, RowColumn, Variable,
 };
 
 /// Slots a procedure may have.
@@ -85,6 +85,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) row_locks: RowLocks,
     /// loops over deleted rows around the current statement
     pub(crate) deleting: Vec<crate::state::Deleting>,
+    /// tables with triggers whose rows go with those of the statement around
+    pub(crate) cascading: Vec<TableId>,
     /// tables whose keys the statement around changes
     pub(crate) changing: Vec<TableId>,
     /// expressions being compiled right now, one in the other
@@ -135,6 +137,10 @@ pub(crate) struct Compiler<'c> {
     pub(crate) cursors: Vec<CursorVariable>,
     /// what COMMIT and ROLLBACK do
     pub(crate) endings: Endings,
+    /// triggers of the statement, and of the function that is compiled
+    pub(crate) firing: Firing,
+    /// triggers whose functions are compiled, one in the other: their tables and names
+    pub(crate) triggers: Vec<(TableId, String)>,
     /// why a query is to give the rows of the change that is compiled: a part of it needs
     /// operators, or is not to be computed row by row. An error where there is none to give them
     pub(crate) needs_query: Option<SqlError>,
@@ -173,6 +179,7 @@ impl<'c> Compiler<'c> {
             row_sets: 0,
             row_locks: RowLocks::default(),
             deleting: Vec::new(),
+            cascading: Vec::new(),
             changing: Vec::new(),
             depth: 0,
             expressions: 0,
@@ -199,6 +206,8 @@ impl<'c> Compiler<'c> {
             counts_next_turns: None,
             cursors: Vec::new(),
             endings: Endings::default(),
+            firing: Firing::default(),
+            triggers: Vec::new(),
             needs_query: None,
         }
     }
@@ -265,6 +274,7 @@ impl<'c> Compiler<'c> {
             row_locks: self.row_locks,
             inlined: self.calls.take_inlined(),
             ends_transaction: self.endings.are_any,
+            trigger: None,
         }
     }
 

@@ -11,7 +11,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::copy::copy;
-use crate::error::{Advice, Result, place_of, syntax, unsupported};
+use crate::error::{Result, place_of, syntax, unsupported};
 use crate::maintenance::maintenance;
 use crate::routine::{anonymous, routine};
 use crate::search_path::path_before;
@@ -21,6 +21,7 @@ use crate::state::Programs;
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
+use crate::trigger_syntax::{drop_trigger, is_trigger, trigger};
 use crate::user::user;
 
 /// Statements of a script whose trees are kept from the first look at them to their turn. A tree
@@ -269,6 +270,10 @@ fn statement(
         if cursor.is("function") || cursor.is("procedure") {
             return Ok(Syntax::Routine(Box::new(routine(&mut cursor, or_replace)?)));
         }
+        if is_trigger(&cursor) {
+            let written = trigger(&mut cursor, or_replace, text_of)?;
+            return Ok(Syntax::Trigger(Box::new(written)));
+        }
     } else if cursor.accept("copy") {
         return Ok(Syntax::Copy(copy(&mut cursor, place, text_of)?));
     } else if cursor.accept("do") {
@@ -285,6 +290,8 @@ fn statement(
     } else if cursor.accept_all(&["drop", "function"]) || cursor.accept_all(&["drop", "procedure"])
     {
         return drop_routine(&mut cursor);
+    } else if cursor.accept_all(&["drop", "trigger"]) {
+        return drop_trigger(&mut cursor).map(Syntax::DropTrigger);
     }
     if let Some(moved) = set_schema(&mut Cursor::new(tokens, end))? {
         return Ok(moved);
@@ -395,12 +402,9 @@ fn drop_routine(cursor: &mut Cursor<'_>) -> Result<Syntax> {
             break;
         }
     }
-    if !cursor.accept("restrict") && cursor.is("cascade") {
-        return Err(unsupported(cursor.place(), "CASCADE", "nothing depends on a procedure")
-            .hint("leave CASCADE out"));
-    }
+    let cascades = !cursor.accept("restrict") && cursor.accept("cascade");
     if cursor.at_end() {
-        Ok(Syntax::DropRoutine { names, if_exists })
+        Ok(Syntax::DropRoutine { names, if_exists, cascades })
     } else {
         Err(cursor.unexpected("the end"))
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::Column;
+use hotrow_transaction::catalog::{Column, TriggerEvent};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{
-    Expr, LabelId, OperatorRead, Place, Procedure, RowSetId, SlotId,
+    Expr, LabelId, OperatorRead, Place, Procedure, RowSetId, SlotId, Statement,
 };
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
@@ -115,6 +115,63 @@ pub(crate) enum Returning {
     SetOfValues(DataType),
     /// RETURNS TABLE (slots), or SETOF table (none)
     SetOfRows(Vec<SlotId>),
+    /// a function of a trigger
+    Trigger(TriggerReturn),
+}
+
+/// What RETURN does in a function of a trigger.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TriggerReturn {
+    /// goes on behind this
+    pub(crate) exit: LabelId,
+    /// of a BEFORE trigger for rows: becomes true where the row is left out
+    pub(crate) skip: Option<SlotId>,
+    /// and these get the fields of what is returned
+    pub(crate) row: Vec<SlotId>,
+    /// OLD or NEW, where there is none
+    pub(crate) nothing: Vec<String>,
+}
+
+/// What is known of triggers while a statement is compiled.
+#[derive(Clone, Default)]
+pub(crate) struct Firing {
+    /// the function that is compiled has these values in these slots
+    pub(crate) known: Vec<(SlotId, Expr)>,
+    /// its TG_ARGV, whose first element has the number 0
+    pub(crate) arguments: Option<(SlotId, Vec<String>)>,
+    /// rows that the statement has changed so far; none: nothing fires behind it
+    pub(crate) changed: Option<ChangedRows>,
+}
+
+/// Rows of one statement, for what fires behind it.
+#[derive(Clone, Default)]
+pub(crate) struct ChangedRows {
+    /// there is one at most, so that what fires for it stands right behind its change
+    pub(crate) is_one: bool,
+    pub(crate) events: Vec<EventRows>,
+}
+
+/// Rows that were changed in one way, kept in arrays.
+#[derive(Clone)]
+pub(crate) struct EventRows {
+    pub(crate) event: TriggerEvent,
+    /// how many there are
+    pub(crate) count: SlotId,
+    /// the columns that somebody reads
+    pub(crate) columns: Vec<ChangedColumn>,
+    /// what fires for each row
+    pub(crate) body: Vec<Statement>,
+}
+
+/// A column of changed rows, as it was before or is then.
+#[derive(Clone)]
+pub(crate) struct ChangedColumn {
+    pub(crate) is_new: bool,
+    pub(crate) column: ColumnId,
+    /// has the value of the row that a trigger fires for
+    pub(crate) slot: SlotId,
+    /// has those of all rows
+    pub(crate) array: SlotId,
 }
 
 /// A loop over deleted rows, which more may join.

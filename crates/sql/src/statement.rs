@@ -90,13 +90,21 @@ impl Compiler<'_> {
                 self.assign_element(target, (index, value), out)
             }
             Kind::If { arms, otherwise } => {
-                let mut rest = Vec::new();
+                let (mut rest, mut otherwise) = (Vec::new(), otherwise);
                 // the last arm first, so that each ELSIF is the ELSE of the one before
                 let mut compiled = Vec::new();
                 for (condition, body) in arms {
                     self.place = place_in(condition, statement.place);
                     let condition = self.condition(condition, "IF")?;
                     let before = std::mem::take(&mut self.before);
+                    match self.known_truth(&condition) {
+                        Some(true) => {
+                            otherwise = body;
+                            break;
+                        }
+                        Some(false) => continue,
+                        None => {}
+                    }
                     let mut then = Vec::new();
                     self.statements(body, &mut then)?;
                     compiled.push(Arm { before, condition, then });
@@ -282,11 +290,11 @@ impl Compiler<'_> {
         out.append(&mut rest);
     }
 
-    fn case_statement(
+    fn case_statement<'s>(
         &mut self,
         operand: Option<&ast::Expr>,
-        arms: &[(Vec<ast::Expr>, Vec<BlockStatement>)],
-        otherwise: Option<&Vec<BlockStatement>>,
+        arms: &'s [(Vec<ast::Expr>, Vec<BlockStatement>)],
+        mut otherwise: Option<&'s Vec<BlockStatement>>,
         statement: &BlockStatement,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
@@ -302,6 +310,14 @@ impl Compiler<'_> {
             let condition = joined(conditions, ExprKind::Or)
                 .ok_or_else(|| syntax(statement.place, "WHEN needs a value"))?;
             let before = std::mem::take(&mut self.before);
+            match self.known_truth(&condition) {
+                Some(true) => {
+                    otherwise = Some(body);
+                    break;
+                }
+                Some(false) => continue,
+                None => {}
+            }
             let mut then = Vec::new();
             self.statements(body, &mut then)?;
             compiled.push(Arm { before, condition, then });

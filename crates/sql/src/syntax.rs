@@ -16,6 +16,7 @@ use crate::search_path::{split_path, with_path};
 use crate::setting::{Naming, Setting};
 use crate::state::Programs;
 use crate::transaction_control::TransactionControl;
+use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
 use crate::user::UserSyntax;
 use crate::written::{changed_by, has_changes, object_name};
 
@@ -230,7 +231,7 @@ pub(crate) enum Syntax {
     /// EXPLAIN PROCEDURE name or EXPLAIN PROCEDURE name(arguments)
     Explain { name: String, arguments: Option<Vec<CallArgument>>, place: Place },
     /// DROP FUNCTION or PROCEDURE
-    DropRoutine { names: Vec<(String, Place)>, if_exists: bool },
+    DropRoutine { names: Vec<(String, Place)>, if_exists: bool, cascades: bool },
     /// ALTER TABLE ... SET SCHEMA
     SetSchema { table: String, schema: String, if_exists: bool, place: Place },
     /// BEGIN, COMMIT, ...
@@ -245,11 +246,15 @@ pub(crate) enum Syntax {
     Naming(Naming),
     /// CREATE, ALTER, DROP of users
     User(UserSyntax),
+    /// CREATE TRIGGER
+    Trigger(Box<TriggerSyntax>),
+    /// DROP TRIGGER
+    DropTrigger(DropTriggerSyntax),
 }
 
 impl Syntax {
     /// What stays behind where a statement's syntax was taken.
-    const NONE: Self = Self::DropRoutine { names: Vec::new(), if_exists: true };
+    const NONE: Self = Self::DropRoutine { names: Vec::new(), if_exists: true, cascades: false };
 }
 
 /// CALL in a procedure.
@@ -316,6 +321,7 @@ pub(crate) enum Returns {
     Scalar(TypeName),
     SetOf(TypeName),
     Table(Vec<(String, Place, TypeName)>),
+    Trigger,
 }
 
 /// A type as written.

@@ -162,6 +162,7 @@ fn procedure(kind: &str) -> Procedure {
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
         ends_transaction: false,
+        trigger: None,
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod by_id;
 mod schemas;
+mod trigger;
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,6 +26,7 @@ pub use self::by_id::ById;
 pub use self::schemas::{
     PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split,
 };
+pub use self::trigger::{Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming};
 use crate::outcome::SqlError;
 use crate::program::Expr;
 use crate::walk;
@@ -238,6 +240,8 @@ pub struct Table {
     pub generated: Vec<Generated>,
     /// foreign keys of which this table is the child
     pub foreign_keys: Vec<ForeignKey>,
+    /// triggers, in the order in which they fire: that of their names
+    pub triggers: Vec<Trigger>,
     /// how its rows are declared to be routed; none: inferred (see [`crate::routing`])
     pub routing: Option<DeclaredRouting>,
     /// it keeps how far a sequence has got, in one row
@@ -259,6 +263,7 @@ impl Table {
             checks: Vec::new(),
             generated: Vec::new(),
             foreign_keys: Vec::new(),
+            triggers: Vec::new(),
             routing: None,
             sequence: None,
         }
@@ -502,6 +507,7 @@ impl Catalog {
         let table = self.tables.change(id.index());
         (table.columns, table.layout) = (columns, layout);
         table.checks.iter_mut().for_each(|check| moved(&mut check.columns));
+        table.triggers.iter_mut().for_each(|trigger| moved(&mut trigger.columns));
         table.foreign_keys.iter_mut().for_each(|key| moved(&mut key.child_columns));
         let indexes: Vec<IndexId> = table.indexes().collect();
         for index in indexes {

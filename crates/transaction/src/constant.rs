@@ -59,6 +59,7 @@ impl Computation {
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
             ends_transaction: false,
+            trigger: None,
         };
         let program = lower(&Catalog::default(), &procedure)?;
         let (frame, invocation) = (Frame::new(), Invocation::default());

@@ -22,6 +22,7 @@ use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
+use crate::catalog::TriggerFunction;
 use crate::draw::Draw;
 use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
@@ -116,6 +117,8 @@ pub struct Procedure {
     pub inlined: Vec<String>,
     /// whether it ends with COMMIT or ROLLBACK, and so cannot be called inside a transaction
     pub ends_transaction: bool,
+    /// of a function that RETURNS trigger: what triggers have of it. Nobody can call it
+    pub trigger: Option<Arc<TriggerFunction>>,
 }
 
 /// What the name of a [statement](Procedure::is_statement) begins with; no user's does.

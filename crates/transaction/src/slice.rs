@@ -196,6 +196,7 @@ impl Slice {
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
             ends_transaction: false,
+            trigger: None,
         };
         let needs_reconnaissance = reads;
         Self { procedure, marks, knowledge, planned, loops, protected, needs_reconnaissance }

@@ -22,6 +22,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
         ends_transaction: false,
+        trigger: None,
     }
 }
 

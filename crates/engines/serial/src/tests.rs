@@ -107,6 +107,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
         ends_transaction: false,
+        trigger: None,
     }
 }
 

@@ -26,6 +26,10 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
         "a constraint as it is written",
         "(SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'item_pkey')",
         "PRIMARY KEY (id)";
+    pg_get_triggerdef(OID, opt(BOOLEAN)) -> TEXT, Stable,
+        Host(H::System(S::TriggerDefinition)),
+        "a trigger as it is written",
+        "pg_get_triggerdef(1) IS NULL", "true";
     pg_get_function_result(OID) -> TEXT, Stable, Host(H::System(S::FunctionResult)),
         "what a function returns",
         "(SELECT pg_get_function_result(oid) FROM pg_proc WHERE proname = 'twice')", "integer";
@@ -75,7 +79,7 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
         -> TEXT, Immutable, NOTHING,
         "NULL: there are no comments", "obj_description(1, 'pg_class') IS NULL", "true";
     pg_get_partkeydef | pg_get_partition_constraintdef | pg_get_function_sqlbody
-        | pg_get_statisticsobjdef_columns | pg_get_triggerdef | pg_get_ruledef | oidvectortypes
+        | pg_get_statisticsobjdef_columns | pg_get_ruledef | oidvectortypes
         | pg_tablespace_location(ANY, many(ANY)) -> TEXT, Immutable, NOTHING,
         "NULL: there is nothing of the kind", "pg_get_partkeydef(1) IS NULL", "true";
 };

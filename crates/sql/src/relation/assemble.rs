@@ -134,6 +134,7 @@ impl Compiler<'_> {
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
             ends_transaction: false,
+            trigger: None,
         };
         let program = lower(self.catalog, &procedure)?;
         Ok(Scalars { values, program: Some(Box::new(ScalarProgram { inputs, types, program })) })
@@ -459,6 +460,7 @@ impl Compiler<'_> {
             row_locks,
             inlined: Vec::new(),
             ends_transaction: false,
+            trigger: None,
         });
         self.fetches.len() - 1
     }

@@ -104,6 +104,12 @@ impl Compiler<'_> {
         statement: &ast::Statement,
         with: Option<&ast::With>,
     ) -> Result<Change> {
+        let (table, events) = self.events_of(statement)?;
+        if self.fires_for_statement(table, &events) {
+            // What fires behind all rows needs them together.
+            let advice = "send it alone, or write a procedure for it";
+            return Err(unsupported(self.place, "triggers of a change in parts", advice));
+        }
         let (mut query, taken) = self.rows_of_change(statement, with, &[])?;
         let mut types = self.given.clone();
         types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
@@ -111,6 +117,7 @@ impl Compiler<'_> {
             let mut compiler = Compiler::new(self.catalog).seeing(&self.path);
             (compiler.place, compiler.room) = (self.place, room);
             (compiler.overrides, compiler.ad_hoc) = (self.overrides, true);
+            compiler.procedures = self.procedures;
             compiler.take_parameters(&types, 0)?;
             compiler.take_drawn_slots()?;
             let columns = compiler.parameters[self.given.len()..].iter();

@@ -13,6 +13,7 @@ mod deparse;
 mod functions;
 mod information;
 mod rows;
+mod triggers;
 
 use std::sync::LazyLock;
 
@@ -204,7 +205,8 @@ const RELATIONS: &[(&str, &str)] = &[
     (
         "pg_catalog.pg_trigger",
         "oid:o tgrelid:o tgparentid:o tgname:t tgfoid:o tgtype:s tgenabled:c tgisinternal:b \
-         tgconstrrelid:o tgconstrindid:o tgconstraint:o tgdeferrable:b tginitdeferred:b",
+         tgconstrrelid:o tgconstrindid:o tgconstraint:o tgdeferrable:b tginitdeferred:b \
+         tgnargs:s tgattr:S tgoldtable:t tgnewtable:t",
     ),
     (
         "pg_catalog.pg_rewrite",
@@ -282,6 +284,13 @@ const RELATIONS: &[(&str, &str)] = &[
         "routine_catalog:t routine_schema:t routine_name:t routine_type:t data_type:t \
          routine_definition:t external_language:t",
     ),
+    (
+        "information_schema.triggers",
+        "trigger_catalog:t trigger_schema:t trigger_name:t event_manipulation:t \
+         event_object_catalog:t event_object_schema:t event_object_table:t action_order:i \
+         action_condition:t action_statement:t action_orientation:t action_timing:t \
+         action_reference_old_table:t action_reference_new_table:t",
+    ),
     ("information_schema.views", "table_catalog:t table_schema:t table_name:t view_definition:t"),
     (
         "information_schema.sequences",
@@ -320,7 +329,10 @@ fn type_of(letter: &str) -> SqlType {
 
 /// Whether a column is a vector of PostgreSQL's: written without braces, and counted from 0.
 pub(super) fn is_vector(column: &str) -> bool {
-    matches!(column, "indkey" | "indclass" | "indoption" | "indcollation" | "proargtypes")
+    matches!(
+        column,
+        "indkey" | "indclass" | "indoption" | "indcollation" | "proargtypes" | "tgattr"
+    )
 }
 
 /// Schema, full name and columns of a relation; without a schema, of one in `pg_catalog`.

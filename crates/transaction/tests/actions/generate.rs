@@ -70,6 +70,7 @@ impl<'a> Generator<'a> {
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
             ends_transaction: false,
+            trigger: None,
         };
         let budget = random.random_range(2..16);
         let failing = *[0, 3, 15].choose(random).expect("not empty");

@@ -87,6 +87,7 @@ impl Build {
                 row_locks: RowLocks::default(),
                 inlined: Vec::new(),
                 ends_transaction: false,
+                trigger: None,
             },
         }
     }

@@ -13,7 +13,7 @@ use crate::type_table::{KnownType, TYPES, enum_type, enum_with_oid, known_type};
 use crate::written::name_in_text;
 
 use super::cells::name_from;
-use super::{KNOWN, SystemContext, deparse};
+use super::{KNOWN, SystemContext, deparse, triggers};
 
 /// Where the numbers of a kind of objects begin. They never meet: there are at most 65,536 tables
 /// and as many indexes, with at most 2,048 parts each.
@@ -29,6 +29,7 @@ pub(super) const VIEWS: Number = Number(500_000_000);
 pub(super) const DEFAULTS: Number = Number(1_000_000_000);
 pub(super) const CHECKS: Number = Number(1_200_000_000);
 pub(super) const FOREIGN_KEYS: Number = Number(1_400_000_000);
+pub(super) const TRIGGERS: Number = Number(1_600_000_000);
 /// Of an enum's labels: each type's are counted from here on, for nobody names them alone.
 pub(super) const LABELS: Number = Number(1_580_000_000);
 
@@ -161,6 +162,7 @@ pub fn system_function(
         }
         F::ViewDefinition => view(context, number).map(definition_of),
         F::ConstraintDefinition => constraint_text(context, number),
+        F::TriggerDefinition => triggers::definition(context, number),
         F::FunctionResult => {
             procedure(context, number).map(|(procedure, _)| result_text(procedure))
         }
@@ -354,6 +356,7 @@ fn result_text(procedure: &Procedure) -> String {
         format!("{} {}", quoted(&column.name), column.data_type)
     };
     match (procedure.result.as_slice(), procedure.returns_set) {
+        ([], false) if procedure.trigger.is_some() => "trigger".to_owned(),
         ([], false) => String::new(),
         ([one], false) => one.data_type.to_string(),
         (_, false) => "record".to_owned(),

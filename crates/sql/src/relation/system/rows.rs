@@ -18,11 +18,12 @@ use crate::relation::system::constraints::{constraints, foreign_keys, index_row}
 use crate::type_table::{TYPES, enum_type};
 
 use super::functions::{self, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS};
-use super::{Fields, KNOWN, SystemContext, columns};
+use super::{Fields, KNOWN, SystemContext, columns, triggers};
 
 const PG_CATALOG: i64 = 11;
 /// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
 const VOID: i64 = 2278;
+const TRIGGER: i64 = 2279;
 const RECORD: i64 = 2249;
 const INFORMATION_SCHEMA: i64 = 13_000;
 const HOTROW: i64 = 13_001;
@@ -104,6 +105,8 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         }
         "pg_catalog.pg_constraint" => constraints(context),
         "pg_catalog.pg_proc" => procedures(context),
+        "pg_catalog.pg_trigger" => triggers::rows(context),
+        "information_schema.triggers" => triggers::information(context),
         "pg_catalog.pg_am" => [(BTREE, "btree"), (HASH, "hash")]
             .map(|(oid, name)| {
                 vec![("oid", Value::BigInt(oid)), ("amname", text(name)), ("amtype", text("i"))]
@@ -258,7 +261,8 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         fields.push(("relchecks", small(table.checks.len())));
         let refers =
             |(child, key): (&Table, &ForeignKey)| child.id == table.id || key.parent == table.id;
-        fields.push(("relhastriggers", Value::Bool(foreign_keys(context).any(refers))));
+        let has_triggers = !table.triggers.is_empty() || foreign_keys(context).any(refers);
+        fields.push(("relhastriggers", Value::Bool(has_triggers)));
         fields.push(("relam", Value::BigInt(2)));
         if is_temporary(&table.schema) {
             fields.retain(|(name, _)| *name != "relpersistence");
@@ -489,6 +493,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         let parameters = procedure.given();
         let types = parameters.iter().map(|p| Value::BigInt(functions::type_number(p.sql_type)));
         let result = match procedure.result.as_slice() {
+            [] if procedure.trigger.is_some() => TRIGGER,
             [] => VOID,
             [column] => functions::type_number(SqlType::Scalar(column.data_type)),
             _ => RECORD,

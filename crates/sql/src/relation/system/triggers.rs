@@ -1,0 +1,143 @@
+//! Triggers as the system catalog and the information schema list them.
+
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{Table, Trigger, TriggerEvent, TriggerLevel, TriggerTiming};
+
+use crate::relation::system::cells::{tables, text};
+
+use super::functions::{PROCEDURES, TABLES, TRIGGERS, quoted};
+use super::{Fields, SystemContext};
+
+/// `tgtype`: bits of PostgreSQL's.
+fn bits(trigger: &Trigger) -> i16 {
+    let of_event = |event: &TriggerEvent| match event {
+        TriggerEvent::Insert => 4,
+        TriggerEvent::Delete => 8,
+        TriggerEvent::Update => 16,
+    };
+    let row = i16::from(trigger.level == TriggerLevel::Row);
+    let before = 2 * i16::from(trigger.timing == TriggerTiming::Before);
+    row + before + trigger.events.iter().map(of_event).sum::<i16>()
+}
+
+/// Numbers, tables and triggers.
+fn all<'c>(
+    context: &SystemContext<'c>,
+) -> impl Iterator<Item = (i64, &'c Table, &'c Trigger)> + use<'c> {
+    tables(context).flat_map(|table| {
+        let numbered = table.triggers.iter().enumerate();
+        numbered.map(move |(at, of)| (TRIGGERS.of_part(table.id.index(), at), table, of))
+    })
+}
+
+/// Rows of `pg_trigger`.
+pub(super) fn rows(context: &SystemContext<'_>) -> Vec<Fields> {
+    let number = |name: &str| {
+        let known = context.procedures.iter().find(|(_, procedure, _)| procedure.name == name);
+        known.map_or(0, |(id, ..)| PROCEDURES.of(*id as usize))
+    };
+    let row = |(oid, table, trigger): (i64, &Table, &Trigger)| {
+        let columns = trigger.columns.iter();
+        let columns = columns.map(|column| Value::SmallInt(column.0 as i16 + 1)).collect();
+        let name = |at: usize| trigger.transition[at].as_ref().map_or(Value::Null, text);
+        vec![
+            ("oid", Value::BigInt(oid)),
+            ("tgrelid", Value::BigInt(TABLES.of(table.id.index()))),
+            ("tgparentid", Value::BigInt(0)),
+            ("tgname", text(&trigger.name)),
+            ("tgfoid", Value::BigInt(number(&trigger.function.name))),
+            ("tgtype", Value::SmallInt(bits(trigger))),
+            ("tgenabled", text(if trigger.is_enabled { "O" } else { "D" })),
+            ("tgisinternal", Value::Bool(false)),
+            ("tgconstrrelid", Value::BigInt(0)),
+            ("tgconstrindid", Value::BigInt(0)),
+            ("tgconstraint", Value::BigInt(0)),
+            ("tgdeferrable", Value::Bool(false)),
+            ("tginitdeferred", Value::Bool(false)),
+            ("tgnargs", Value::SmallInt(trigger.arguments.len() as i16)),
+            ("tgattr", Value::Array(columns)),
+            ("tgoldtable", name(0)),
+            ("tgnewtable", name(1)),
+        ]
+    };
+    all(context).map(row).collect()
+}
+
+/// Rows of `information_schema.triggers`: one for each event.
+pub(super) fn information(context: &SystemContext<'_>) -> Vec<Fields> {
+    let mut rows = Vec::new();
+    for (_, table, trigger) in all(context) {
+        for event in &trigger.events {
+            let (old, new) = (&trigger.transition[0], &trigger.transition[1]);
+            let or_null = |text_of: Option<&String>| text_of.map_or(Value::Null, text);
+            rows.push(vec![
+                ("trigger_catalog", text(context.database)),
+                ("trigger_schema", text("public")),
+                ("trigger_name", text(&trigger.name)),
+                ("event_manipulation", text(event.name())),
+                ("event_object_catalog", text(context.database)),
+                ("event_object_schema", text("public")),
+                ("event_object_table", text(&table.name)),
+                ("action_order", Value::Int(order(table, trigger, *event))),
+                ("action_condition", or_null(trigger.when.as_ref())),
+                ("action_statement", text(action(trigger))),
+                ("action_orientation", text(trigger.level.name())),
+                ("action_timing", text(trigger.timing.name())),
+                ("action_reference_old_table", or_null(old.as_ref())),
+                ("action_reference_new_table", or_null(new.as_ref())),
+            ]);
+        }
+    }
+    rows
+}
+
+/// Which of the triggers that fire together it is, from 1.
+fn order(table: &Table, trigger: &Trigger, event: TriggerEvent) -> i32 {
+    let beside = table.triggers.iter().filter(|other| {
+        other.events.contains(&event)
+            && (other.level, other.timing) == (trigger.level, trigger.timing)
+            && other.name <= trigger.name
+    });
+    beside.count() as i32
+}
+
+fn action(trigger: &Trigger) -> String {
+    let literal = |text: &String| format!("'{}'", text.replace('\'', "''"));
+    let arguments: Vec<_> = trigger.arguments.iter().map(literal).collect();
+    format!("EXECUTE FUNCTION {}({})", quoted(&trigger.function.name), arguments.join(", "))
+}
+
+/// CREATE TRIGGER of the trigger with this number.
+pub(super) fn definition(context: &SystemContext<'_>, number: i64) -> Option<String> {
+    let (_, table, trigger) = all(context).find(|(oid, ..)| *oid == number)?;
+    let event = |event: &TriggerEvent| match event {
+        TriggerEvent::Update if !trigger.columns.is_empty() => {
+            let names = trigger.columns.iter();
+            let names = names.map(|column| quoted(&table.columns[column.index()].name));
+            format!("UPDATE OF {}", names.collect::<Vec<_>>().join(", "))
+        }
+        event => event.name().to_owned(),
+    };
+    let order = [TriggerEvent::Insert, TriggerEvent::Delete, TriggerEvent::Update];
+    let events = order.iter().filter(|event| trigger.events.contains(event)).map(event);
+    let events = events.collect::<Vec<_>>().join(" OR ");
+    let mut text = format!(
+        "CREATE TRIGGER {} {} {events} ON public.{}",
+        quoted(&trigger.name),
+        trigger.timing.name(),
+        quoted(&table.name)
+    );
+    let named = ["OLD", "NEW"].iter().zip(&trigger.transition);
+    let named: Vec<_> = named
+        .filter_map(|(of, name)| Some(format!("{of} TABLE AS {}", quoted(name.as_ref()?))))
+        .collect();
+    if !named.is_empty() {
+        text.push_str(&format!(" REFERENCING {}", named.join(" ")));
+    }
+    text.push_str(&format!(" FOR EACH {}", trigger.level.name()));
+    if let Some(when) = &trigger.when {
+        text.push_str(&format!(" WHEN ({when})"));
+    }
+    text.push_str(&format!(" {}", action(trigger)));
+    Some(text)
+}
