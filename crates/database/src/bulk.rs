@@ -96,8 +96,9 @@ impl BulkPart<'_> {
     ///
     /// # Errors
     ///
-    /// 42P01 unknown table, 42804 wrong number of columns or a range outside the heap, 23502,
-    /// 22003, 22001, 23505, 53200; the row is then not loaded.
+    /// 42P01 unknown table, 42804 wrong number of columns or a range outside the heap, 0A000 for a
+    /// table with an index on an expression, 23502, 22003, 22001, 23505, 53200; the row is then not
+    /// loaded.
     pub fn load(&mut self, table: &str, row: &[Datum], heap: &[u8]) -> Result<(), Error> {
         let schema = self.schema;
         let table = match self.current.map(|id| schema.catalog.table(id)) {
@@ -159,6 +160,15 @@ impl BulkPart<'_> {
 }
 
 fn check_shape(table: &Table, row: &[Datum], heap: &[u8]) -> Result<(), SqlError> {
+    if !table.hidden.is_empty() {
+        let message = format!(
+            "table \"{}\" has an index on an expression, or of some of the rows",
+            table.name
+        );
+        let mut refused = SqlError::new(b"0A000", message);
+        refused.hint = Some("Create it when the rows are loaded.".to_owned());
+        return Err(refused);
+    }
     let (given, wanted) = (row.len(), table.columns.len());
     if given != wanted {
         let message = format!("table \"{}\" has {wanted} columns, not {given}", table.name);

@@ -230,6 +230,7 @@ fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlEr
             Filled::By(Some(default)) => ColumnFrom::Constant(evaluate(default, now_us)?),
             Filled::Computed(of) => ColumnFrom::Computed(of.clone(), now_us),
             Filled::Converted(of) => ColumnFrom::Converted(of.clone(), now_us),
+            Filled::Identity => ColumnFrom::Identity,
         })
     });
     let columns = Some(columns.collect::<Result<_, SqlError>>()?);

@@ -127,7 +127,7 @@ fn describe(schema: &Schema, table: &catalog::Table) -> TableDescription {
         let index = schema.catalog.index(id);
         IndexDescription {
             name: index.name.clone(),
-            columns: names(table, &index.columns),
+            columns: names(table, table.key_of(index)),
             primary: table.primary == Some(id),
             unique: index.unique,
             kind: match index.kind {
@@ -147,8 +147,8 @@ fn describe(schema: &Schema, table: &catalog::Table) -> TableDescription {
     };
     TableDescription {
         name: table.name.clone(),
-        columns: table.columns.iter().map(column).collect(),
-        indexes: table.indexes().map(index).collect(),
+        columns: table.shown().iter().map(column).collect(),
+        indexes: table.declared_indexes().map(index).collect(),
         checks: table.checks.iter().map(|check| check.name.clone()).collect(),
         foreign_keys: table.foreign_keys.iter().map(foreign_key).collect(),
     }

@@ -271,7 +271,7 @@ fn row_values(table: &Table, row: &[u64]) -> Option<Vec<Value>> {
         return Some(Vec::new());
     }
     let mut heap = Vec::new();
-    let columns = table.columns.iter().zip(table.layout.fields());
+    let columns = table.shown().iter().zip(table.layout.fields());
     let values = columns.map(|(column, &field)| {
         let datum = read_field(field, row, &mut heap);
         Value::from_datum(datum, column.data_type, &heap)

@@ -44,7 +44,7 @@ impl Database {
         let seen = self.core().journal.entered();
         let schema = quiet.schema();
         let table = table_named(&schema, table)?;
-        let fields = table.layout.fields();
+        let fields = &table.layout.fields()[..table.shown().len()];
         let (mut datums, mut heap) = (Vec::with_capacity(fields.len()), Vec::new());
         schema.table(table.id).records().for_each_record(|_, record| {
             if record.is_ghost() {

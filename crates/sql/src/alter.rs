@@ -7,7 +7,7 @@
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_transaction::catalog::{
-    Catalog, Column, Generated, IndexDefinition, IndexKind, Table, qualified, split,
+    Catalog, Column, Generated, Hidden, IndexDefinition, IndexKind, Table, qualified, split,
 };
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation as Operation};
@@ -20,6 +20,7 @@ use crate::definition::Draft;
 use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::generated::refuse_generated_of_generated;
+use crate::hidden::{gone_with, identity_column, identity_key, identity_name, without};
 use crate::mention::may_name;
 use crate::scope::Compiler;
 use crate::sequence::owned_by_column;
@@ -37,6 +38,8 @@ struct Altered<'c> {
     filled: Vec<Filled>,
     /// the rows' form, or the columns' NOT NULL, changes
     rebuilds: bool,
+    /// indexes that go with a column, before it
+    dropped: Vec<CatalogChange>,
     /// names and defaults of columns change, or a key is new
     changes: Vec<CatalogChange>,
 }
@@ -55,18 +58,15 @@ impl Compiler<'_> {
             Err(error) => return Err(error),
         };
         let definition = definition_of(self.catalog, table);
-        let draft = Draft {
-            table: definition,
-            sequences: Vec::new(),
-            primary_kind: IndexKind::BTree,
-            place,
-        };
+        let draft = Draft::of(definition, IndexKind::BTree, place);
         let filled = (0..table.columns.len()).map(|at| Filled::Old(ColumnId(at as u16))).collect();
-        let mut altered = Altered { table, draft, filled, rebuilds: false, changes: Vec::new() };
+        let (rebuilds, dropped, changes) = (false, Vec::new(), Vec::new());
+        let mut altered = Altered { table, draft, filled, rebuilds, dropped, changes };
         for operation in &written.operations {
             self.operation(&mut altered, operation)?;
         }
-        Ok(Compiled::Catalog(altered.into_changes()))
+        let identity = self.free_name(&altered.draft, identity_name(&table.name));
+        Ok(Compiled::Catalog(altered.into_changes(identity)))
     }
 
     fn operation(&mut self, altered: &mut Altered<'_>, operation: &Operation) -> Result<()> {
@@ -165,7 +165,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let name = folded(&written.name.value, written.name.quote_style.is_some());
         let place = ident_place(&written.name, altered.draft.place);
-        if if_not_exists && altered.draft.table.columns.iter().any(|c| c.name == name) {
+        if if_not_exists && altered.draft.table.shown().iter().any(|c| c.name == name) {
             let table = &altered.table.name;
             let text =
                 format!("column \"{name}\" of relation \"{table}\" already exists, skipping");
@@ -174,6 +174,7 @@ impl Compiler<'_> {
         }
         let (checks, had_key) =
             (altered.draft.table.checks.len(), altered.draft.table.primary.is_some());
+        let hidden = altered.set_hidden_aside();
         self.columns(&mut altered.draft, std::slice::from_ref(written))?;
         self.column_constraints(&mut altered.draft, written)?;
         if altered.draft.table.columns.last().is_some_and(|column| column.draws.is_some()) {
@@ -207,10 +208,12 @@ impl Compiler<'_> {
         refuse_generated_of_generated(draft, place)?;
         let last = ColumnId((draft.columns.len() - 1) as u16);
         let computed = draft.generated.iter().find(|computed| computed.column == last);
-        altered.filled.push(match computed {
+        let filled = match computed {
             Some(computed) => Filled::Computed(computed.clone()),
             None => Filled::By(default),
-        });
+        };
+        altered.filled.insert(last.index(), filled);
+        altered.put_hidden_back(hidden);
         altered.rebuilds = true;
         Ok(())
     }
@@ -329,6 +332,24 @@ impl Altered<'_> {
         Ok(())
     }
 
+    /// Takes the columns that users do not see out of the draft, so that another one comes before
+    /// them; which they are, and what for.
+    fn set_hidden_aside(&mut self) -> (Vec<Column>, Vec<Hidden>) {
+        let table = &mut self.draft.table;
+        let first = table.shown().len();
+        let later = |column: &mut ColumnId| column.0 += u16::from(column.index() >= first);
+        for of in &mut table.generated {
+            of.columns.iter_mut().chain([&mut of.column]).for_each(later);
+        }
+        table.unique.iter_mut().for_each(|index| index.columns.iter_mut().for_each(later));
+        (table.columns.split_off(first), std::mem::take(&mut table.hidden))
+    }
+
+    fn put_hidden_back(&mut self, (columns, hidden): (Vec<Column>, Vec<Hidden>)) {
+        self.draft.table.columns.extend(columns);
+        self.draft.table.hidden = hidden;
+    }
+
     /// Fails where something was compiled for the type that a column has.
     fn refuse_needed_type(&self, name: &str, id: ColumnId, place: Place) -> Result<()> {
         let table = &self.draft.table;
@@ -340,6 +361,9 @@ impl Altered<'_> {
         let constraint = check.map(|check| &check.name).or(key.map(|key| &key.name));
         let what = match (constraint, computed) {
             (Some(constraint), _) => format!("constraint \"{constraint}\""),
+            (None, Some(of)) if of.column.index() >= table.shown().len() => {
+                "the expression or condition of an index".to_owned()
+            }
             (None, Some(_)) => "a generated column".to_owned(),
             (None, None) => return Ok(()),
         };
@@ -349,7 +373,7 @@ impl Altered<'_> {
 
     fn column(&self, written: &ast::Ident) -> Result<ColumnId> {
         let name = folded(&written.value, written.quote_style.is_some());
-        let found = self.draft.table.columns.iter().position(|column| column.name == name);
+        let found = self.draft.table.shown().iter().position(|column| column.name == name);
         found.map(|at| ColumnId(at as u16)).ok_or_else(|| {
             let place = ident_place(written, self.draft.place);
             let table = &self.table.name;
@@ -376,7 +400,7 @@ impl Altered<'_> {
     fn rename_column(&mut self, written: &ast::Ident, new: &ast::Ident) -> Result<()> {
         let column = self.column(written)?;
         let name = folded(&new.value, new.quote_style.is_some());
-        if self.draft.table.columns.iter().any(|other| other.name == name) {
+        if self.draft.table.shown().iter().any(|other| other.name == name) {
             let place = ident_place(new, self.draft.place);
             let table = &self.table.name;
             let text = format!("column \"{name}\" of relation \"{table}\" already exists");
@@ -427,10 +451,9 @@ impl Altered<'_> {
             let text = format!("{text} because {what} needs it");
             Err(error(b"2BP01", place, text).hint("Drop that first."))
         };
-        for index in self.table.indexes().map(|id| catalog.index(id)) {
-            if index.entry_columns.contains(&column) {
-                return needs(format!("index {}", index.name));
-            }
+        let primary = self.table.primary.map(|id| catalog.index(id));
+        if let Some(index) = primary.filter(|index| index.columns.contains(&column)) {
+            return needs(format!("index {}", index.name));
         }
         if let Some(check) = self.table.checks.iter().find(|c| c.columns.contains(&column)) {
             return needs(format!("constraint {}", check.name));
@@ -438,7 +461,8 @@ impl Altered<'_> {
         if let Some(trigger) = trigger_with(self.table, column) {
             return needs(format!("trigger {}", trigger.name));
         }
-        let mut generated = self.table.generated.iter();
+        let is_shown = |of: &&Generated| self.table.hidden(of.column).is_none();
+        let mut generated = self.table.generated.iter().filter(is_shown);
         if let Some(computed) = generated.find(|computed| computed.columns.contains(&column)) {
             let name = &self.table.columns[computed.column.index()].name;
             return needs(format!("column {name} of table {}", self.table.name));
@@ -447,20 +471,21 @@ impl Altered<'_> {
         if let Some(key) = keys.find(|key| key.child_columns.contains(&column)) {
             return needs(format!("constraint {}", key.name));
         }
-        if self.table.columns.len() == 1 {
+        if self.table.shown().len() == 1 {
             let hint = "drop the table";
             return Err(unsupported(place, "dropping the only column of a table", hint));
         }
-        let dropped = self.draft.table.columns.remove(column.index());
-        self.draft.table.generated.retain(|computed| computed.column != column);
-        for computed in &mut self.draft.table.generated {
-            for of in computed.columns.iter_mut().chain([&mut computed.column]) {
-                of.0 -= u16::from(of.0 > column.0);
-            }
+        let (gone, indexes) = gone_with(catalog, self.table, column);
+        for id in indexes {
+            crate::drop::refuse_needed(catalog, catalog.index(id), place)?;
+            self.dropped.push(CatalogChange::DropIndex(id));
         }
-        self.changes.extend(owned_by_column(&dropped).map(CatalogChange::DropTable));
-        self.filled.remove(column.index());
-        self.rebuilds = true;
+        let dropped = &self.table.columns[column.index()];
+        self.changes.extend(owned_by_column(dropped).map(CatalogChange::DropTable));
+        let Columns { columns, hidden, filled, generated, .. } = without(self.table, &gone);
+        let draft = &mut self.draft.table;
+        (draft.columns, draft.hidden, draft.generated) = (columns, hidden, generated);
+        (self.filled, self.rebuilds) = (filled, true);
         Ok(())
     }
 
@@ -473,10 +498,10 @@ impl Altered<'_> {
         let name = folded(&written.value, written.quote_style.is_some());
         let place = ident_place(written, self.draft.place);
         let table = self.table;
-        let unique =
-            table.indexes().map(|id| catalog.index(id)).find(|i| i.unique && i.name == name);
+        let unique = table.declared_indexes().map(|id| catalog.index(id));
+        let unique = unique.filter(|index| index.unique).find(|index| index.name == name);
         if let Some(index) = unique {
-            if table.primary == Some(index.id) {
+            if table.declared_primary() == Some(index.id) {
                 let hint = "create a table without it, and copy the rows";
                 return Err(unsupported(place, "dropping a primary key", hint));
             }
@@ -497,23 +522,51 @@ impl Altered<'_> {
         Ok(())
     }
 
-    fn into_changes(self) -> Vec<CatalogChange> {
-        let Self { table, draft, filled, rebuilds, changes } = self;
-        let TableDefinition { name, columns, primary, unique, foreign_keys, generated, .. } =
-            draft.table;
-        let mut all = Vec::new();
+    /// A table with indexes has a primary key: its own, until one is declared.
+    fn settle_identity(&mut self, name: String) {
+        let (table, draft) = (self.table, &mut self.draft.table);
+        if let Some(of) = draft.hidden.iter().position(|of| *of == Hidden::Identity)
+            && draft.primary.is_some()
+        {
+            let at = draft.shown().len() + of;
+            draft.columns.remove(at);
+            draft.hidden.remove(of);
+            self.filled.remove(at);
+            for generated in &mut draft.generated {
+                generated.column.0 -= u16::from(generated.column.index() > at);
+            }
+        } else if table.primary.is_none()
+            && draft.primary.is_none()
+            && draft.unique.len() > table.secondary.len()
+        {
+            draft.primary = Some(identity_key(name, ColumnId(draft.columns.len() as u16)));
+            draft.columns.push(identity_column());
+            draft.hidden.push(Hidden::Identity);
+            self.filled.push(Filled::Identity);
+            self.rebuilds = true;
+        }
+    }
+
+    fn into_changes(mut self, identity: String) -> Vec<CatalogChange> {
+        self.settle_identity(identity);
+        let Self { table, draft, filled, rebuilds, dropped: mut all, changes } = self;
+        let TableDefinition {
+            name, columns, hidden, primary, unique, foreign_keys, generated, ..
+        } = draft.table;
         if rebuilds {
-            let primary = primary.filter(|_| table.primary.is_none());
+            let primary = primary.filter(|_| table.declared_primary().is_none());
             let table = table.id;
             all.push(CatalogChange::Columns(Columns {
                 table,
                 columns,
+                hidden,
                 filled,
                 primary,
                 generated,
             }));
         }
         all.extend(changes);
+        all.extend(draft.told.into_iter().map(|text| CatalogChange::Nothing(left_out(text))));
         let had = table.secondary.len();
         let new = unique.into_iter().skip(had);
         all.extend(
@@ -555,10 +608,11 @@ fn definition_of(catalog: &Catalog, table: &Table) -> TableDefinition {
         name: table.name.clone(),
         schema: table.schema.to_string(),
         columns: table.columns.clone(),
-        primary: table.primary.map(definition),
+        primary: table.declared_primary().map(definition),
         unique: table.secondary.iter().copied().map(definition).collect(),
         checks: table.checks.clone(),
         generated: table.generated.clone(),
+        hidden: table.hidden.clone(),
         foreign_keys: table.foreign_keys.iter().map(key).collect(),
         routing: table.routing,
     }

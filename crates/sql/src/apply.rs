@@ -15,6 +15,7 @@ use crate::changes::{
     CatalogChange, Columns, Filled, ForeignKeyDefinition, SequenceDefinition, TableDefinition,
 };
 use crate::error::{Advice, Result, error};
+use crate::relation::key_name;
 
 /// Applies a change that was compiled against this catalog.
 ///
@@ -63,7 +64,9 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             Ok(())
         }
         CatalogChange::RenameColumn { table, column, name } => {
-            catalog.table_mut(*table).columns[column.index()].name.clone_from(name);
+            let table = catalog.table_mut(*table);
+            table.columns[column.index()].name.clone_from(name);
+            name_hidden(table);
             Ok(())
         }
         CatalogChange::SetDefault { table, column, default } => {
@@ -155,12 +158,16 @@ fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {
             let comes_from = |filled: &Filled| match filled {
                 Filled::Old(column) => column.index() == at,
                 Filled::Converted(of) => of.column.index() == at,
-                Filled::By(_) | Filled::Computed(_) => false,
+                Filled::By(_) | Filled::Computed(_) | Filled::Identity => false,
             };
             change.filled.iter().position(comes_from).map(|at| ColumnId(at as u16))
         })
         .collect();
-    catalog.replace_columns(change.table, change.columns.clone(), &now_at)?;
+    if change.primary.is_some() {
+        catalog.forget_identity(change.table);
+    }
+    let columns = (change.columns.clone(), change.hidden.clone());
+    catalog.replace_columns(change.table, columns, &now_at)?;
     catalog.table_mut(change.table).generated.clone_from(&change.generated);
     if let Some(primary) = &change.primary {
         free_name(catalog, &qualified(&catalog.table(change.table).schema, &primary.name))?;
@@ -168,6 +175,15 @@ fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {
         catalog.add_primary(change.table, primary.clone())?;
     }
     Ok(())
+}
+
+/// Has columns that users do not see be called by what they are computed from.
+fn name_hidden(table: &mut Table) {
+    for at in table.shown().len()..table.columns.len() {
+        if let Some(of) = table.generated(ColumnId(at as u16)) {
+            table.columns[at].name = key_name(table, of);
+        }
+    }
 }
 
 /// A foreign key of a table that has an id.
@@ -240,6 +256,7 @@ fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<(
     let table = catalog.table_mut(id);
     table.checks = definition.checks.clone();
     table.generated = definition.generated.clone();
+    table.hidden = definition.hidden.clone();
     table.foreign_keys = foreign_keys;
     table.routing = definition.routing;
     Ok(())

@@ -193,7 +193,7 @@ impl<'c> Compiler<'c> {
         place: Place,
     ) -> Result<Vec<ColumnId>> {
         if insert.columns.is_empty() {
-            return Ok((0..table.columns.len()).map(|i| ColumnId(i as u16)).collect());
+            return Ok((0..table.shown().len()).map(|i| ColumnId(i as u16)).collect());
         }
         let mut columns = Vec::new();
         for name in &insert.columns {

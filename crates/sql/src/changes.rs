@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
-    Check, Column, DeclaredRouting, Generated, IndexDefinition, NamedType, ReferentialAction,
-    Sequence, Trigger, TriggerFunction, View, local,
+    Check, Column, DeclaredRouting, Generated, Hidden, IndexDefinition, NamedType,
+    ReferentialAction, Sequence, Trigger, TriggerFunction, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Expr, Procedure};
@@ -162,6 +162,8 @@ pub struct Columns {
     pub table: TableId,
     /// its columns then
     pub columns: Vec<Column>,
+    /// what the last ones of them are for, which users do not see
+    pub hidden: Vec<Hidden>,
     /// what fills each of them in the rows that there are
     pub filled: Vec<Filled>,
     /// its primary key then, where it had none
@@ -181,6 +183,8 @@ pub enum Filled {
     Computed(Generated),
     /// computed from what the columns had
     Converted(Generated),
+    /// what tells the row apart from others, equal ones too
+    Identity,
 }
 
 /// What a client is told about something that was left out.
@@ -211,10 +215,19 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// columns that are computed from others
     pub generated: Vec<Generated>,
+    /// the last columns, which users do not see: what each of them is for
+    pub hidden: Vec<Hidden>,
     /// REFERENCES
     pub foreign_keys: Vec<ForeignKeyDefinition>,
     /// WITH (routing = ...)
     pub routing: Option<DeclaredRouting>,
+}
+
+impl TableDefinition {
+    /// The columns that users see.
+    pub fn shown(&self) -> &[Column] {
+        &self.columns[..self.columns.len() - self.hidden.len()]
+    }
 }
 
 /// A foreign key before its table has an id.

@@ -6,7 +6,7 @@
 
 use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::Table;
+use hotrow_transaction::catalog::{Index, Table};
 use hotrow_transaction::program::{
     CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, Statement, StatementKind,
 };
@@ -16,12 +16,12 @@ use crate::change::Receiver;
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::key_change::Updated;
-use crate::path::{choose, conjuncts};
+use crate::path::{choose, column_of, conjuncts, held_conditions};
 use crate::relation::RowBeside;
 use crate::scope::Compiler;
 use crate::source::Source;
 use crate::state::Row;
-use crate::token::folded;
+use crate::token::{Listed, conflict_part};
 use crate::typing::scalar;
 use crate::written::object_name;
 
@@ -61,7 +61,7 @@ pub(crate) struct Duplicate<'a> {
 impl Compiler<'_> {
     /// Reads ON CONFLICT.
     pub(crate) fn on_conflict<'q>(
-        &self,
+        &mut self,
         on: Option<&'q ast::OnInsert>,
         table: &Table,
         place: Place,
@@ -75,7 +75,7 @@ impl Compiler<'_> {
         };
         let target = match &conflict.conflict_target {
             None => None,
-            Some(target) => Some(self.conflict_index(target, table, place)?),
+            Some(target) => Some(self.closed(|this| this.conflict_index(target, table, place))?),
         };
         match (&conflict.action, target) {
             (ast::OnConflictAction::DoNothing, target) => {
@@ -94,33 +94,55 @@ impl Compiler<'_> {
     }
 
     fn unique_indexes<'t>(&'t self, table: &'t Table) -> impl Iterator<Item = IndexId> + 't {
-        table.indexes().filter(|id| self.catalog.index(*id).unique)
+        table.declared_indexes().filter(|id| self.catalog.index(*id).unique)
     }
 
     /// The unique index that a conflict target means.
     fn conflict_index(
-        &self,
+        &mut self,
         target: &ast::ConflictTarget,
         table: &Table,
         place: Place,
     ) -> Result<IndexId> {
         match target {
             ast::ConflictTarget::Columns(names) => {
-                let mut columns: Vec<ColumnId> = Vec::new();
-                for name in names {
-                    let name = folded(&name.value, name.quote_style.is_some());
-                    columns.push(self.table_column(table, &name, place)?);
-                }
-                let same = |id: &IndexId| {
-                    let index = &self.catalog.index(*id).columns;
-                    index.len() == columns.len() && index.iter().all(|c| columns.contains(c))
-                };
-                self.unique_indexes(table).find(same).ok_or_else(|| {
+                let no_index = || {
                     let message = "there is no unique or exclusion constraint matching the ON \
                                    CONFLICT specification";
                     error(b"42P10", place, message)
                         .hint("name all columns of the primary key or of a unique index")
-                })
+                };
+                let mut columns: Vec<ColumnId> = Vec::new();
+                let mut held: Vec<Expr> = Vec::new();
+                let row = self.row_of(table.id, &table.name);
+                let (named, row) = self.with_row(row, |this| {
+                    for name in names {
+                        match conflict_part(name, place)? {
+                            Listed::Name(name) => {
+                                columns.push(this.table_column(table, &name, place)?);
+                            }
+                            Listed::Expression(written) => {
+                                let value = this.expr(&written)?;
+                                let row = this.innermost_row(table.id);
+                                let column = column_of(table, &row, &value).ok_or_else(no_index)?;
+                                columns.push(column);
+                            }
+                            Listed::Condition(written) => {
+                                held = conjuncts(Some(this.condition(&written, "WHERE")?));
+                            }
+                        }
+                    }
+                    Ok(())
+                })?;
+                self.needs_query.take().map_or(Ok(named), Err)?;
+                let same = |id: &IndexId| {
+                    let index = self.catalog.index(*id);
+                    let key = table.key_of(index);
+                    key.len() == columns.len()
+                        && key.iter().all(|c| columns.contains(c))
+                        && is_held(table, &row, index, &held)
+                };
+                self.unique_indexes(table).find(same).ok_or_else(no_index)
             }
             ast::ConflictTarget::OnConstraint(name) => {
                 let name = object_name(name, place)?;
@@ -181,7 +203,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let table = duplicate.table;
         let row = self.row_of(table.id, duplicate.alias);
-        let fields = table.columns.iter().zip(&duplicate.values);
+        let fields = table.shown().iter().zip(&duplicate.values);
         let excluded = fields.filter_map(|(column, value)| match value.kind {
             ExprKind::Slot(slot) => Some((column.name.clone(), slot)),
             _ => None,
@@ -251,4 +273,10 @@ impl Compiler<'_> {
         self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
         Ok(())
     }
+}
+
+/// Whether an index is for all rows, or for all those that satisfy these conditions.
+fn is_held(table: &Table, row: &Row, index: &Index, conditions: &[Expr]) -> bool {
+    let Some(column) = table.condition_of(index) else { return true };
+    held_conditions(table, row, conditions, &[]).iter().any(|bound| bound.column == column)
 }

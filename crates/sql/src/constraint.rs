@@ -11,7 +11,7 @@ use sqlparser::ast::{self, ColumnOption, TableConstraint};
 use crate::changes::ForeignKeyDefinition;
 use crate::definition::{Draft, column_of, joined_name};
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
-use crate::index::{check_key, key_columns};
+use crate::index::{check_key, column_name, key_columns};
 use crate::scope::Compiler;
 use crate::sequence::defaults_twice;
 use crate::state::Row;
@@ -50,10 +50,16 @@ impl Compiler<'_> {
                     draft.table.columns[id.index()].default =
                         Some(self.default_value(expr, &draft.table.columns[id.index()])?);
                 }
-                ColumnOption::PrimaryKey(_) => primary_key(draft, given, vec![id], place)?,
-                ColumnOption::Unique(_) => {
+                ColumnOption::PrimaryKey(key) => {
+                    primary_key(draft, given, vec![id], place)?;
+                    let key = (draft.table.primary.clone(), key.characteristics.as_ref());
+                    tell_key(draft, key, place)?;
+                }
+                ColumnOption::Unique(key) => {
                     check_key(&draft.table.columns, &[id], place)?;
                     self.unique(draft, given, vec![id]);
+                    let key = (draft.table.unique.last().cloned(), key.characteristics.as_ref());
+                    tell_key(draft, key, place)?;
                 }
                 ColumnOption::Check(check) => {
                     self.check(draft, given, &check.expr, place)?;
@@ -132,7 +138,9 @@ impl Compiler<'_> {
         match written {
             TableConstraint::PrimaryKey(key) => {
                 let columns = key_columns(&draft.table, &key.columns, place)?;
-                primary_key(draft, named(&key.name), columns, place)
+                primary_key(draft, named(&key.name), columns, place)?;
+                let key = (draft.table.primary.clone(), key.characteristics.as_ref());
+                tell_key(draft, key, place)
             }
             TableConstraint::Unique(unique) => {
                 let columns = key_columns(&draft.table, &unique.columns, place)?;
@@ -140,7 +148,12 @@ impl Compiler<'_> {
                     return Err(unsupported(place, "NULLS NOT DISTINCT", "declare NOT NULL"));
                 }
                 self.unique(draft, named(&unique.name), columns);
-                Ok(())
+                let key = (draft.table.unique.last().cloned(), unique.characteristics.as_ref());
+                tell_key(draft, key, place)
+            }
+            TableConstraint::Exclude(excluded) => {
+                let name = named(&excluded.name);
+                self.exclude(draft, name, excluded, place)
             }
             TableConstraint::Check(check) => {
                 self.check(draft, named(&check.name), &check.expr, place)
@@ -178,6 +191,39 @@ impl Compiler<'_> {
         draft.table.unique.push(IndexDefinition::of_constraint(name, columns, kind));
     }
 
+    /// EXCLUDE of rows whose values are all equal, which is what UNIQUE does.
+    fn exclude(
+        &mut self,
+        draft: &mut Draft,
+        name: Option<String>,
+        written: &ast::ExcludeConstraint,
+        place: Place,
+    ) -> Result<()> {
+        let is_equal = |of: &ast::ExcludeConstraintElement| matches!(&of.operator, ast::ExcludeConstraintOperator::Token(sign) if sign == "=");
+        if !written.elements.iter().all(is_equal) {
+            let hint = "look for the row that is in the way before you write";
+            return Err(unsupported(place, "EXCLUDE by another operator than =", hint));
+        }
+        let is_named = |of: &ast::ExcludeConstraintElement| column_name(&of.column.column.expr);
+        if written.where_clause.is_some() || !written.elements.iter().all(|e| is_named(e).is_some())
+        {
+            let hint = "write CREATE UNIQUE INDEX, which takes expressions and WHERE";
+            return Err(unsupported(place, "EXCLUDE of some of the rows, or by expressions", hint));
+        }
+        let columns: Vec<_> = written.elements.iter().map(|of| of.column.clone()).collect();
+        let columns = key_columns(&draft.table, &columns, place)?;
+        let name = name.unwrap_or_else(|| {
+            let wanted = joined_name(&draft.table, &columns, "excl");
+            self.free_name(draft, wanted)
+        });
+        draft.told.push(format!(
+            "constraint \"{name}\" is UNIQUE of its columns: who violates it is told so (23505)"
+        ));
+        self.unique(draft, Some(name), columns);
+        let key = (draft.table.unique.last().cloned(), written.characteristics.as_ref());
+        tell_key(draft, key, place)
+    }
+
     pub(crate) fn check(
         &mut self,
         draft: &mut Draft,
@@ -189,7 +235,7 @@ impl Compiler<'_> {
             let message = format!("tables can have at most {CHECKS_MAX} CHECK constraints");
             return Err(error(b"54011", place, message).hint("join some of them with AND"));
         }
-        let row = Row::of(&draft.table.name, &draft.table.columns);
+        let row = Row::of(&draft.table.name, draft.table.shown());
         let (mut condition, row) = self.with_row(row, |this| this.condition(written, "CHECK"))?;
         let bound = row.bound;
         if self.needs_query.take().is_some()
@@ -252,7 +298,8 @@ impl Compiler<'_> {
         };
         let keys: Vec<Vec<ColumnId>> = match parent {
             Some(table) => {
-                let unique = table.indexes().map(|id| self.catalog.index(id)).filter(|i| i.unique);
+                let unique =
+                    table.declared_indexes().map(|id| self.catalog.index(id)).filter(|i| i.unique);
                 unique.map(|i| i.columns.clone()).collect()
             }
             None => {
@@ -261,7 +308,7 @@ impl Compiler<'_> {
             }
         };
         let has_primary = match parent {
-            Some(table) => table.primary.is_some(),
+            Some(table) => table.declared_primary().is_some(),
             None => draft.table.primary.is_some(),
         };
         let parent_columns = if written.referred_columns.is_empty() {
@@ -319,6 +366,12 @@ impl Compiler<'_> {
                 )));
             }
         }
+        if is_deferred(written.characteristics.as_ref(), place)? {
+            draft.told.push(format!(
+                "constraint \"{name}\" is checked at the end of each statement, never later: \
+                 DEFERRABLE has no effect"
+            ));
+        }
         draft.table.foreign_keys.push(ForeignKeyDefinition {
             name,
             child_columns: columns,
@@ -353,6 +406,37 @@ pub(crate) fn primary_key(
     Ok(())
 }
 
+/// Tells of a key that it is not deferred, as was asked for.
+fn tell_key(
+    draft: &mut Draft,
+    (key, written): (Option<IndexDefinition>, Option<&ast::ConstraintCharacteristics>),
+    place: Place,
+) -> Result<()> {
+    if let Some(key) = key.filter(|_| written.is_some())
+        && is_deferred(written, place)?
+    {
+        let name = key.name;
+        draft
+            .told
+            .push(format!("constraint \"{name}\" is checked row by row: DEFERRABLE has no effect"));
+    }
+    Ok(())
+}
+
+/// Whether a constraint is declared to be checked later than it is.
+fn is_deferred(written: Option<&ast::ConstraintCharacteristics>, place: Place) -> Result<bool> {
+    let Some(written) = written else { return Ok(false) };
+    let is_late = written.initially == Some(ast::DeferrableInitial::Deferred);
+    if is_late && written.deferrable == Some(false) {
+        let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+        return Err(error(b"42601", place, message));
+    }
+    if written.enforced == Some(false) {
+        return Err(unsupported(place, "NOT ENFORCED", "leave the constraint out"));
+    }
+    Ok(is_late || written.deferrable == Some(true))
+}
+
 /// ON DELETE and ON UPDATE.
 fn referential_actions(
     key: &ast::ForeignKeyConstraint,
@@ -371,10 +455,6 @@ fn referential_actions(
         Some(ast::ConstraintReferenceMatchKind::Full | ast::ConstraintReferenceMatchKind::Partial)
     ) {
         return Err(unsupported(place, "MATCH FULL or PARTIAL", "declare the columns NOT NULL"));
-    }
-    let deferred = key.characteristics.as_ref().is_some_and(|c| c.deferrable == Some(true));
-    if deferred {
-        return Err(unsupported(place, "DEFERRABLE", "insert parents before children"));
     }
     Ok([action(key.on_delete), action(key.on_update)])
 }

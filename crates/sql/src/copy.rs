@@ -439,7 +439,7 @@ impl Compiler<'_> {
             let is_given = |at: &usize| {
                 !table.generated.iter().any(|generated| generated.column.index() == *at)
             };
-            let given = (0..table.columns.len()).filter(is_given);
+            let given = (0..table.shown().len()).filter(is_given);
             names.extend(given.map(|at| table.columns[at].name.clone()));
         }
         for forced in [&form.force_quote, &form.force_not_null, &form.force_null] {

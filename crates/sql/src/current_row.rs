@@ -133,7 +133,7 @@ impl Compiler<'_> {
     /// The names of a table's key columns.
     fn primary_key(&self, table: TableId) -> Option<Vec<String>> {
         let table = self.catalog.table(table);
-        let key = &self.catalog.index(table.primary?).columns;
+        let key = &self.catalog.index(table.declared_primary()?).columns;
         Some(key.iter().map(|column| table.columns[column.index()].name.clone()).collect())
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{
-    Column, DeclaredRouting, Draws, IndexKind, Numbering, PUBLIC, local, qualified, split,
+    Column, DeclaredRouting, Draws, Hidden, IndexKind, Numbering, PUBLIC, local, qualified, split,
 };
 use hotrow_transaction::program::{Place, ResultColumn, SlotId};
 use sqlparser::ast;
@@ -18,6 +18,7 @@ use crate::changes::{CatalogChange, SequenceDefinition, TableDefinition, is_ther
 use crate::consume::types_of;
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
 use crate::generated::refuse_generated_of_generated;
+use crate::hidden::{identity_column, identity_key, identity_name};
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::sequence::{defaults_twice, sequence_of, serial};
@@ -36,6 +37,8 @@ pub(crate) struct Draft {
     /// sequences that go with it, made before it; columns have their ids already
     pub(crate) sequences: Vec<SequenceDefinition>,
     pub(crate) primary_kind: IndexKind,
+    /// what a client is told that is not as written
+    pub(crate) told: Vec<String>,
     pub(crate) place: Place,
 }
 
@@ -45,7 +48,12 @@ impl Draft {
         let (default, draws) = (None, None);
         let column = Column { name: name.to_owned(), data_type, nullable: true, default, draws };
         let table = TableDefinition { columns: vec![column], ..TableDefinition::default() };
-        Self { table, sequences: Vec::new(), primary_kind: IndexKind::BTree, place }
+        Self::of(table, IndexKind::BTree, place)
+    }
+
+    /// That of a table of which nothing else is known yet.
+    pub(crate) fn of(table: TableDefinition, primary_kind: IndexKind, place: Place) -> Self {
+        Self { table, sequences: Vec::new(), primary_kind, told: Vec::new(), place }
     }
 }
 
@@ -90,12 +98,12 @@ impl Compiler<'_> {
             unique: Vec::new(),
             checks: Vec::new(),
             generated: Vec::new(),
+            hidden: Vec::new(),
             foreign_keys: Vec::new(),
             routing: None,
         };
         let options = storage_options(&written.table_options, place)?;
-        let primary_kind = options.primary_kind;
-        let mut draft = Draft { table, sequences: Vec::new(), primary_kind, place };
+        let mut draft = Draft::of(table, options.primary_kind, place);
         match &written.query {
             Some(query) => self.columns_of_query(&mut draft, &written.columns, query)?,
             None => {
@@ -109,14 +117,22 @@ impl Compiler<'_> {
             self.table_constraint(&mut draft, constraint)?;
         }
         refuse_generated_of_generated(&draft.table, place)?;
+        if draft.table.primary.is_none() && !draft.table.unique.is_empty() {
+            let name = self.free_name(&draft, identity_name(&draft.table.name));
+            let id = ColumnId(draft.table.columns.len() as u16);
+            draft.table.columns.push(identity_column());
+            draft.table.hidden.push(Hidden::Identity);
+            draft.table.primary = Some(identity_key(name, id));
+        }
         if let Some(names) = &options.routing {
             draft.table.routing = Some(declared_routing(&draft.table, names, place)?);
         }
         let sequences = draft.sequences.into_iter().map(CatalogChange::CreateSequence);
         let is_new = written.temporary && !self.catalog.has_schema(&draft.table.schema);
         let schema = is_new.then(|| CatalogChange::CreateSchema(draft.table.schema.clone()));
+        let told = draft.told.into_iter().map(|text| CatalogChange::Nothing(left_out(text)));
         let table = CatalogChange::CreateTable(draft.table);
-        Ok(schema.into_iter().chain(sequences).chain([table]).collect())
+        Ok(schema.into_iter().chain(sequences).chain([table]).chain(told).collect())
     }
 
     /// CREATE TABLE ... AS: the columns of a query, perhaps with other names.
@@ -285,7 +301,7 @@ impl Compiler<'_> {
 }
 
 pub(crate) fn column_of(table: &TableDefinition, name: &str, place: Place) -> Result<ColumnId> {
-    let position = table.columns.iter().position(|c| c.name == name);
+    let position = table.shown().iter().position(|c| c.name == name);
     position.map(|i| ColumnId(i as u16)).ok_or_else(|| {
         error(b"42703", place, format!("column \"{name}\" named in key does not exist"))
     })
@@ -377,7 +393,7 @@ fn declared_routing(
     {
         return Ok(DeclaredRouting::Replicated);
     }
-    let Some(primary) = &table.primary else {
+    let Some(primary) = table.primary.as_ref().filter(|_| table.hidden.is_empty()) else {
         return Err(error(
             b"42P16",
             place,

@@ -1,5 +1,7 @@
 //! DROP of tables, indexes, sequences and views, and what they are needed by.
 
+use std::collections::BTreeSet;
+
 use hotrow_base::ids::TableId;
 use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, Table};
 use hotrow_transaction::outcome::SqlError;
@@ -9,6 +11,7 @@ use sqlparser::ast;
 use crate::changes::{CatalogChange, left_out};
 use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::hidden::without_unused;
 use crate::scope::Compiler;
 use crate::sequence::{owned_by, refuse_drawn_from};
 use crate::written::object_name;
@@ -21,7 +24,7 @@ pub(crate) fn drop_relations(
     names: &[ast::ObjectName],
 ) -> Result<Compiled> {
     let catalog = compiler.catalog;
-    let mut changes = Vec::new();
+    let (mut changes, mut dropped) = (Vec::new(), Vec::new());
     for written in names {
         let place = place_in(written, compiler.place);
         let name = object_name(written, place)?;
@@ -72,6 +75,7 @@ pub(crate) fn drop_relations(
                 Some(index) => {
                     refuse_needed(catalog, index, place)?;
                     changes.push(CatalogChange::DropIndex(index.id));
+                    dropped.push(index.id);
                 }
                 None if if_exists => changes.push(skipped("index", &name)),
                 None => {
@@ -99,6 +103,9 @@ pub(crate) fn drop_relations(
             }
         }
     }
+    let tables: BTreeSet<TableId> = dropped.iter().map(|id| catalog.index(*id).table).collect();
+    let tables = tables.into_iter().map(|id| catalog.table(id));
+    changes.extend(tables.filter_map(|table| without_unused(catalog, table, &dropped)));
     if cascades {
         changes.extend(compiler.views_lost(&changes)?);
     }

@@ -39,12 +39,12 @@ impl Compiler<'_> {
             return Err(defaults_twice(&draft.table.name, &described.name, place));
         }
         let (to, what) = (described.data_type, format!("column \"{}\"", described.name));
-        let row = Row::of(&draft.table.name, &draft.table.columns);
+        let row = Row::of(&draft.table.name, draft.table.shown());
         let at = place_in(written, place);
         let (value, row) = self.with_row(row, |this| {
             this.value_for(written, to, Coercion::Assignment, || what.clone())
         })?;
-        let generated = computed(self, value, &row, at)?;
+        let generated = computed(self, value, &row, (Computed::Column, at))?;
         draft.table.generated.push(Generated { column, ..generated });
         Ok(())
     }
@@ -58,13 +58,13 @@ impl Compiler<'_> {
         using: &ast::Expr,
         place: Place,
     ) -> Result<Generated> {
-        let row = Row::of(&table.name, &table.columns);
+        let row = Row::of(&table.name, table.shown());
         let (value, row) = self.with_row(row, |this| {
             this.value_for(using, column.data_type, Coercion::Assignment, || {
                 format!("column \"{}\"", column.name)
             })
         })?;
-        computed(self, value, &row, place)
+        computed(self, value, &row, (Computed::Column, place))
     }
 
     /// The assignments of an UPDATE, and those of columns that are computed from what it assigns.
@@ -127,22 +127,44 @@ pub(crate) fn value_of(generated: &Generated, values: &[Expr]) -> Expr {
     value
 }
 
+/// What is computed from the columns of a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Computed {
+    /// a generated column
+    Column,
+    /// an expression that is indexed
+    Indexed,
+    /// the condition of an index
+    Condition,
+}
+
+impl Computed {
+    /// That it may differ from one time to the other.
+    fn varies(self) -> &'static str {
+        match self {
+            Self::Column => "generation expression is not immutable",
+            Self::Indexed => "functions in index expression must be marked IMMUTABLE",
+            Self::Condition => "functions in index predicate must be marked IMMUTABLE",
+        }
+    }
+}
+
 /// An expression over a row, as it is kept; of the first column, until somebody says another.
-fn computed(
+pub(crate) fn computed(
     compiler: &mut Compiler<'_>,
     mut value: Expr,
     row: &Row,
-    place: Place,
+    (what, place): (Computed, Place),
 ) -> Result<Generated> {
     let bound = &row.bound;
-    if is_random(&value) {
-        return Err(error(b"42P17", place, "generation expression is not immutable"));
+    let is_other = |slot| !bound.iter().any(|(_, of)| *of == slot);
+    let needs_query = compiler.needs_query.take().is_some();
+    if needs_query && what != Computed::Column {
+        let hint = "keep what is looked for in a column of its own, and index that";
+        return Err(unsupported(place, "this expression in an index", hint));
     }
-    if compiler.needs_query.take().is_some()
-        || reads_any(&value, |slot| !bound.iter().any(|(_, of)| *of == slot))
-    {
-        let message = "generation expression is not immutable";
-        return Err(error(b"42P17", place, message)
+    if is_random(&value) || needs_query || reads_any(&value, is_other) {
+        return Err(error(b"42P17", place, what.varies())
             .hint("compute it from columns of the row and constants only"));
     }
     let position = |slot: SlotId| {

@@ -10,12 +10,12 @@ use sqlparser::ast;
 
 use crate::changes::{CatalogChange, TableDefinition, is_there, left_out};
 use crate::definition::column_of;
-use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
+use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
+use crate::hidden::{Needed, identity_name};
 use crate::path::{Bound, bound, conjuncts};
 use crate::scope::Compiler;
-use crate::state::Row;
 use crate::token::folded;
-use crate::written::{ident_name, object_name};
+use crate::written::{bare, ident_name, object_name};
 
 impl Compiler<'_> {
     /// CREATE INDEX.
@@ -38,12 +38,8 @@ impl Compiler<'_> {
             }
         };
         let fixed = match &written.predicate {
-            Some(_) if written.unique => {
-                let hint = "declare a key over all rows, or check for the row that is there";
-                return Err(unsupported(place, "a unique index of some of the rows", hint));
-            }
-            Some(predicate) => self.fixed_columns(table, predicate)?,
-            None => Vec::new(),
+            Some(predicate) if !written.unique => self.fixed_columns(table, predicate)?,
+            _ => Vec::new(),
         };
         for column in &written.include {
             self.table_column(table, &ident_name(column), ident_place(column, place))?;
@@ -54,16 +50,28 @@ impl Compiler<'_> {
         if written.nulls_distinct == Some(false) {
             return Err(unsupported(place, "NULLS NOT DISTINCT", "declare the columns NOT NULL"));
         }
-        let named = |column: &ast::IndexColumn| {
-            let name = index_column(column, place)?;
-            self.table_column(table, &name, place_in(&column.column.expr, place))
-        };
-        let own = written.columns.iter().map(named).collect::<Result<Vec<_>>>()?;
+        let mut needed = Needed::new(table);
+        let (mut own, mut names) = (Vec::new(), Vec::new());
+        for column in &written.columns {
+            let at = place_in(&column.column.expr, place);
+            refuse_class(column, at)?;
+            let (id, name) = match column_name(&column.column.expr) {
+                Some(name) => (self.table_column(table, &name, at)?, name),
+                None => self.indexed_value(&mut needed, &column.column.expr)?,
+            };
+            own.push(id);
+            names.push(name);
+        }
         // Rows of its WHERE lie together where that says which value a column has.
         let is_new = |column: &ColumnId| kind == IndexKind::BTree && !own.contains(column);
         let fixed: Vec<_> = fixed.into_iter().filter(is_new).collect();
-        let columns = [&fixed[..], &own].concat();
-        check_key(&table.columns, &columns, place)?;
+        let mut columns = [&fixed[..], &own].concat();
+        check_key(&needed.columns, &columns, place)?;
+        if let Some(predicate) = &written.predicate
+            && written.unique
+        {
+            columns.push(self.indexed_condition(&mut needed, predicate)?);
+        }
         let name = match &written.name {
             Some(name) => {
                 let at = place_in(name, place);
@@ -75,8 +83,7 @@ impl Compiler<'_> {
                 local(&name).to_owned()
             }
             None => {
-                let names: Vec<_> =
-                    own.iter().map(|c| table.columns[c.index()].name.as_str()).collect();
+                told_apart(&mut names);
                 let wanted = format!("{}_{}_idx", table.name, names.join("_"));
                 self.free_index_name(&table.schema, wanted)
             }
@@ -86,8 +93,8 @@ impl Compiler<'_> {
         }
         let mut changes = Vec::new();
         let mut tell = |text| changes.push(CatalogChange::Nothing(left_out(text)));
-        let (is_kept, descending) = descending(table, &own, &written.columns, kind);
-        if written.predicate.is_some() {
+        let (is_kept, descending) = descending(&needed.columns, &own, &written.columns, kind);
+        if written.predicate.is_some() && !written.unique {
             let mut text = format!("index \"{name}\" has all rows, not only those of its WHERE");
             if !fixed.is_empty() {
                 let names = fixed.iter().map(|column| &*table.columns[column.index()].name);
@@ -105,6 +112,8 @@ impl Compiler<'_> {
         let unique = written.unique;
         let definition =
             IndexDefinition { name, columns, descending, unique, kind, is_constraint: false };
+        let primary = self.free_index_name(&table.schema, identity_name(&table.name));
+        changes.extend(needed.into_change(primary));
         changes.push(CatalogChange::CreateIndex { table: table.qualified_name(), definition });
         Ok(changes)
     }
@@ -112,13 +121,15 @@ impl Compiler<'_> {
     /// The columns to which a condition over a table's rows gives one value each. Fails where it is
     /// no condition.
     fn fixed_columns(&mut self, table: &Table, written: &ast::Expr) -> Result<Vec<ColumnId>> {
-        let row = Row { table: table.id, ..Row::of(&table.name, &table.columns) };
+        let row = self.row_of(table.id, &table.name);
         let (condition, row) = self.with_row(row, |this| this.condition(written, "WHERE"))?;
         self.needs_query.take().map_or(Ok(()), Err)?;
         let conjuncts = conjuncts(Some(condition));
-        let bounds = conjuncts.iter().filter_map(|conjunct| bound(&row, 0, conjunct));
+        let bounds = conjuncts.iter().filter_map(|conjunct| bound(self.catalog, &row, 0, conjunct));
         let is_fixed = |bound: &Bound| {
-            bound.op == CompareOp::Equal && matches!(bound.value.kind, ExprKind::Constant(_))
+            let is_shown = table.hidden(bound.column).is_none();
+            let is_constant = matches!(bound.value.kind, ExprKind::Constant(_));
+            bound.op == CompareOp::Equal && is_constant && is_shown
         };
         let mut columns = Vec::new();
         for column in bounds.filter(is_fixed).map(|bound| bound.column) {
@@ -141,14 +152,14 @@ impl Compiler<'_> {
 /// The columns of an index whose greater values come first, and whether that is the order in which
 /// all of them are written.
 fn descending(
-    table: &Table,
+    all: &[Column],
     columns: &[ColumnId],
     written: &[ast::IndexColumn],
     kind: IndexKind,
 ) -> (bool, Vec<ColumnId>) {
     let (mut is_kept, mut descending) = (true, Vec::new());
     for (column, written) in columns.iter().zip(written) {
-        let described = &table.columns[column.index()];
+        let described = &all[column.index()];
         let is_wanted = is_descending(written);
         let can = kind == IndexKind::BTree && described.can_descend();
         let nulls_first = written.column.options.nulls_first.unwrap_or(is_wanted);
@@ -216,7 +227,12 @@ pub(crate) fn key_columns(
                 let hint = "leave it out: indexes are read in both directions";
                 return Err(unsupported(place, "DESC or NULLS FIRST in a key", hint));
             }
-            column_of(table, &index_column(column, place)?, place)
+            refuse_class(column, place)?;
+            let Some(name) = column_name(&column.column.expr) else {
+                return Err(syntax(place, "a constraint has columns for its key")
+                    .hint("CREATE UNIQUE INDEX takes expressions"));
+            };
+            column_of(table, &name, place)
         })
         .collect::<Result<Vec<_>>>()?;
     check_key(&table.columns, &columns, place)?;
@@ -232,13 +248,30 @@ fn is_descending(written: &ast::IndexColumn) -> bool {
     matches!(written.column.options.sort, Some(ast::OrderBySort::Desc))
 }
 
-pub(crate) fn index_column(written: &ast::IndexColumn, place: Place) -> Result<String> {
-    let place = place_in(&written.column.expr, place);
+fn refuse_class(written: &ast::IndexColumn, place: Place) -> Result<()> {
     if written.operator_class.is_some() {
         return Err(unsupported(place, "an operator class", "leave it out"));
     }
-    match &written.column.expr {
-        ast::Expr::Identifier(ident) => Ok(folded(&ident.value, ident.quote_style.is_some())),
-        _ => Err(unsupported(place, "an index on an expression", "store the value in a column")),
+    Ok(())
+}
+
+/// The column that a part of a key is, if it is no more than that.
+pub(crate) fn column_name(written: &ast::Expr) -> Option<String> {
+    match bare(written) {
+        ast::Expr::Identifier(ident) => Some(folded(&ident.value, ident.quote_style.is_some())),
+        _ => None,
+    }
+}
+
+/// Makes names different by counting up, as PostgreSQL does in the names of indexes.
+fn told_apart(names: &mut [String]) {
+    for at in 0..names.len() {
+        let (before, rest) = names.split_at_mut(at);
+        let is_taken = |name: &String| before.contains(name);
+        if is_taken(&rest[0]) {
+            let numbered = (1..).map(|number| format!("{}{number}", rest[0]));
+            let free = numbered.clone().find(|name| !is_taken(name));
+            rest[0] = free.unwrap_or_default();
+        }
     }
 }

@@ -8,18 +8,22 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::{Catalog, Generated, Hidden};
 use hotrow_transaction::program::{
     Access, CompareOp, Consume, Elements, Expr, ExprKind, FOUND, Function, ListOf, Path, ROW_COUNT,
-    Statement, StatementKind,
+    SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in};
-use crate::path::{Bound, Chosen, ColumnOrder, Listed, bound, choose_with, column_in, key_value};
+use crate::path::{
+    Bound, Chosen, ColumnOrder, Listed, bound, choose_with, column_in, in_row, key_value,
+    parts_of_condition,
+};
 use crate::scope::Compiler;
 use crate::state::{Row, Variable};
-use crate::typing::{cast, compared_type, scalar};
+use crate::typing::{cast, compared_type, null, scalar};
 use crate::written::{bare, dotted};
 
 impl Compiler<'_> {
@@ -32,9 +36,12 @@ impl Compiler<'_> {
         order: &[ColumnOrder],
         changed: &[(ColumnId, Expr)],
     ) -> Result<Chosen> {
+        self.note_indexed(row, &conjuncts);
         let mut lists = Vec::new();
         for (number, conjunct) in conjuncts.iter().enumerate() {
-            let Some((column, of, data_type)) = listed(row, conjunct) else { continue };
+            let Some((column, of, data_type)) = listed(self.catalog, row, conjunct) else {
+                continue;
+            };
             if changed.iter().any(|(set, _)| *set == column) {
                 continue; // I1
             }
@@ -44,6 +51,28 @@ impl Compiler<'_> {
             lists.push(Listed { conjunct: number, column, slot, value, of });
         }
         Ok(choose_with(self.catalog, row, conjuncts, order, &lists))
+    }
+
+    /// Notes the conditions of a statement: no parameters are made of its literals where with their
+    /// values it may have what is indexed, an expression or the condition of an index.
+    pub(crate) fn note_indexed(&mut self, row: &Row, conjuncts: &[Expr]) {
+        let table = self.catalog.table(row.table);
+        if self.literals.open.is_none() || table.hidden.is_empty() {
+            return;
+        }
+        let is_open = |slot| self.parameters.contains(&slot);
+        let all: Vec<Expr> = conjuncts.iter().map(|of| without_values(of, &is_open)).collect();
+        let may_be = |of: &Generated| {
+            let Some(value) = in_row(row, of) else { return false };
+            if table.hidden(of.column) == Some(Hidden::Condition) {
+                let parts = parts_of_condition(&value);
+                let is_met = |part: &Expr| all.contains(&without_values(part, &is_open));
+                return parts.iter().all(is_met) && !parts.iter().all(|p| conjuncts.contains(p));
+            }
+            let shape = without_values(&value, &is_open);
+            shape != value && all.iter().any(|of| has(of, &shape))
+        };
+        self.literals.is_refused |= table.generated.iter().any(may_be);
     }
 
     /// Whether what stands behind ANY or ALL is an array that programs have: a variable of a
@@ -114,14 +143,14 @@ impl Compiler<'_> {
 
 /// Reads a conjunct as a column that equals one of several values: which column, the values, and
 /// their type.
-fn listed(row: &Row, conjunct: &Expr) -> Option<(ColumnId, ListOf, DataType)> {
+fn listed(catalog: &Catalog, row: &Row, conjunct: &Expr) -> Option<(ColumnId, ListOf, DataType)> {
     if let ExprKind::Call(Function::ElementOf, operands) = &conjunct.kind {
         let [value, array] = &operands[..] else { return None };
-        let column = column_in(row, value)?;
+        let column = column_in(catalog, row, value)?;
         let element = array.data_type();
         is_key(row, column, element).then(|| (column, ListOf::Array(array.clone()), element))
     } else {
-        let (column, values) = alternatives(row, conjunct)?;
+        let (column, values) = alternatives(catalog, row, conjunct)?;
         let mut types = values.iter().map(Expr::data_type);
         let first = types.next()?;
         let data_type = types.try_fold(first, common_key_type)?;
@@ -131,7 +160,7 @@ fn listed(row: &Row, conjunct: &Expr) -> Option<(ColumnId, ListOf, DataType)> {
 }
 
 /// `column = a OR column = b ...`: the column and the values.
-fn alternatives(row: &Row, conjunct: &Expr) -> Option<(ColumnId, Vec<Expr>)> {
+fn alternatives(catalog: &Catalog, row: &Row, conjunct: &Expr) -> Option<(ColumnId, Vec<Expr>)> {
     let mut rest = match &conjunct.kind {
         ExprKind::Or(left, right) => vec![&**right, &**left],
         _ => return None,
@@ -142,7 +171,8 @@ fn alternatives(row: &Row, conjunct: &Expr) -> Option<(ColumnId, Vec<Expr>)> {
             rest.extend([&**right, &**left]);
             continue;
         }
-        let Bound { column, op: CompareOp::Equal, value, exact: true, .. } = bound(row, 0, part)?
+        let Bound { column, op: CompareOp::Equal, value, exact: true, .. } =
+            bound(catalog, row, 0, part)?
         else {
             return None;
         };
@@ -152,6 +182,32 @@ fn alternatives(row: &Row, conjunct: &Expr) -> Option<(ColumnId, Vec<Expr>)> {
         values.push(value);
     }
     Some((of?, values))
+}
+
+/// An expression in which all constants, and parameters that literals are, are alike.
+fn without_values(expr: &Expr, is_open: &impl Fn(SlotId) -> bool) -> Expr {
+    fn take_out(expr: &mut Expr, is_open: &impl Fn(SlotId) -> bool) {
+        walk::operands_mut(expr, &mut |operand| take_out(operand, is_open));
+        let is_value = match &expr.kind {
+            ExprKind::Constant(_) => true,
+            ExprKind::Slot(slot) => is_open(*slot),
+            ExprKind::Cast(of) => matches!(of.kind, ExprKind::Constant(_)),
+            _ => false,
+        };
+        if is_value {
+            *expr = null(DataType::Text);
+        }
+    }
+    let mut all = expr.clone();
+    take_out(&mut all, is_open);
+    all
+}
+
+/// Whether an expression is another one, or has it in it.
+fn has(expr: &Expr, part: &Expr) -> bool {
+    let mut found = expr == part;
+    walk::operands(expr, &mut |operand| found = found || has(operand, part));
+    found
 }
 
 /// Whether values of a type are keys of a column as they stand: equal ones are equal keys.

@@ -19,7 +19,7 @@
 //! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
-//! | definitions | `schema`, `changes`, `definition`, `constraint`, `index`, `alter`, `apply` |
+//! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `apply` |
 //! | the rest | `maintenance`, `copy`, `setting`, `parameters`, `literals` |
 //! | what comes out | `compiled`, `compile` |
 //!
@@ -67,6 +67,7 @@ mod function;
 mod functions;
 mod generated;
 mod grant;
+mod hidden;
 mod index;
 mod inline;
 mod interval;

@@ -12,10 +12,11 @@ use hotrow_base::decimal::Decimal;
 use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Generated, Hidden, Index, IndexKind, Table};
 use hotrow_transaction::program::{
     CompareOp, Expr, ExprKind, Function, KeyList, KeySlot, ListOf, Path, RangeEnd, SlotId,
 };
+use hotrow_transaction::walk;
 
 use crate::state::Row;
 use crate::typing::{bigint, cast, common_type, constant, digits, joined, scalar};
@@ -83,8 +84,10 @@ pub(crate) fn choose_with(
     lists: &[Listed],
 ) -> Chosen {
     let mut bounds: Vec<Bound> =
-        conjuncts.iter().enumerate().filter_map(|(i, c)| bound(row, i, c)).collect();
+        conjuncts.iter().enumerate().filter_map(|(i, c)| bound(catalog, row, i, c)).collect();
     let table = catalog.table(row.table);
+    let holding = held_conditions(table, row, &conjuncts, &bounds);
+    bounds.extend(holding);
     let mut best: Option<(Score, Candidate)> = None;
     let mut consider = |bounds: &[Bound]| {
         for id in table.indexes() {
@@ -270,15 +273,81 @@ fn served(
     Some(backward)
 }
 
+/// The columns of a table's unique indexes that are true since conditions are among the conjuncts.
+pub(crate) fn held_conditions(
+    table: &Table,
+    row: &Row,
+    conjuncts: &[Expr],
+    bounds: &[Bound],
+) -> Vec<Bound> {
+    let is_met = |part: &Expr| {
+        let is_value = |operand: &Expr| match &operand.kind {
+            // What is compared with something is not NULL.
+            ExprKind::IsNull(of) => {
+                column_of(table, row, of).is_some_and(|of| bounds.iter().any(|b| b.column == of))
+            }
+            _ => false,
+        };
+        conjuncts.contains(part) || matches!(&part.kind, ExprKind::Not(of) if is_value(of))
+    };
+    let holds = |value: &Generated| {
+        let parts = in_row(row, value).map(|value| parts_of_condition(&value));
+        parts.is_some_and(|parts| parts.iter().all(is_met))
+    };
+    let is_condition = |of: &&Generated| table.hidden(of.column) == Some(Hidden::Condition);
+    let held = table.generated.iter().filter(is_condition).filter(|of| holds(of));
+    let bound = |of: &Generated| Bound {
+        conjunct: usize::MAX,
+        column: of.column,
+        op: CompareOp::Equal,
+        value: truth(true),
+        exact: false, // what it says stays in the filter
+        list: None,
+    };
+    held.map(bound).collect()
+}
+
+/// The parts of the condition of a unique index, which its last column is true for.
+pub(crate) fn parts_of_condition(value: &Expr) -> Vec<Expr> {
+    match &value.kind {
+        ExprKind::Case { arms, .. } => {
+            conjuncts(arms.first().map(|(condition, _)| condition.clone()))
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What a generated column is in a row; none: it is computed from columns that nobody asked for.
+pub(crate) fn in_row(row: &Row, of: &Generated) -> Option<Expr> {
+    let slot = |column: &ColumnId| {
+        row.bound.iter().find(|(bound, _)| bound == column).map(|(_, slot)| *slot)
+    };
+    let slots = of.columns.iter().map(slot).collect::<Option<Vec<_>>>()?;
+    let mut value = of.value.clone();
+    walk::map_slots(&mut value, &|slot| slots.get(slot.index()).copied().unwrap_or(slot));
+    Some(value)
+}
+
+/// The column that an expression is: one of the table, or the key of an index on it.
+pub(crate) fn column_of(table: &Table, row: &Row, expr: &Expr) -> Option<ColumnId> {
+    if let ExprKind::Slot(slot) = expr.kind {
+        return row.column_of(slot);
+    }
+    let is_indexed = |of: &&Generated| table.hidden(of.column) == Some(Hidden::Expression);
+    let mut indexed = table.generated.iter().filter(is_indexed);
+    indexed.find(|of| in_row(row, of).as_ref() == Some(expr)).map(|of| of.column)
+}
+
 /// Reads a conjunct as `column op value`.
-pub(crate) fn bound(row: &Row, conjunct: usize, expr: &Expr) -> Option<Bound> {
+pub(crate) fn bound(catalog: &Catalog, row: &Row, conjunct: usize, expr: &Expr) -> Option<Bound> {
     let ExprKind::Compare(op, left, right) = &expr.kind else {
         return None;
     };
     if *op == CompareOp::NotEqual {
         return None;
     }
-    let (column, op, value) = match (column_in(row, left), column_in(row, right)) {
+    let column = |side| column_in(catalog, row, side);
+    let (column, op, value) = match (column(left), column(right)) {
         (Some(column), _) if !row.is_read_by(right) => (column, *op, &**right),
         (_, Some(column)) if !row.is_read_by(left) => (column, flipped(*op), &**left),
         _ => return None,
@@ -299,14 +368,12 @@ fn flipped(op: CompareOp) -> CompareOp {
 }
 
 /// The column an expression is, perhaps under a cast that keeps values and their order.
-pub(crate) fn column_in(row: &Row, expr: &Expr) -> Option<ColumnId> {
+pub(crate) fn column_in(catalog: &Catalog, row: &Row, expr: &Expr) -> Option<ColumnId> {
+    let table = catalog.table(row.table);
+    let own = column_of(table, row, expr);
     match &expr.kind {
-        ExprKind::Slot(slot) => row.column_of(*slot),
-        ExprKind::Cast(inner) => {
-            let column = match inner.kind {
-                ExprKind::Slot(slot) => row.column_of(slot)?,
-                _ => return None,
-            };
+        ExprKind::Cast(inner) if own.is_none() => {
+            let column = column_of(table, row, inner)?;
             let (from, to) = (inner.data_type(), expr.data_type());
             let widens = match (digits(from), digits(to)) {
                 (Some(from), Some(to)) => from.1 <= to.1 && from.0 - from.1 <= to.0 - to.1,
@@ -314,7 +381,7 @@ pub(crate) fn column_in(row: &Row, expr: &Expr) -> Option<ColumnId> {
             };
             widens.then_some(column)
         }
-        _ => None,
+        _ => own,
     }
 }
 

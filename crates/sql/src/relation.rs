@@ -35,7 +35,7 @@ mod subquery;
 mod system;
 mod window;
 
-use hotrow_base::ids::ColumnId;
+use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
@@ -51,6 +51,8 @@ use crate::state::Row;
 pub use change::Change;
 pub(crate) use change::{FoundRow, RowBeside, written_values};
 pub(crate) use select::extended;
+pub(crate) use select_list::column_name;
+pub(crate) use system::key_name;
 pub use system::{
     Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
 };
@@ -160,6 +162,11 @@ impl Compiler<'_> {
         Ok((compiled?, row))
     }
 
+    /// The row of the table that something is compiled over, as far as it has been read.
+    pub(crate) fn innermost_row(&mut self, table: TableId) -> Row {
+        self.level().relations.first().expect("it is over one").row(table)
+    }
+
     /// Compiles something with such rows in scope beside that of the innermost level.
     pub(crate) fn with_rows_beside<T>(
         &mut self,
@@ -180,7 +187,7 @@ impl Compiler<'_> {
 
     /// Brings a relation into the innermost level, behind those that are there; its number.
     fn show(&mut self, relation: Relation) -> usize {
-        let (level, columns) = (self.level(), 0..relation.columns.len());
+        let (level, columns) = (self.level(), 0..relation.shown);
         let at = level.relations.len();
         level.relations.push(relation);
         level.shown.extend(columns.map(|column| (at, column)));
@@ -230,7 +237,7 @@ impl Compiler<'_> {
                     let message = format!("column {relation}.{name} does not exist");
                     return Err(error(b"42703", place, message));
                 };
-                let columns = &self.levels[depth].relations[at].columns;
+                let columns = self.levels[depth].relations[at].shown();
                 if columns.iter().skip(column + 1).any(|other| other.name == *name) {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(error(b"42702", place, message));

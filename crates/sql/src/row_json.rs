@@ -62,7 +62,7 @@ impl Compiler<'_> {
         for depth in (0..self.levels.len()).rev() {
             let relations = &self.levels[depth].relations;
             let Some(at) = relations.iter().position(|known| known.name == name) else { continue };
-            let columns = relations[at].columns.iter().map(|column| column.name.clone());
+            let columns = relations[at].shown().iter().map(|column| column.name.clone());
             let names: Vec<String> = columns.collect();
             let mut fields = Vec::new();
             for (column, name) in names.into_iter().enumerate() {

@@ -32,7 +32,7 @@ impl Compiler<'_> {
             let field = |column: &hotrow_transaction::catalog::Column| {
                 (column.name.clone(), SqlType::Scalar(column.data_type))
             };
-            return Some(table.columns.iter().map(field).collect());
+            return Some(table.shown().iter().map(field).collect());
         }
         self.composite(&name).map(<[_]>::to_vec)
     }

@@ -22,7 +22,7 @@ use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::state::{
     Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, ProcedureNames,
-    ProcedureReads, Programs, Returning, Row, RowColumn, Variable,
+    ProcedureReads, Programs, Returning, Row, Variable,
 };
 
 /// Slots a procedure may have.
@@ -406,7 +406,7 @@ impl<'c> Compiler<'c> {
         }
         let problem = error(b"42703", place, format!("column \"{name}\" does not exist"));
         let relations = self.levels.iter().rev().flat_map(|level| &level.relations);
-        let columns = relations.flat_map(|relation| relation.columns.iter().map(|c| &c.name));
+        let columns = relations.flat_map(|relation| relation.shown().iter().map(|c| &c.name));
         let variables =
             self.names.iter().flat_map(|names| names.variables.iter().map(|(name, _)| name));
         match columns.chain(variables).find(|known| is_near(known, name)) {
@@ -470,19 +470,8 @@ impl<'c> Compiler<'c> {
 
     /// The row of a table under a name.
     pub(crate) fn row_of(&self, table: TableId, name: &str) -> Row {
-        let columns = self.catalog.table(table).columns.iter();
-        Row {
-            table,
-            name: name.to_owned(),
-            columns: columns
-                .map(|c| RowColumn {
-                    name: c.name.clone(),
-                    data_type: c.data_type,
-                    nullable: c.nullable,
-                })
-                .collect(),
-            bound: Vec::new(),
-        }
+        let known = self.catalog.table(table);
+        Row { table, shown: known.shown().len(), ..Row::of(name, &known.columns) }
     }
 }
 

@@ -74,19 +74,22 @@ pub(crate) struct Row {
     /// its alias, or its name
     pub(crate) name: String,
     pub(crate) columns: Vec<RowColumn>,
+    /// how many of them can be named; those behind are keys of indexes
+    pub(crate) shown: usize,
     /// columns loaded so far
     pub(crate) bound: Vec<(ColumnId, SlotId)>,
 }
 
 impl Row {
-    /// That of a table of which nothing is loaded yet.
+    /// That of a table with these columns, of which nothing is loaded yet.
     pub(crate) fn of(table: &str, columns: &[Column]) -> Self {
         let column = |column: &Column| {
             let Column { name, data_type, nullable, .. } = column;
             RowColumn { name: name.clone(), data_type: *data_type, nullable: *nullable }
         };
-        let columns = columns.iter().map(column).collect();
-        Self { table: TableId(0), name: table.to_owned(), columns, bound: Vec::new() }
+        let columns: Vec<_> = columns.iter().map(column).collect();
+        let (name, shown) = (table.to_owned(), columns.len());
+        Self { table: TableId(0), name, columns, shown, bound: Vec::new() }
     }
 
     /// Whether an expression reads one of its columns, and so may differ from row to row.

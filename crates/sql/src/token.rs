@@ -444,9 +444,99 @@ fn without_key_locks(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
     Cow::Owned(kept.map(|at| tokens[at].clone()).collect())
 }
 
+/// What the name of an expression begins with where the parser knows names only ([`unnamed`]): no
+/// name of SQL has it.
+const UNNAMED: char = '\u{1}';
+/// And that of the condition behind them.
+const CONDITION: char = '\u{2}';
+
+/// Writes `ON CONFLICT (lower(a)) WHERE b` as one list of names, the only one that the parser knows
+/// there: expressions, and then the condition, are names that have their text.
+fn conflict_targets(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSpan]> {
+    let word = |at: usize, word| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
+    let begins = |at: usize| {
+        let is_list = |at: usize| tokens.get(at).is_some_and(|t| t.token == Token::LParen);
+        word(at, "on") && word(at + 1, "conflict") && is_list(at + 2)
+    };
+    let Some(open) = (0..tokens.len()).find(|at| begins(*at)).map(|at| at + 2) else {
+        return tokens;
+    };
+    let name = |mark: char, from: &[TokenWithSpan]| {
+        let text: Vec<String> = from.iter().map(|token| as_written(&token.token)).collect();
+        let token = Token::make_word(&format!("{mark}{}", text.join(" ")), Some('"'));
+        TokenWithSpan { token, span: from[0].span }
+    };
+    let mut plain = tokens[..=open].to_vec();
+    let (mut at, mut depth, mut from) = (open + 1, 0_usize, open + 1);
+    while at < tokens.len() {
+        let is_end = depth == 0 && tokens[at].token == Token::RParen;
+        if is_end || depth == 0 && tokens[at].token == Token::Comma {
+            match &tokens[from..at] {
+                [] => {}
+                [one] if matches!(one.token, Token::Word(_)) => plain.push(one.clone()),
+                more => plain.push(name(UNNAMED, more)),
+            }
+            if is_end {
+                break;
+            }
+            plain.push(tokens[at].clone());
+            from = at + 1;
+        }
+        match tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut rest = (at + 1).min(tokens.len());
+    let is_action =
+        |at: &usize| word(*at, "do") && (word(at + 1, "nothing") || word(at + 1, "update"));
+    if word(rest, "where")
+        && let Some(end) = (rest + 2..tokens.len()).find(is_action)
+    {
+        let comma = TokenWithSpan { token: Token::Comma, span: tokens[rest].span };
+        plain.extend([comma, name(CONDITION, &tokens[rest + 1..end])]);
+        rest = end;
+    }
+    plain.extend(tokens.get(at).cloned());
+    plain.extend_from_slice(&tokens[rest..]);
+    Cow::Owned(plain)
+}
+
+/// A token as it may be read again.
+fn as_written(token: &Token) -> String {
+    match token {
+        Token::Word(word) if word.quote_style.is_some() => quoted(&word.value),
+        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => {
+            format!("'{}'", text.replace('\'', "''"))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What stands in a list of names.
+pub(crate) enum Listed {
+    Name(String),
+    Expression(Expr),
+    Condition(Expr),
+}
+
+/// Reads what stands in the list of ON CONFLICT.
+pub(crate) fn conflict_part(name: &sqlparser::ast::Ident, place: Place) -> Result<Listed> {
+    let parse = |text: &str| parse_expression(&tokenize(text, place)?, place);
+    if let Some(text) = name.value.strip_prefix(UNNAMED) {
+        return parse(text).map(Listed::Expression);
+    }
+    if let Some(text) = name.value.strip_prefix(CONDITION) {
+        return parse(text).map(Listed::Condition);
+    }
+    Ok(Listed::Name(folded(&name.value, name.quote_style.is_some())))
+}
+
 /// Parses all the tokens as one statement.
 pub(crate) fn parse_statement(tokens: &[TokenWithSpan], end: Place) -> Result<Statement> {
-    let plain = without_key_locks(tokens);
+    let plain = conflict_targets(without_key_locks(tokens));
     let mut parser = parser_over(&plain, depth_max(tokens))?;
     let parsed = parser.parse_statement();
     finish(parser, parsed, end)

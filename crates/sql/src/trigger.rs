@@ -27,7 +27,7 @@ impl<'c> Compiler<'c> {
     pub(crate) fn create_trigger(&mut self, written: &TriggerSyntax) -> Result<CatalogChange> {
         let (name, place) = (&written.name, written.place);
         let (table, at) = (&written.table.0, written.table.1);
-        if self.catalog.view(table).is_some() {
+        if self.view_named(table).is_some() {
             return Err(error(b"42809", at, format!("\"{table}\" is a view"))
                 .detail("Views cannot have row-level BEFORE or AFTER triggers.")
                 .hint("make the trigger for the tables that the view reads"));
@@ -111,7 +111,7 @@ impl<'c> Compiler<'c> {
     /// DROP TRIGGER.
     pub(crate) fn drop_trigger(&mut self, written: &DropTriggerSyntax) -> Result<CatalogChange> {
         let DropTriggerSyntax { name, place, if_exists, table } = written;
-        let Some(known) = self.catalog.table_named(table) else {
+        let Some(known) = self.table_named(table) else {
             if *if_exists {
                 let text = format!("relation \"{table}\" does not exist, skipping");
                 return Ok(CatalogChange::Nothing(left_out(text)));

@@ -106,7 +106,7 @@ pub(crate) fn trigger(
         cursor.expect("procedure")?;
     }
     let at = cursor.place();
-    let function = (cursor.object_name()?, at);
+    let function = (cursor.routine_name()?, at);
     let list = cursor.take_brackets()?;
     let items = cursor.inside(list).split_commas();
     let arguments = items.into_iter().map(argument).collect::<Result<_>>()?;

@@ -7,7 +7,8 @@
 //! Invariants   I1 `tables[i].id == i`, `indexes[i].id == i` (asserted in `add_table`, `add_index`)
 //!              I2 a non-unique index's key ends with the primary key's columns that it does not
 //!              have already, so that every index entry is unique
-//!              I3 `table_names` and `index_names` have what is there, and nothing else
+//!              I3 columns that users do not see stand behind all others
+//!              I4 `table_names` and `index_names` have what is there, and nothing else
 
 mod by_id;
 mod schemas;
@@ -117,6 +118,17 @@ pub struct Generated {
     pub columns: Vec<ColumnId>,
     /// of the column's type; slot `i` (see [`crate::program::SlotId`]) is `columns[i]`
     pub value: Expr,
+}
+
+/// What a column is for that users do not see: an index has it as a part of its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hidden {
+    /// the value of an expression that is indexed
+    Expression,
+    /// true in the rows that a unique index is for, else NULL, so that others are equal to none
+    Condition,
+    /// the primary key of a table that was given none, and has indexes all the same
+    Identity,
 }
 
 /// A foreign key; `sql` enforces it by adding accesses to the procedures that write either side.
@@ -238,6 +250,8 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// columns that are computed from others
     pub generated: Vec<Generated>,
+    /// the last columns, which users do not see: what each of them is for
+    pub hidden: Vec<Hidden>,
     /// foreign keys of which this table is the child
     pub foreign_keys: Vec<ForeignKey>,
     /// triggers, in the order in which they fire: that of their names
@@ -262,6 +276,7 @@ impl Table {
             secondary: Vec::new(),
             checks: Vec::new(),
             generated: Vec::new(),
+            hidden: Vec::new(),
             foreign_keys: Vec::new(),
             triggers: Vec::new(),
             routing: None,
@@ -269,9 +284,54 @@ impl Table {
         }
     }
 
-    /// The column with this name.
+    /// The columns that users see.
+    pub fn shown(&self) -> &[Column] {
+        &self.columns[..self.columns.len() - self.hidden.len()]
+    }
+
+    /// What a column is for that users do not see.
+    pub fn hidden(&self, column: ColumnId) -> Option<Hidden> {
+        let behind = column.index().checked_sub(self.shown().len())?;
+        self.hidden.get(behind).copied()
+    }
+
+    /// How a column is computed from others.
+    pub fn generated(&self, column: ColumnId) -> Option<&Generated> {
+        self.generated.iter().find(|generated| generated.column == column)
+    }
+
+    /// What an index of this table is declared to have as its key.
+    pub fn key_of<'t>(&self, index: &'t Index) -> &'t [ColumnId] {
+        match index.columns.split_last() {
+            Some((last, key)) if self.hidden(*last) == Some(Hidden::Condition) => key,
+            _ => &index.columns,
+        }
+    }
+
+    /// The column that is true in the rows that an index of this table is for; none: it is for all.
+    pub fn condition_of(&self, index: &Index) -> Option<ColumnId> {
+        index.columns.last().copied().filter(|of| self.hidden(*of) == Some(Hidden::Condition))
+    }
+
+    /// The column that tells rows apart where no primary key was declared.
+    pub fn identity(&self) -> Option<ColumnId> {
+        let behind = self.hidden.iter().position(|of| *of == Hidden::Identity)?;
+        Some(ColumnId((self.shown().len() + behind) as u16))
+    }
+
+    /// The index of the primary key that was declared.
+    pub fn declared_primary(&self) -> Option<IndexId> {
+        self.primary.filter(|_| self.identity().is_none())
+    }
+
+    /// The indexes that users know of.
+    pub fn declared_indexes(&self) -> impl Iterator<Item = IndexId> + '_ {
+        self.declared_primary().into_iter().chain(self.secondary.iter().copied())
+    }
+
+    /// The column that users see under this name.
     pub fn column(&self, name: &str) -> Option<ColumnId> {
-        self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
+        self.shown().iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
     }
 
     /// Its name as statements find it whatever their path is.
@@ -443,16 +503,7 @@ impl Catalog {
     ) -> Result<IndexId, SqlError> {
         let id = IndexId(self.indexes.len() as u16);
         let owner = self.table(table);
-        let mut entry_columns = definition.columns.clone();
-        if !definition.unique
-            && let Some(primary) = owner.primary
-        {
-            for &column in &self.index(primary).columns {
-                if !entry_columns.contains(&column) {
-                    entry_columns.push(column);
-                }
-            }
-        }
+        let entry_columns = self.entry_columns(owner, &definition.columns, definition.unique);
         let mut descending = definition.descending;
         descending.retain(|column| owner.columns[column.index()].can_descend());
         let key = key_layout(owner, local(&definition.name), &entry_columns, &descending)?;
@@ -475,6 +526,31 @@ impl Catalog {
         Ok(id)
     }
 
+    /// The columns of an index's entries (I2).
+    fn entry_columns(&self, owner: &Table, columns: &[ColumnId], unique: bool) -> Vec<ColumnId> {
+        let mut all = columns.to_vec();
+        if let Some(primary) = owner.primary.filter(|_| !unique) {
+            let more =
+                self.index(primary).columns.iter().filter(|column| !columns.contains(column));
+            all.extend(more);
+        }
+        all
+    }
+
+    /// Takes away the primary key that a table has since none was declared: another one follows.
+    pub fn forget_identity(&mut self, table: TableId) {
+        let owner = self.table(table);
+        let Some(primary) = owner.primary.filter(|_| owner.identity().is_some()) else { return };
+        let secondary = owner.secondary.clone();
+        let schema = Arc::clone(&owner.schema);
+        self.take_index(&schema, primary);
+        self.tables.change(table.index()).primary = None;
+        for index in secondary {
+            let index = self.indexes.change(index.index());
+            index.entry_columns.clone_from(&index.columns);
+        }
+    }
+
     /// Gives a table that has none a primary key; its columns are NOT NULL already. Fails with
     /// 54001 when a key could never fit.
     pub fn add_primary(
@@ -486,16 +562,24 @@ impl Catalog {
         assert!(self.table(table).primary.is_none(), "a table has one primary key");
         let index = self.push_index(table, definition)?;
         self.tables.change(table.index()).primary = Some(index);
+        for other in self.table(table).secondary.clone() {
+            let (owner, known) = (self.table(table), self.index(other));
+            let entry = self.entry_columns(owner, &known.columns, known.unique);
+            let key = key_layout(owner, &known.name, &entry, &known.descending)?;
+            let fields = entry.iter().map(|&c| owner.layout.field(c)).collect();
+            let known = self.indexes.change(other.index());
+            (known.entry_columns, known.key, known.fields) = (entry, key, fields);
+        }
         Ok(index)
     }
 
-    /// Gives a table other columns; `now_at` tells where each of the old ones is among them. One
-    /// that is gone is in no constraint and no index. The rows that there are have to be rebuilt.
+    /// Gives a table other columns, the last ones of them `hidden`; `now_at` tells where each of the
+    /// old ones is among them. One that is gone is in no constraint and no index. The rows that there are have to be rebuilt.
     /// Fails with 54011 when a row, or 54001 when a key, could never fit.
     pub fn replace_columns(
         &mut self,
         id: TableId,
-        columns: Vec<Column>,
+        (columns, hidden): (Vec<Column>, Vec<Hidden>),
         now_at: &[Option<ColumnId>],
     ) -> Result<(), SqlError> {
         let layout = layout_of(&self.table(id).name, &columns)?;
@@ -505,7 +589,7 @@ impl Catalog {
             }
         };
         let table = self.tables.change(id.index());
-        (table.columns, table.layout) = (columns, layout);
+        (table.columns, table.hidden, table.layout) = (columns, hidden, layout);
         table.checks.iter_mut().for_each(|check| moved(&mut check.columns));
         table.triggers.iter_mut().for_each(|trigger| moved(&mut trigger.columns));
         table.foreign_keys.iter_mut().for_each(|key| moved(&mut key.child_columns));
@@ -664,6 +748,8 @@ impl Catalog {
             }
             let checks = table.checks.iter_mut();
             checks.for_each(|check| walk::map_types(&mut check.condition, &with_it));
+            let generated = table.generated.iter_mut();
+            generated.for_each(|generated| walk::map_types(&mut generated.value, &with_it));
         }
         let views: Vec<_> = self.views.values().map(|view| View::clone(view)).collect();
         for mut view in views {

@@ -1,7 +1,7 @@
 //! ALTER TABLE and TRUNCATE: what they do, what they refuse, and that a restart finds it again.
 
 use crate::scratch::Directory;
-use hotrow::{Config, Database, Error, Session};
+use hotrow::{Config, Database, Error, LogEntries, Session};
 
 fn texts(session: &Session, query: &str) -> Vec<String> {
     let results = session.execute(query).unwrap_or_else(|error| panic!("{query}: {error}"));
@@ -90,6 +90,68 @@ fn altered_tables_survive_restarts_with_and_without_a_checkpoint() {
             db.shutdown();
             let db = open();
             check(&db.session());
+            db.shutdown();
+        }
+    }
+}
+
+/// Equal rows, changes before and behind, and a primary key in place of the table's own.
+const INDEXED: &[&str] = &[
+    "CREATE TABLE event (at int, what text)",
+    "INSERT INTO event VALUES (1, 'A'), (1, 'A'), (2, 'B'), (3, 'C')",
+    "CREATE INDEX by_what ON event (lower(what), at)",
+    "INSERT INTO event VALUES (1, 'A'), (4, 'D')",
+    "UPDATE event SET at = at + 10 WHERE lower(what) = 'a'",
+    "DELETE FROM event WHERE lower(what) = 'c'",
+    "CREATE TABLE seat (no int UNIQUE, held text)",
+    "INSERT INTO seat VALUES (1, 'x'), (2, 'y'), (NULL, 'z'), (NULL, 'z')",
+    "CREATE UNIQUE INDEX one ON seat (held) WHERE no > 0",
+    "UPDATE seat SET held = 'w' WHERE no = 2",
+    "DELETE FROM seat WHERE no IS NULL",
+    "ALTER TABLE seat ADD COLUMN more int DEFAULT 5",
+    "ALTER TABLE seat ADD PRIMARY KEY (no)",
+    "ALTER TABLE event DROP COLUMN what",
+    "UPDATE event SET at = 0 WHERE at = 2",
+];
+
+fn check_indexed(session: &Session) {
+    let events = ["0", "4", "11", "11", "11"];
+    assert_eq!(texts(session, "SELECT * FROM event ORDER BY at"), events);
+    assert_eq!(texts(session, "SELECT * FROM seat ORDER BY no"), ["1,x,5", "2,w,5"]);
+    assert_eq!(texts(session, "SELECT no FROM seat WHERE held = 'w' AND no > 0"), ["2"]);
+    for (script, code) in [
+        ("INSERT INTO seat VALUES (1, 'q')", "23505"),
+        ("INSERT INTO seat VALUES (3, 'w')", "23505"),
+        ("INSERT INTO seat VALUES (NULL, 'w')", "23502"),
+    ] {
+        assert_eq!(refusal(session, script).0, code, "{script}");
+    }
+    let indexes =
+        "SELECT indexname FROM pg_indexes WHERE tablename IN ('event', 'seat') ORDER BY 1";
+    assert_eq!(texts(session, indexes), ["one", "seat_no_key", "seat_pkey"]);
+}
+
+#[test]
+fn columns_that_nobody_sees_survive_restarts_with_and_without_a_checkpoint() {
+    let logs = [LogEntries::Commands, LogEntries::Values];
+    let checkpoints = (0..INDEXED.len()).map(Some).chain([None]);
+    for (checkpoint_behind, entries) in checkpoints.zip(logs.into_iter().cycle()) {
+        let directory = Directory::new("indexed");
+        let config = Config::default().threads(1).log_entries(entries);
+        let open = || Database::open(&directory.0, config.clone()).expect("open");
+        let db = open();
+        for (at, statement) in INDEXED.iter().enumerate() {
+            let done = db.session().execute(statement);
+            done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+            if checkpoint_behind == Some(at) {
+                db.session().execute("CHECKPOINT").expect("a checkpoint");
+            }
+        }
+        check_indexed(&db.session());
+        for _ in 0..2 {
+            db.shutdown();
+            let db = open();
+            check_indexed(&db.session());
             db.shutdown();
         }
     }

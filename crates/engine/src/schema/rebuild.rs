@@ -6,7 +6,7 @@
 //! Invariants   I1 a table keeps its id, and its indexes keep theirs: what refers to them, and the
 //!                 log's entries, mean the same table as before
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
@@ -20,6 +20,7 @@ use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
 use hotrow_transaction::catalog::{Catalog, Column, ForeignKey, Generated, Index, Table};
 use hotrow_transaction::constant::Computation;
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::random::Spot;
 
 use super::{QUIET_WORKER, Schema};
 
@@ -43,6 +44,9 @@ pub enum ColumnFrom {
     Converted(Generated, i64),
     /// computed from what the other columns get
     Computed(Generated, i64),
+    /// a UUID that follows from the other columns, and of equal rows from their count: a replay of
+    /// the log, which may find rows in another order, gives the same ones
+    Identity,
 }
 
 /// Rows that are to be copied.
@@ -141,6 +145,7 @@ impl Schema {
                 ColumnFrom::Old(_) | ColumnFrom::Converted(..) | ColumnFrom::Computed(..) => {
                     Datum::NULL
                 }
+                ColumnFrom::Identity => datum_of(&Value::Uuid([0; 16]), column, &mut constants)?,
                 ColumnFrom::Constant(value) => datum_of(value, column, &mut constants)?,
             });
         }
@@ -153,9 +158,11 @@ impl Schema {
                 ColumnFrom::Computed(of, now_us) => {
                     computed.push(Computing::new(at, of, &new_types, *now_us)?);
                 }
-                ColumnFrom::Old(_) | ColumnFrom::Constant(_) => {}
+                ColumnFrom::Old(_) | ColumnFrom::Constant(_) | ColumnFrom::Identity => {}
             }
         }
+        let identity = columns.iter().position(|from| matches!(from, ColumnFrom::Identity));
+        let mut equal_rows: HashMap<[u8; 16], u64> = HashMap::new();
         let (mut heap, mut row, mut failed) = (constants.clone(), Vec::new(), None);
         let records = self.table(table.id).records();
         stored.records().for_each_record(|_, record| {
@@ -185,8 +192,25 @@ impl Schema {
             if failed.is_some() {
                 return;
             }
-            let built = table.layout.build(&values, &heap, &mut row);
-            failed = built.map_err(|error| refused(table, error, &values, &heap)).err();
+            let mut built = table.layout.build(&values, &heap, &mut row);
+            if let Some(at) = identity
+                && built.is_ok()
+            {
+                let bytes: Vec<u8> = row.iter().flat_map(|word| word.to_le_bytes()).collect();
+                let count = equal_rows.entry(identity_of(&bytes, 0)).or_default();
+                let uuid = Value::Uuid(identity_of(&bytes, *count));
+                *count += 1;
+                let zero = values[at];
+                match datum_of(&uuid, &table.columns[at], &mut heap) {
+                    Ok(datum) => values[at] = datum,
+                    Err(error) => failed = Some(error),
+                }
+                built = table.layout.build(&values, &heap, &mut row);
+                values[at] = zero;
+            }
+            failed = failed
+                .take()
+                .or_else(|| built.map_err(|error| refused(table, error, &values, &heap)).err());
             if failed.is_none() && records.allocate(QUIET_WORKER, &row).is_err() {
                 failed = Some(self.memory.out_of_memory());
             }
@@ -276,7 +300,7 @@ impl Schema {
     pub(super) fn key_of<W: Words + ?Sized>(&self, index: &Index, row: &W) -> String {
         let table = self.catalog.table(index.table);
         let (mut names, mut values) = (Vec::new(), Vec::new());
-        for column in &index.columns {
+        for column in table.key_of(index) {
             let described = &table.columns[column.index()];
             let mut heap = Vec::new();
             let datum = read_field(table.layout.field(*column), row, &mut heap);
@@ -285,6 +309,13 @@ impl Schema {
         }
         format!("Key ({})=({})", names.join(", "), values.join(", "))
     }
+}
+
+/// The identity of the rows with these bytes that comes behind so many others.
+fn identity_of(row: &[u8], before: u64) -> [u8; 16] {
+    let mut uuid = Spot { seed: row, place: before, turn: 0, row: 0 }.uuid();
+    uuid[0] = 0; // before those of rows to come, which begin with the time
+    uuid
 }
 
 fn refused(table: &Table, error: RowError, values: &[Datum], heap: &[u8]) -> SqlError {
@@ -298,7 +329,7 @@ fn refused(table: &Table, error: RowError, values: &[Datum], heap: &[u8]) -> Sql
         }
         error => SqlError::new(b"54000", format!("table \"{name}\": {error}")),
     };
-    let shown = values.iter().zip(&table.columns).map(|(&datum, column)| {
+    let shown = values.iter().zip(table.shown()).map(|(&datum, column)| {
         let value = Value::from_datum(datum, column.data_type, heap);
         if value.is_null() { "null".to_owned() } else { value.to_string() }
     });

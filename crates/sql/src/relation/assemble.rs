@@ -403,6 +403,7 @@ impl Compiler<'_> {
             let (fetch, inputs) = self.procedure_read(row, conditions)?;
             return Ok(Plan::Fetch { fetch, inputs, outputs });
         }
+        self.note_indexed(&row, &conditions);
         let chosen = choose(self.catalog, &row, conditions, &[]);
         let mut renumbering = Renumbering::new(&self.slots);
         let own: Vec<SlotId> = row.bound.iter().map(|(_, slot)| *slot).collect();

@@ -374,7 +374,7 @@ impl Compiler<'_> {
             return Err(unsupported(
                 place,
                 format!("this change of table \"{name}\", which has no primary key,"),
-                "compare with values only, or give the table a primary key",
+                "compare with values only, or give the table a primary key, or an index",
             ));
         };
         let depth = self.levels.len() - 1;

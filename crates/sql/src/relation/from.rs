@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::DataType;
 use hotrow_query::{HostFunction, JoinKind, Plan, Step, StepKind};
 use hotrow_transaction::catalog::View;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
@@ -189,7 +189,7 @@ impl Compiler<'_> {
                 let theirs = |at: usize| self.levels.last().map(|level| &level.relations[at]);
                 let of = |tree: &Tree| {
                     let leaves = tree.leaves().into_iter().filter_map(theirs);
-                    let columns = leaves.flat_map(|relation| &relation.columns);
+                    let columns = leaves.flat_map(|relation| relation.shown());
                     let shown = columns.filter(|column| !column.hidden);
                     shown.map(|column| column.name.clone()).collect::<Vec<_>>()
                 };
@@ -382,19 +382,16 @@ impl Compiler<'_> {
             Some(_) => {
                 let table = self.table(&full_name, place)?;
                 self.refuse_changed(table.id, place)?;
-                let columns = table.columns.iter().map(|column| {
-                    let sql_type = SqlType::Scalar(column.data_type);
-                    (column.name.clone(), sql_type, column.nullable)
-                });
-                let schema = Arc::clone(&table.schema);
-                (RelationKind::Table(table.id), schema, columns.collect::<Vec<_>>())
+                let schema = Some(Arc::clone(&table.schema));
+                let mut relation = Relation::over(self.row_of(table.id, &shown), schema);
+                for (column, name) in relation.columns[..relation.shown].iter_mut().zip(columns) {
+                    column.name = name;
+                }
+                return Ok(relation);
             }
             None => match system::relation(schema, name) {
                 Some((schema, full_name, columns)) => {
-                    let columns = columns.iter();
-                    let columns =
-                        columns.map(|(name, sql_type)| ((*name).to_owned(), *sql_type, true));
-                    (RelationKind::System(full_name), schema.into(), columns.collect())
+                    (RelationKind::System(full_name), schema.into(), columns)
                 }
                 None if matches!(schema, Some("pg_catalog" | "information_schema" | "hotrow")) => {
                     let message = format!("relation \"{}\" does not exist", parts.join("."));
@@ -407,14 +404,18 @@ impl Compiler<'_> {
                 }
             },
         };
-        let mut relation =
-            Relation { name: shown, schema: Some(schema), columns: Vec::new(), kind };
-        for (at, (name, sql_type, nullable)) in known.into_iter().enumerate() {
-            let name = columns.get(at).cloned().unwrap_or(name);
+        let mut relation = Relation {
+            name: shown,
+            schema: Some(schema),
+            columns: Vec::new(),
+            shown: known.len(),
+            kind,
+        };
+        for (at, (name, sql_type)) in known.iter().enumerate() {
             relation.columns.push(RelationColumn {
-                name,
-                sql_type,
-                nullable,
+                name: columns.get(at).cloned().unwrap_or_else(|| (*name).to_owned()),
+                sql_type: *sql_type,
+                nullable: true,
                 slot: None,
                 hidden: false,
             });
@@ -490,9 +491,9 @@ impl Compiler<'_> {
             slot: Some(*slot),
             hidden: false,
         });
-        let columns = columns.collect();
+        let (columns, shown) = (columns.collect(), bound.outputs.len());
         let kind = RelationKind::Planned(Some(bound.plan));
-        Ok(Relation { name, schema: None, columns, kind })
+        Ok(Relation { name, schema: None, columns, shown, kind })
     }
 
     /// A function that gives rows; it sees what stands before it.

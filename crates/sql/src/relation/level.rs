@@ -42,18 +42,8 @@ pub(crate) struct Level {
 impl Level {
     /// That of the rows of one table in a schema.
     pub(crate) fn over(row: Row, schema: Option<Arc<str>>) -> Self {
-        let Row { table, name, columns, bound } = row;
-        let columns = columns.into_iter().zip(0..).map(|(column, at)| RelationColumn {
-            name: column.name,
-            sql_type: SqlType::Scalar(column.data_type),
-            nullable: column.nullable,
-            slot: bound.iter().find(|(bound, _)| *bound == ColumnId(at)).map(|(_, slot)| *slot),
-            hidden: false,
-        });
-        let columns: Vec<_> = columns.collect();
-        let kind = RelationKind::Table(table);
-        let relation = Relation { name, schema, columns, kind };
-        let shown = (0..relation.columns.len()).map(|column| (0, column)).collect();
+        let relation = Relation::over(row, schema);
+        let shown = (0..relation.shown).map(|column| (0, column)).collect();
         Self { relations: vec![relation], shown, ..Self::default() }
     }
 
@@ -85,6 +75,8 @@ pub(crate) struct Relation {
     /// for `schema.table.column`
     pub(crate) schema: Option<Arc<str>>,
     pub(crate) columns: Vec<RelationColumn>,
+    /// how many of them can be named; those behind are keys of a table's indexes
+    pub(crate) shown: usize,
     pub(crate) kind: RelationKind,
 }
 
@@ -105,8 +97,27 @@ pub(crate) enum RelationKind {
 }
 
 impl Relation {
+    /// That of the rows of one table in a schema.
+    pub(crate) fn over(row: Row, schema: Option<Arc<str>>) -> Self {
+        let Row { table, name, columns, shown, bound } = row;
+        let columns = columns.into_iter().zip(0..).map(|(column, at)| RelationColumn {
+            name: column.name,
+            sql_type: SqlType::Scalar(column.data_type),
+            nullable: column.nullable,
+            slot: bound.iter().find(|(bound, _)| *bound == ColumnId(at)).map(|(_, slot)| *slot),
+            hidden: false,
+        });
+        let (columns, kind) = (columns.collect(), RelationKind::Table(table));
+        Self { name, schema, columns, shown, kind }
+    }
+
+    /// The columns that can be named.
+    pub(crate) fn shown(&self) -> &[RelationColumn] {
+        &self.columns[..self.shown]
+    }
+
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name == name)
+        self.shown().iter().position(|column| column.name == name)
     }
 
     pub(crate) fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
@@ -124,7 +135,8 @@ impl Relation {
         let bound = bound.filter_map(|(i, column)| Some((ColumnId(i as u16), column.slot?)));
         let mut bound: Vec<_> = bound.collect();
         bound.sort_by_key(|(_, slot)| *slot); // as they were asked for
-        Row { table, name: self.name.clone(), columns: columns.collect(), bound }
+        let (name, columns) = (self.name.clone(), columns.collect());
+        Row { table, name, columns, shown: self.shown, bound }
     }
 }
 

@@ -97,7 +97,7 @@ impl Compiler<'_> {
             let table = self.catalog.table(table);
             let Some(primary) = table.primary else {
                 let what = format!("SKIP LOCKED of table \"{}\"", table.name);
-                return Err(unsupported(place, what, "give it a primary key"));
+                return Err(unsupported(place, what, "give it a primary key, or an index"));
             };
             // So that they are read with the rest.
             for column in self.catalog.index(primary).columns.clone() {

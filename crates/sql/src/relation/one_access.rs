@@ -5,12 +5,13 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Aggregation, GroupAggregate, SortKey};
+use hotrow_transaction::catalog::Table;
 use hotrow_transaction::program::{
     Aggregate, AggregateFunction, Expr, ExprKind, OrderKey, Path, SlotId,
 };
 
 use crate::error::Result;
-use crate::path::{ColumnOrder, choose};
+use crate::path::{ColumnOrder, choose, column_of};
 use crate::relation::level::{AskedAggregates, How, RelationKind};
 use crate::relation::select::unlisted_order;
 use crate::row_order::is_ordered;
@@ -150,7 +151,7 @@ impl Compiler<'_> {
             }
         }
         let order_by: Vec<OrderKey> = order.into_iter().map(order_key).collect();
-        let columns_of = column_order(&row, &order_by);
+        let columns_of = column_order(self.catalog.table(table), &row, &order_by);
         let by_columns = columns_of.as_deref().unwrap_or_default();
         let chosen = self.choose(&row, wanted.conditions, by_columns, &[])?;
         let sorted =
@@ -255,20 +256,15 @@ fn order_key((value, key): (Expr, SortKey)) -> OrderKey {
     OrderKey { value, descending: key.descending, nulls_first: key.nulls_first }
 }
 
-/// ORDER BY as plain columns, where an index could give it.
-fn column_order(row: &Row, order_by: &[OrderKey]) -> Option<Vec<ColumnOrder>> {
-    order_by
-        .iter()
-        .map(|key| match key.value.kind {
-            ExprKind::Slot(slot) => {
-                let column = row.column_of(slot)?;
-                let nullable = row.columns[column.index()].nullable;
-                let natural = key.nulls_first == key.descending || !nullable;
-                natural.then_some((column, key.descending))
-            }
-            _ => None,
-        })
-        .collect()
+/// ORDER BY as columns, those of indexed expressions included, where an index could give it.
+fn column_order(table: &Table, row: &Row, order_by: &[OrderKey]) -> Option<Vec<ColumnOrder>> {
+    let column = |key: &OrderKey| {
+        let column = column_of(table, row, &key.value)?;
+        let nullable = row.columns[column.index()].nullable;
+        let natural = key.nulls_first == key.descending || !nullable;
+        natural.then_some((column, key.descending))
+    };
+    order_by.iter().map(column).collect()
 }
 
 /// A LIMIT that is a constant of at least 1: the first row is always wanted.

@@ -43,7 +43,7 @@ impl Compiler<'_> {
                         let message = format!("missing FROM-clause entry for table \"{name}\"");
                         return Err(error(b"42P01", place, message));
                     };
-                    let own = (0..relations[at].columns.len()).map(|column| (at, column));
+                    let own = (0..relations[at].shown).map(|column| (at, column));
                     self.all_columns(&mut columns, own.collect())?;
                 }
                 other => {

@@ -81,7 +81,7 @@ impl Compiler<'_> {
         });
         let columns = columns.collect();
         let kind = RelationKind::Planned(Some(plan));
-        let relation = Relation { name: String::new(), schema: None, columns, kind };
+        let relation = Relation { name: String::new(), schema: None, columns, shown: 0, kind };
         self.level().relations.push(relation);
         let at = self.level().relations.len() - 1;
         if let Tree::Inner { items, .. } = tree {

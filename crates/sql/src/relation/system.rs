@@ -24,8 +24,8 @@ use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::program::Procedure;
 
 pub(super) use functions::relation_number;
-pub(crate) use functions::short_name;
 pub use functions::table_number;
+pub(crate) use functions::{key_name, short_name};
 pub use functions::{sequence_named, system_function};
 pub use rows::system_rows;
 

@@ -13,6 +13,12 @@ CREATE UNIQUE INDEX by_k ON orders (k);
 CREATE TABLE h (a bigint PRIMARY KEY, b integer) WITH (primary_index = hash);
 CREATE INDEX h_b ON h USING hash (b);
 CREATE TABLE keyless (x integer, f double precision);
+CREATE TABLE person (id integer PRIMARY KEY, email text, age integer, state text, gone boolean);
+CREATE UNIQUE INDEX by_email ON person (lower(email));
+CREATE INDEX by_age ON person (state, (age + 1));
+CREATE UNIQUE INDEX held ON person (age) WHERE state = 'held' AND NOT gone AND email IS NOT NULL;
+CREATE TABLE event (at integer, what text, UNIQUE (at, what));
+CREATE INDEX by_what ON event (what);
 ";
 
 #[test]
@@ -113,6 +119,51 @@ fn orders_do_not_depend_on_places() {
         let text = database.statement(statement);
         assert!(text.contains(expected), "{statement}\nexpected {expected}\n{text}");
     }
+}
+
+#[test]
+fn expressions_and_conditions_choose_indexes() {
+    let cases = [
+        ("SELECT id FROM person WHERE lower(email) = 'x'", "at by_email['x'] bind id"),
+        ("SELECT id FROM person p WHERE 'x' = lower(p.email)", "at by_email['x'] bind id"),
+        ("SELECT id FROM person WHERE upper(email) = 'x'", "in person_pkey[] bind"),
+        ("SELECT id FROM person WHERE state = 'a' AND age + 1 > 3", "in by_age['a' > 3] bind id R"),
+        (
+            "SELECT id FROM person WHERE state = 'a' AND age + 1 = 3 AND age + 2 = 4",
+            "in by_age['a', 3] bind id age where",
+        ),
+        ("SELECT id FROM person WHERE state = 'a' AND age + 2 > 3", "in by_age['a'] bind"),
+        (
+            "SELECT age FROM person WHERE state = 'a' ORDER BY age + 1 DESC LIMIT 1",
+            "in by_age['a'] down bind age R",
+        ),
+        (
+            "SELECT id FROM person WHERE age = 7 AND state = 'held' AND NOT gone AND email = 'a'",
+            "at held[7, true] bind",
+        ),
+        (
+            "SELECT id FROM person WHERE age = 7 AND state = 'held' AND NOT gone \
+             AND email IS NOT NULL",
+            "at held[7, true] bind",
+        ),
+        // All rows are in it, too.
+        ("SELECT id FROM person WHERE age = 7 AND NOT gone", "in held[7] bind"),
+        ("SELECT id FROM person WHERE age = 7 AND state = 'free' AND NOT gone", "in by_age['free'"),
+        (
+            "UPDATE person SET email = 'b' WHERE lower(email) = 'a'",
+            "at by_email['a'] set email = 'b', lower(email) = Lower('b')",
+        ),
+        ("DELETE FROM event WHERE at = 1 AND what = 'x'", "at event_at_what_key[1, 'x']"),
+        ("DELETE FROM event WHERE what = 'x'", "in by_what['x']"),
+    ];
+    let (mut database, mut wrong) = (Database::with(TABLES), String::new());
+    for (statement, expected) in cases {
+        let text = database.statement(statement);
+        if !text.contains(expected) {
+            wrong.push_str(&format!("{statement}\nexpected {expected}\n{text}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 #[test]

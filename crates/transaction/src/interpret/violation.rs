@@ -53,7 +53,7 @@ fn failing_row(table: &crate::catalog::Table, values: &[Datum], heap: &[u8]) -> 
         true => "null".to_owned(),
         false => Value::from_datum(*datum, column.data_type, heap).to_string(),
     };
-    let texts: Vec<_> = values.iter().zip(&table.columns).map(text).collect();
+    let texts: Vec<_> = values.iter().zip(table.shown()).map(text).collect();
     format!("Failing row contains ({}).", texts.join(", "))
 }
 
@@ -198,8 +198,8 @@ pub(super) fn duplicate(
         Ok(()) => index.key.decode(&key).unwrap_or_default(),
         Err(_) => Vec::new(),
     };
-    let names: Vec<_> =
-        index.columns.iter().map(|c| code.table.columns[c.index()].name.as_str()).collect();
+    let key = code.table.key_of(index);
+    let names: Vec<_> = key.iter().map(|c| code.table.columns[c.index()].name.as_str()).collect();
     let values: Vec<_> = values.iter().take(names.len()).map(Value::to_string).collect();
     error.detail =
         Some(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")));

@@ -43,7 +43,15 @@ pub(super) fn indexes<'c>(
     let all = catalog.indexes().iter();
     let all = all.map(|index| (catalog.table(index.table), index));
     let path = context.path;
-    all.filter(|(table, _)| table.sequence.is_none() && path.shows(&table.schema, &table.name))
+    // One that was not asked for is nobody's.
+    let is_declared = |table: &Table, index: &Index| {
+        table.primary != Some(index.id) || table.identity().is_none()
+    };
+    all.filter(move |(table, index)| {
+        table.sequence.is_none()
+            && path.shows(&table.schema, &table.name)
+            && is_declared(table, index)
+    })
 }
 
 /// The number of schema `public`; others have theirs behind [`SCHEMAS`].

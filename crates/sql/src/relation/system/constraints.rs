@@ -6,11 +6,17 @@ use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, ReferentialAction,
 
 use crate::relation::system::cells::{indexes, schema_number, small, smalls, tables, text};
 
-use super::functions::{self, CONSTRAINTS, INDEXES, TABLES};
+use super::functions::{self, Brackets, CONSTRAINTS, INDEXES, TABLES};
 use super::{Fields, SystemContext};
 
 pub(crate) fn index_row(table: &Table, index: &Index) -> Fields {
-    let count = index.columns.len();
+    let columns = table.key_of(index);
+    let count = columns.len();
+    let number = |column: &ColumnId| match table.hidden(*column) {
+        None => small(column.index() + 1),
+        Some(_) => small(0), // an expression
+    };
+    let shown = |written: Option<String>| written.map_or(Value::Null, Value::Text);
     // PostgreSQL's bits of DESC: descending, NULLs first.
     let option = |column| Value::SmallInt(if index.descending.contains(column) { 3 } else { 0 });
     vec![
@@ -24,10 +30,12 @@ pub(crate) fn index_row(table: &Table, index: &Index) -> Fields {
         ("indisvalid", Value::Bool(true)),
         ("indisready", Value::Bool(true)),
         ("indislive", Value::Bool(true)),
-        ("indkey", smalls(&index.columns)),
+        ("indkey", Value::Array(columns.iter().map(number).collect())),
         ("indcollation", Value::Array(vec![Value::BigInt(0); count])),
         ("indclass", Value::Array(vec![Value::BigInt(0); count])),
-        ("indoption", Value::Array(index.columns.iter().map(option).collect())),
+        ("indoption", Value::Array(columns.iter().map(option).collect())),
+        ("indexprs", shown(functions::expressions_text(table, index))),
+        ("indpred", shown(functions::condition_text(table, index, Brackets::All))),
     ]
 }
 

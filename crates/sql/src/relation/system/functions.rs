@@ -5,11 +5,14 @@ use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
-    Catalog, Check, Index, IndexKind, NamedType, ReferentialAction, SearchPath, Table, View,
+    Catalog, Check, Generated, Index, IndexKind, NamedType, ReferentialAction, SearchPath, Table,
+    View,
 };
-use hotrow_transaction::program::{Expr, Procedure};
+use hotrow_transaction::program::{Expr, ExprKind, Procedure};
 
+use crate::path::parts_of_condition;
 use crate::type_table::{KnownType, TYPES, enum_type, enum_with_oid, known_type};
+use crate::typing::joined;
 use crate::written::name_in_text;
 
 use super::cells::name_from;
@@ -78,19 +81,30 @@ pub(super) fn quoted(name: &str) -> String {
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
-pub(super) fn index_definition(table: &Table, index: &Index) -> String {
+/// How much of an expression stands in brackets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Brackets {
+    All,
+    /// not around the whole of it
+    Inner,
+}
+
+pub(super) fn index_definition(table: &Table, index: &Index, brackets: Brackets) -> String {
     let unique = if index.unique { "UNIQUE " } else { "" };
     let method = match index.kind {
         IndexKind::Hash => "hash",
         IndexKind::BTree => "btree",
     };
     let column = |column: &ColumnId| {
-        let name = quoted(&table.columns[column.index()].name);
+        let name = key_part(table, *column, brackets);
         if index.descending.contains(column) { format!("{name} DESC") } else { name }
     };
-    let columns = index.columns.iter().map(column).collect::<Vec<_>>().join(", ");
+    let columns = table.key_of(index).iter().map(column).collect::<Vec<_>>().join(", ");
+    let condition = condition_text(table, index, brackets).map(|of| format!(" WHERE {of}"));
+    let condition = condition.unwrap_or_default();
     let (name, schema, table) = (quoted(&index.name), quoted(&table.schema), quoted(&table.name));
-    format!("CREATE {unique}INDEX {name} ON {schema}.{table} USING {method} ({columns})")
+    let on = format!("{schema}.{table}");
+    format!("CREATE {unique}INDEX {name} ON {on} USING {method} ({columns}){condition}")
 }
 
 fn column_list(table: &Table, columns: &[ColumnId]) -> String {
@@ -99,17 +113,67 @@ fn column_list(table: &Table, columns: &[ColumnId]) -> String {
 }
 
 pub(super) fn check_text(table: &Table, check: &Check) -> String {
-    over_columns(table, &check.columns, &check.condition)
+    expression_text(table, &check.columns, &check.condition)
 }
 
 /// What the column of this number is computed from; none: it is not.
 pub(super) fn generation_text(table: &Table, at: usize) -> Option<String> {
     let generated = table.generated.iter().find(|generated| generated.column.index() == at)?;
-    Some(over_columns(table, &generated.columns, &generated.value))
+    Some(expression_text(table, &generated.columns, &generated.value))
+}
+
+/// What an index has as a part of its key: a column, or an expression, which stands in brackets
+/// unless it is a call.
+fn key_part(table: &Table, column: ColumnId, brackets: Brackets) -> String {
+    match table.generated(column).filter(|_| table.hidden(column).is_some()) {
+        None => quoted(&table.columns[column.index()].name),
+        Some(of) if brackets == Brackets::Inner || is_call(&of.value) => key_name(table, of),
+        Some(of) => format!("({})", expression_text(table, &of.columns, &of.value)),
+    }
+}
+
+fn is_call(value: &Expr) -> bool {
+    matches!(value.kind, ExprKind::Call(..) | ExprKind::Coalesce(_))
+}
+
+/// How the key of an index that is no column is called.
+pub(crate) fn key_name(table: &Table, of: &Generated) -> String {
+    let text = expression_text(table, &of.columns, &of.value);
+    if is_call(&of.value) || text.starts_with('(') { text } else { format!("({text})") }
+}
+
+/// How a part of an index's key is called as a column of the index.
+pub(super) fn attribute_name(table: &Table, column: ColumnId) -> &str {
+    let name = &table.columns[column.index()].name;
+    match (table.hidden(column), name.find('(')) {
+        (None, _) => name,
+        (Some(_), None | Some(0)) => "expr",
+        (Some(_), Some(end)) => &name[..end],
+    }
+}
+
+/// The condition of an index of some of the rows.
+pub(super) fn condition_text(table: &Table, index: &Index, brackets: Brackets) -> Option<String> {
+    let of = table.generated(table.condition_of(index)?)?;
+    let condition = joined(parts_of_condition(&of.value), ExprKind::And)?;
+    let text = expression_text(table, &of.columns, &condition);
+    let inner = match (brackets, &condition.kind) {
+        (Brackets::All, _) | (_, ExprKind::Cast(_)) => None, // whose brackets are another's
+        (Brackets::Inner, _) => text.strip_prefix('(').and_then(|text| text.strip_suffix(')')),
+    };
+    Some(inner.map_or_else(|| text.clone(), str::to_owned))
+}
+
+/// The expressions in the key of an index; none: it has columns only.
+pub(super) fn expressions_text(table: &Table, index: &Index) -> Option<String> {
+    let of = |column: &ColumnId| table.hidden(*column).and_then(|_| table.generated(*column));
+    let all = table.key_of(index).iter().filter_map(of);
+    let all: Vec<_> = all.map(|of| expression_text(table, &of.columns, &of.value)).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// An expression whose slots are columns.
-fn over_columns(table: &Table, columns: &[ColumnId], expr: &Expr) -> String {
+fn expression_text(table: &Table, columns: &[ColumnId], expr: &Expr) -> String {
     let name = |slot: usize| {
         columns.get(slot).map_or(String::new(), |c| quoted(&table.columns[c.index()].name))
     };
@@ -158,7 +222,11 @@ pub fn system_function(
                 Some(Value::Int(column)) => usize::try_from(*column).unwrap_or(0),
                 _ => 0,
             };
-            index_text(context, number, column)
+            let brackets = match arguments.get(2) {
+                Some(Value::Bool(true)) => Brackets::Inner,
+                _ => Brackets::All,
+            };
+            index_text(context, number, column, brackets)
         }
         F::ViewDefinition => view(context, number).map(definition_of),
         F::ConstraintDefinition => constraint_text(context, number),
@@ -234,7 +302,7 @@ fn is_found(context: &SystemContext<'_>, number: i64) -> bool {
 
 fn serial_sequence(context: &SystemContext<'_>, table: &str, column: &str) -> Option<String> {
     let table = context.catalog.table_seen(context.path, &name_in_text(table)?)?;
-    let column = table.columns.iter().find(|known| known.name == column)?;
+    let column = table.shown().iter().find(|known| known.name == column)?;
     let sequence = crate::sequence::owned_by_column(column)?;
     let sequence = context.catalog.table(sequence);
     Some(format!("{}.{}", quoted(&sequence.schema), quoted(&sequence.name)))
@@ -296,13 +364,18 @@ fn index<'c>(context: &SystemContext<'c>, number: i64) -> Option<(&'c Table, &'c
     Some((context.catalog.table(index.table), index))
 }
 
-fn index_text(context: &SystemContext<'_>, number: i64, column: usize) -> Option<String> {
+fn index_text(
+    context: &SystemContext<'_>,
+    number: i64,
+    column: usize,
+    brackets: Brackets,
+) -> Option<String> {
     let (table, index) = index(context, number)?;
     match column.checked_sub(1) {
-        None => Some(index_definition(table, index)),
+        None => Some(index_definition(table, index, brackets)),
         Some(at) => {
-            let column = index.columns.get(at)?;
-            Some(quoted(&table.columns[column.index()].name))
+            let column = table.key_of(index).get(at)?;
+            Some(key_part(table, *column, brackets))
         }
     }
 }

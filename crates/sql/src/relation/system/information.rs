@@ -70,7 +70,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
         }
         "information_schema.columns" => {
             for table in tables(context) {
-                for (at, column) in table.columns.iter().enumerate() {
+                for (at, column) in table.shown().iter().enumerate() {
                     let mut fields = of_table(table);
                     let generation = functions::generation_text(table, at);
                     fields.extend(column_information(context, (at, generation), column));

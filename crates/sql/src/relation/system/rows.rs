@@ -17,7 +17,10 @@ use crate::relation::system::cells::{
 use crate::relation::system::constraints::{constraints, foreign_keys, index_row};
 use crate::type_table::{TYPES, enum_type};
 
-use super::functions::{self, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS};
+use super::functions::{
+    self, Brackets, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
+    index_definition,
+};
 use super::{Fields, KNOWN, SystemContext, columns, triggers};
 
 const PG_CATALOG: i64 = 11;
@@ -141,7 +144,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("schemaname", text(&*table.schema)),
                     ("tablename", text(&table.name)),
                     ("tableowner", text(context.user)),
-                    ("hasindexes", Value::Bool(table.indexes().next().is_some())),
+                    ("hasindexes", Value::Bool(table.declared_indexes().next().is_some())),
                 ]
             })
             .collect(),
@@ -162,7 +165,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("schemaname", text(&*table.schema)),
                     ("tablename", text(&table.name)),
                     ("indexname", text(&index.name)),
-                    ("indexdef", text(functions::index_definition(table, index))),
+                    ("indexdef", text(index_definition(table, index, Brackets::All))),
                 ]
             })
             .collect(),
@@ -255,9 +258,9 @@ fn class(oid: i64, (schema, name): (i64, &str), kind: &str, columns: usize) -> F
 fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     for table in tables(context) {
-        let mut fields =
-            class(TABLES.of(table.id.index()), named(context, table), "r", table.columns.len());
-        fields.push(("relhasindex", Value::Bool(table.indexes().next().is_some())));
+        let (oid, shown) = (TABLES.of(table.id.index()), table.shown().len());
+        let mut fields = class(oid, named(context, table), "r", shown);
+        fields.push(("relhasindex", Value::Bool(table.declared_indexes().next().is_some())));
         fields.push(("relchecks", small(table.checks.len())));
         let refers =
             |(child, key): (&Table, &ForeignKey)| child.id == table.id || key.parent == table.id;
@@ -282,7 +285,7 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
     for (table, index) in indexes(context) {
         let oid = INDEXES.of(index.id.index());
         let name = (schema_number(context.catalog, &table.schema), &*index.name);
-        let mut fields = class(oid, name, "i", index.columns.len());
+        let mut fields = class(oid, name, "i", table.key_of(index).len());
         fields.push(("relam", Value::BigInt(method(index))));
         all.push(fields);
     }
@@ -328,7 +331,7 @@ fn attribute(relation: i64, at: usize, name: &str, of: SqlType) -> Fields {
 fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     for table in tables(context) {
-        for (at, column) in table.columns.iter().enumerate() {
+        for (at, column) in table.shown().iter().enumerate() {
             let of = SqlType::Scalar(column.data_type);
             let mut fields = attribute(TABLES.of(table.id.index()), at, &column.name, of);
             fields.push(("attnotnull", Value::Bool(!column.nullable)));
@@ -342,10 +345,11 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
         }
     }
     for (table, index) in indexes(context) {
-        for (at, column) in index.columns.iter().enumerate() {
-            let column = &table.columns[column.index()];
+        for (at, id) in table.key_of(index).iter().enumerate() {
+            let column = &table.columns[id.index()];
             let of = SqlType::Scalar(column.data_type);
-            all.push(attribute(INDEXES.of(index.id.index()), at, &column.name, of));
+            let name = functions::attribute_name(table, *id);
+            all.push(attribute(INDEXES.of(index.id.index()), at, name, of));
         }
     }
     for view in context.catalog.views() {
@@ -364,7 +368,7 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
 fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     for table in tables(context) {
-        for (at, column) in table.columns.iter().enumerate() {
+        for (at, column) in table.shown().iter().enumerate() {
             let generation = functions::generation_text(table, at);
             let default = generation.or_else(|| default_text(context, column));
             let Some(default) = default else { continue };
@@ -385,7 +389,7 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
         functions::relation_number(context.catalog, context.path, "pg_class").unwrap_or_default();
     let mut all = Vec::new();
     for table in tables(context) {
-        for (at, column) in table.columns.iter().enumerate() {
+        for (at, column) in table.shown().iter().enumerate() {
             let Some(draws) = column.draws else { continue };
             let kind = match draws.as_written {
                 Numbering::Always | Numbering::ByDefault => "i",

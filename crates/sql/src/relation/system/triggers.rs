@@ -72,11 +72,11 @@ pub(super) fn information(context: &SystemContext<'_>) -> Vec<Fields> {
             let or_null = |text_of: Option<&String>| text_of.map_or(Value::Null, text);
             rows.push(vec![
                 ("trigger_catalog", text(context.database)),
-                ("trigger_schema", text("public")),
+                ("trigger_schema", text(&*table.schema)),
                 ("trigger_name", text(&trigger.name)),
                 ("event_manipulation", text(event.name())),
                 ("event_object_catalog", text(context.database)),
-                ("event_object_schema", text("public")),
+                ("event_object_schema", text(&*table.schema)),
                 ("event_object_table", text(&table.name)),
                 ("action_order", Value::Int(order(table, trigger, *event))),
                 ("action_condition", or_null(trigger.when.as_ref())),
