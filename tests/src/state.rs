@@ -43,15 +43,23 @@ fn check_index(
     index: &IndexDescription,
     rows: &[Vec<Value>],
 ) {
-    let places: Vec<usize> = (index.columns.iter())
+    let condition = condition_of(session, table, index);
+    let places: Option<Vec<usize>> = (index.columns.iter())
         .map(|name| table.columns.iter().position(|column| column.name == *name))
-        .collect::<Option<_>>()
-        .expect("an index has the table's columns");
+        .collect();
+    let keys: Vec<Vec<Value>> = match places {
+        Some(places) if condition.is_none() => {
+            let key = |row: &Vec<Value>| places.iter().map(|&at| row[at].clone()).collect();
+            rows.iter().map(key).collect()
+        }
+        _ => computed_keys(session, table, index, condition.as_deref()),
+    };
     let mut expected: BTreeMap<String, usize> = BTreeMap::new();
-    for row in rows {
+    for key in keys {
         let conditions: Option<Vec<String>> =
-            places.iter().zip(&index.columns).map(|(&at, name)| equals(name, &row[at])).collect();
-        if let Some(conditions) = conditions {
+            key.iter().zip(&index.columns).map(|(value, name)| equals(name, value)).collect();
+        if let Some(mut conditions) = conditions {
+            conditions.extend(condition.clone());
             *expected.entry(conditions.join(" AND ")).or_default() += 1;
         }
     }
@@ -62,6 +70,34 @@ fn check_index(
         assert_eq!(found, count as i64, "index {}: {sql}", index.name);
         assert!(!index.unique || count == 1, "unique index {}: {sql}", index.name);
     }
+}
+
+/// The rows that an index is for; none: all.
+fn condition_of(
+    session: &Session,
+    table: &TableDescription,
+    index: &IndexDescription,
+) -> Option<String> {
+    let sql = format!(
+        "SELECT i.indpred FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+         WHERE c.relname = '{}' AND i.indrelid = '{}'::regclass",
+        index.name, table.name
+    );
+    let found = session.execute(&sql).and_then(|mut results| results.remove(0).rows.one());
+    found.unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+/// The keys of an index of expressions, or of some of the rows, as the rows have them.
+fn computed_keys(
+    session: &Session,
+    table: &TableDescription,
+    index: &IndexDescription,
+    condition: Option<&str>,
+) -> Vec<Vec<Value>> {
+    let (keys, name) = (index.columns.join(", "), &table.name);
+    let sql = format!("SELECT {keys} FROM {name} WHERE {}", condition.unwrap_or("true"));
+    let results = session.execute(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    results[0].rows.iter().map(<[Value]>::to_vec).collect()
 }
 
 /// `name = value` as SQL; none for NULL.

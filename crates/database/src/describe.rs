@@ -88,8 +88,10 @@ impl Database {
     pub fn tables(&self) -> Vec<String> {
         let schema = self.core().schema.current();
         let tables = schema.catalog.tables().iter();
-        let tables = tables.filter(|table| table.sequence.is_none());
-        tables.map(|table| table.name.clone()).collect()
+        let is_one = |table: &&catalog::Table| {
+            table.sequence.is_none() && !catalog::is_temporary(&table.schema)
+        };
+        tables.filter(is_one).map(catalog::Table::shown_name).collect()
     }
 
     /// A table's columns, indexes and constraints.
@@ -141,12 +143,12 @@ fn describe(schema: &Schema, table: &catalog::Table) -> TableDescription {
         ForeignKeyDescription {
             name: key.name.clone(),
             columns: names(table, &key.child_columns),
-            parent: parent.name.clone(),
+            parent: parent.shown_name(),
             parent_columns: names(parent, &schema.catalog.index(key.parent_index).columns),
         }
     };
     TableDescription {
-        name: table.name.clone(),
+        name: table.shown_name(),
         columns: table.shown().iter().map(column).collect(),
         indexes: table.declared_indexes().map(index).collect(),
         checks: table.checks.iter().map(|check| check.name.clone()).collect(),

@@ -43,11 +43,15 @@ pub(crate) fn unknown_procedure() -> SqlError {
     advised(b"42883", message, "Create it again, then call it.")
 }
 
-/// The table with this name, or 42P01.
+/// The table with this name, which may have its schema and a point before it, or 42P01.
 pub(crate) fn table_named<'a>(
     schema: &'a Schema,
     name: &str,
 ) -> Result<&'a catalog::Table, SqlError> {
     let missing = || SqlError::new(b"42P01", format!("relation \"{name}\" does not exist"));
-    schema.catalog.table_named(name).ok_or_else(missing)
+    let in_schema = || {
+        let (schema_name, name) = name.split_once('.')?;
+        schema.catalog.table_named(&catalog::qualified(schema_name, name))
+    };
+    schema.catalog.table_named(name).or_else(in_schema).ok_or_else(missing)
 }

@@ -56,10 +56,11 @@ pub(crate) fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> R
 /// PostgreSQL's command tag.
 pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     let text = split_path(text).1;
-    const OBJECTS: [&str; 11] = [
+    const OBJECTS: [&str; 12] = [
         "TABLE",
         "INDEX",
         "FUNCTION",
+        "TRIGGER",
         "PROCEDURE",
         "SEQUENCE",
         "VIEW",

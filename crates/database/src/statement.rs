@@ -226,7 +226,7 @@ impl Runner<'_> {
             return Ok(Rows::default());
         }
         let schema = core.schema.current();
-        let before = context.temporary().look(core, &schema.catalog, wanted, text);
+        let before = context.temporary().look(core, &schema.catalog, wanted, (text, definition));
         let is_made = !matches!(before, Before::TakeKept | Before::Delete(_));
         if is_made {
             self.transaction.make_way(context, &tag(&statement.text, &Rows::default()))?;

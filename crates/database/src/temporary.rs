@@ -19,7 +19,9 @@ use std::sync::Arc;
 
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{AtCommit, CatalogChange, Compiled, Temporary, quoted_name};
-use hotrow_transaction::catalog::{Catalog, SearchPath, Table, is_temporary, local, qualified};
+use hotrow_transaction::catalog::{
+    Catalog, Column, SearchPath, Table, is_temporary, local, qualified,
+};
 use parking_lot::Mutex;
 
 use crate::core::Core;
@@ -88,29 +90,35 @@ impl TemporaryTables {
         }
     }
 
-    /// What is to be done before a table can be created.
+    /// What is to be done before a table can be created, as a definition says that was compiled
+    /// from a text.
     pub(crate) fn look(
         &self,
         core: &Core,
         catalog: &Catalog,
         wanted: &Temporary,
-        text: &str,
+        (text, definition): (&str, &Compiled),
     ) -> Before {
         let Some(number) = self.number else { return Before::Nothing };
         let name = qualified_in(number, &wanted.name);
-        if catalog.table_named(&name).is_none() {
-            return Before::Nothing;
-        }
-        let key = (number, wanted.name.clone());
-        // Columns of a query may be others by now.
-        let is_same = !wanted.is_query
-            && core.temporary.of_all.lock().texts.get(&key).is_some_and(|of| of == text);
-        match is_same {
+        let Some(kept) = catalog.table_named(&name) else { return Before::Nothing };
+        let texts = &mut core.temporary.of_all.lock().texts;
+        let is_by_text = texts.get(&(number, wanted.name.clone())).is_some_and(|of| of == text);
+        // Its types may be others by now, and the columns of its query.
+        match is_by_text && has_columns_of(kept, definition) {
             true if self.left.iter().any(|left| left.name == wanted.name) => {
                 Before::Delete(format!("DELETE FROM {}", quoted_name(&name)))
             }
             true => Before::TakeKept,
-            false => Before::Drop(format!("DROP TABLE {} CASCADE", quoted_name(&name))),
+            false => {
+                // Those that refer to it lose that with it.
+                let refers =
+                    |table: &&Table| table.foreign_keys.iter().any(|key| key.parent == kept.id);
+                for other in catalog.tables().iter().filter(refers) {
+                    texts.remove(&(number, other.name.clone()));
+                }
+                Before::Drop(format!("DROP TABLE {} CASCADE", quoted_name(&name)))
+            }
         }
     }
 
@@ -193,15 +201,13 @@ impl TemporaryTables {
         self.path = None;
         let Some(number) = self.number else { return };
         let empties = self.tables.iter().filter(|table| table.at_commit == AtCommit::Empties);
-        for table in empties {
-            tell_failure(empty(core, number, table, Sequences::Stay));
-        }
-        for table in std::mem::take(&mut self.left) {
-            if let Err(error) = empty(core, number, &table, Sequences::BeginAnew) {
-                // Not empty, and so not to be taken again (I2).
-                core.temporary.of_all.lock().texts.remove(&(number, table.name));
-                tell_failure(Err(error));
-            }
+        tell_failure(empty(core, number, empties, Sequences::Stay));
+        let left = std::mem::take(&mut self.left);
+        if let Err(error) = empty(core, number, left.iter(), Sequences::BeginAnew) {
+            // Not empty, and so not to be taken again (I2).
+            let mut all = core.temporary.of_all.lock();
+            left.into_iter().for_each(|table| drop(all.texts.remove(&(number, table.name))));
+            tell_failure(Err(error));
         }
     }
 
@@ -234,22 +240,32 @@ enum Sequences {
     BeginAnew,
 }
 
-fn empty(
+/// Empties tables: a few rows beside calls, more of them, or those of several tables, at a quiet
+/// point, since tables may refer to each other.
+fn empty<'t>(
     core: &Arc<Core>,
     number: u32,
-    table: &SessionTable,
+    tables: impl Iterator<Item = &'t SessionTable>,
     sequences: Sequences,
 ) -> Result<(), Error> {
-    let name = quoted_name(&qualified_in(number, &table.name));
     let run = |text: &str| (core.run_own)(core, text, &[]);
-    if sequences == Sequences::BeginAnew && table.has_sequences {
-        return run(&format!("TRUNCATE TABLE {name} RESTART IDENTITY CASCADE")).map(drop);
+    let (mut names, mut is_large) = (Vec::new(), false);
+    for table in tables {
+        let name = quoted_name(&qualified_in(number, &table.name));
+        let begins_anew = sequences == Sequences::BeginAnew && table.has_sequences;
+        let rows = run(&format!("SELECT 1 FROM {name} LIMIT {}", DELETED_MAX + 1))?.len();
+        is_large |= begins_anew || rows > DELETED_MAX;
+        if begins_anew || rows > 0 {
+            names.push(name);
+        }
     }
-    let found = run(&format!("SELECT 1 FROM {name} LIMIT {}", DELETED_MAX + 1))?.len();
-    match found {
-        0 => Ok(()),
-        1..=DELETED_MAX => run(&format!("DELETE FROM {name}")).map(drop),
-        _ => run(&format!("TRUNCATE TABLE {name} CASCADE")).map(drop),
+    match names.as_slice() {
+        [] => Ok(()),
+        [name] if !is_large => run(&format!("DELETE FROM {name}")).map(drop),
+        all => {
+            let restart = if sequences == Sequences::BeginAnew { " RESTART IDENTITY" } else { "" };
+            run(&format!("TRUNCATE TABLE {}{restart}", all.join(", "))).map(drop)
+        }
     }
 }
 
@@ -274,6 +290,21 @@ pub(crate) fn dropped_by(catalog: &Catalog, definition: &Compiled) -> Option<Vec
         }
     }
     Some(names).filter(|names| !names.is_empty())
+}
+
+/// Whether a table has the columns that a definition would give it.
+fn has_columns_of(table: &Table, definition: &Compiled) -> bool {
+    let Compiled::Catalog(changes) = definition else { return false };
+    let mut created = changes.iter().filter_map(|change| match change {
+        CatalogChange::CreateTable(created) => Some(&created.columns),
+        _ => None,
+    });
+    let is_same = |(a, b): (&Column, &Column)| {
+        (&a.name, a.data_type, a.nullable) == (&b.name, b.data_type, b.nullable)
+    };
+    created.next().is_some_and(|columns| {
+        columns.len() == table.columns.len() && columns.iter().zip(&table.columns).all(is_same)
+    })
 }
 
 /// Whether a definition may change temporary tables.

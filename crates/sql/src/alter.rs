@@ -5,16 +5,14 @@
 //!              the rows' form, then one for each constraint
 //! Invariants   I1 what the draft has of indexes and constraints beyond what the table had is new
 
-use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::ids::ColumnId;
 use hotrow_transaction::catalog::{
-    Catalog, Column, Generated, Hidden, IndexDefinition, IndexKind, Table, qualified, split,
+    Catalog, Column, Generated, Hidden, IndexKind, Table, qualified, split,
 };
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation as Operation};
 
-use crate::changes::{
-    CatalogChange, Columns, Filled, ForeignKeyDefinition, TableDefinition, left_out,
-};
+use crate::changes::{CatalogChange, Columns, Filled, TableDefinition, left_out};
 use crate::compiled::Compiled;
 use crate::definition::Draft;
 use crate::drawn::is_random;
@@ -57,7 +55,7 @@ impl Compiler<'_> {
             }
             Err(error) => return Err(error),
         };
-        let definition = definition_of(self.catalog, table);
+        let definition = TableDefinition::of(self.catalog, table);
         let draft = Draft::of(definition, IndexKind::BTree, place);
         let filled = (0..table.columns.len()).map(|at| Filled::Old(ColumnId(at as u16))).collect();
         let (rebuilds, dropped, changes) = (false, Vec::new(), Vec::new());
@@ -580,40 +578,4 @@ impl Altered<'_> {
 
 pub(crate) fn taken(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
     error(b"42P07", place, format!("relation \"{name}\" already exists"))
-}
-
-/// A table that there is, as CREATE TABLE would say it; its secondary indexes, unique or not,
-/// stand where constraints would.
-fn definition_of(catalog: &Catalog, table: &Table) -> TableDefinition {
-    let definition = |id| {
-        let index = catalog.index(id);
-        let (name, columns) = (index.name.clone(), index.columns.clone());
-        IndexDefinition {
-            name,
-            columns,
-            descending: index.descending.clone(),
-            unique: index.unique,
-            kind: index.kind,
-            is_constraint: index.is_constraint,
-        }
-    };
-    let key = |key: &hotrow_transaction::catalog::ForeignKey| ForeignKeyDefinition {
-        name: key.name.clone(),
-        child_columns: key.child_columns.clone(),
-        parent: Some(key.parent).filter(|parent: &TableId| *parent != table.id),
-        parent_columns: catalog.index(key.parent_index).columns.clone(),
-        actions: [key.on_delete, key.on_update],
-    };
-    TableDefinition {
-        name: table.name.clone(),
-        schema: table.schema.to_string(),
-        columns: table.columns.clone(),
-        primary: table.declared_primary().map(definition),
-        unique: table.secondary.iter().copied().map(definition).collect(),
-        checks: table.checks.clone(),
-        generated: table.generated.clone(),
-        hidden: table.hidden.clone(),
-        foreign_keys: table.foreign_keys.iter().map(key).collect(),
-        routing: table.routing,
-    }
 }

@@ -245,8 +245,8 @@ impl<'c> Compiler<'c> {
             return Err(unsupported(
                 self.place,
                 format!(
-                    "ON DELETE CASCADE of table \"{}\", which refers to itself and has triggers for \
-                     rows,",
+                    "ON DELETE CASCADE of table \"{}\", which refers to itself and has triggers \
+                     for rows,",
                     self.catalog.table(key.child).name
                 ),
                 "have a trigger AFTER DELETE delete the children, or DISABLE TRIGGER",

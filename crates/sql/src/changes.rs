@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
-    Check, Column, DeclaredRouting, Generated, Hidden, IndexDefinition, NamedType,
-    ReferentialAction, Sequence, Trigger, TriggerFunction, View, local,
+    Catalog, Check, Column, DeclaredRouting, ForeignKey, Generated, Hidden, IndexDefinition,
+    NamedType, ReferentialAction, Sequence, Table, Trigger, TriggerFunction, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Expr, Procedure};
@@ -227,6 +227,44 @@ impl TableDefinition {
     /// The columns that users see.
     pub fn shown(&self) -> &[Column] {
         &self.columns[..self.columns.len() - self.hidden.len()]
+    }
+}
+
+impl TableDefinition {
+    /// A table that there is, as CREATE TABLE would say it; its secondary indexes, unique or not,
+    /// stand where constraints would.
+    pub(crate) fn of(catalog: &Catalog, table: &Table) -> Self {
+        let definition = |id| {
+            let index = catalog.index(id);
+            let (name, columns) = (index.name.clone(), index.columns.clone());
+            IndexDefinition {
+                name,
+                columns,
+                descending: index.descending.clone(),
+                unique: index.unique,
+                kind: index.kind,
+                is_constraint: index.is_constraint,
+            }
+        };
+        let key = |key: &ForeignKey| ForeignKeyDefinition {
+            name: key.name.clone(),
+            child_columns: key.child_columns.clone(),
+            parent: Some(key.parent).filter(|parent: &TableId| *parent != table.id),
+            parent_columns: catalog.index(key.parent_index).columns.clone(),
+            actions: [key.on_delete, key.on_update],
+        };
+        Self {
+            name: table.name.clone(),
+            schema: table.schema.to_string(),
+            columns: table.columns.clone(),
+            primary: table.declared_primary().map(definition),
+            unique: table.secondary.iter().copied().map(definition).collect(),
+            checks: table.checks.clone(),
+            generated: table.generated.clone(),
+            hidden: table.hidden.clone(),
+            foreign_keys: table.foreign_keys.iter().map(key).collect(),
+            routing: table.routing,
+        }
     }
 }
 

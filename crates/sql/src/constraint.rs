@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_transaction::catalog::{
-    Check, Column, IndexDefinition, IndexKind, Numbering, ReferentialAction, split,
+    Check, Column, IndexDefinition, IndexKind, Numbering, ReferentialAction, is_temporary, split,
 };
 use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
 use hotrow_transaction::walk::{self, reads_any};
@@ -199,7 +199,10 @@ impl Compiler<'_> {
         written: &ast::ExcludeConstraint,
         place: Place,
     ) -> Result<()> {
-        let is_equal = |of: &ast::ExcludeConstraintElement| matches!(&of.operator, ast::ExcludeConstraintOperator::Token(sign) if sign == "=");
+        let is_equal = |of: &ast::ExcludeConstraintElement| {
+            let sign = &of.operator;
+            matches!(sign, ast::ExcludeConstraintOperator::Token(sign) if sign == "=")
+        };
         if !written.elements.iter().all(is_equal) {
             let hint = "look for the row that is in the way before you write";
             return Err(unsupported(place, "EXCLUDE by another operator than =", hint));
@@ -284,6 +287,12 @@ impl Compiler<'_> {
             }
         };
         let parent = if own { None } else { Some(self.table(&parent_name, at)?) };
+        let is_of_session = is_temporary(&draft.table.schema);
+        if parent.is_some_and(|parent| is_temporary(&parent.schema) != is_of_session) {
+            let of = if is_of_session { "temporary" } else { "permanent" };
+            let message = format!("constraints on {of} tables may reference only {of} tables");
+            return Err(error(b"42P16", at, message));
+        }
         let parent_columns_of = |names: &[ast::Ident]| -> Result<Vec<ColumnId>> {
             names
                 .iter()

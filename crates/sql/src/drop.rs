@@ -28,6 +28,7 @@ pub(crate) fn drop_relations(
     for written in names {
         let place = place_in(written, compiler.place);
         let name = object_name(written, place)?;
+        compiler.refuse_hidden(&name, place)?;
         match object_type {
             ast::ObjectType::Table => match compiler.table_named(&name) {
                 Some(table) if table.sequence.is_some() => {

@@ -1,11 +1,12 @@
 //! Triggers that fire: the statements of their functions stand where the rows are changed.
 //!
-//! Role         asked by whatever changes rows. A trigger's function is compiled for each place where
-//!              it may fire, with OLD and NEW as records of the table's columns, and TG_OP and its
-//!              kin as known values: a branch that they rule out is not compiled. So planning, locks
-//!              and actions see what a trigger touches as they see what the procedure does itself
-//! Invariants   I1 a function has FOUND, names, loops and handlers of its own: nothing of the statement
-//!                 that fires it ([`Around`])
+//! Role         asked by whatever changes rows. A trigger's function is compiled for each place
+//!              where it may fire, with OLD and NEW as records of the table's columns, and TG_OP
+//!              and its kin as known values: a branch that they rule out is not compiled. So
+//!              planning, locks and actions see what a trigger touches as they see what the
+//!              procedure does itself
+//! Invariants   I1 a function has FOUND, names, loops and handlers of its own: nothing of the
+//!                 statement that fires it ([`Around`])
 //!              I2 a trigger stands in itself [`DEPTH_MAX`] times at most, and what would come then
 //!                 fails (54001); what all come to is bounded as for called procedures
 //!              I3 what an AFTER trigger does stands behind the statement, and finds all its rows
@@ -14,38 +15,18 @@
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{
-    Table, Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming,
-};
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::catalog::{Table, Trigger, TriggerEvent, TriggerLevel, TriggerTiming};
 use hotrow_transaction::program::{
-    ArithmeticOp, Expr, ExprKind, FOUND, Function, Place, ROW_COUNT, Raise, SlotId, Statement,
-    StatementKind,
+    ArithmeticOp, Expr, ExprKind, FOUND, Function, ROW_COUNT, SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk;
-use sqlparser::ast;
 
 use crate::comparison::negated;
-use crate::error::{Advice, Result, error, syntax, too_complex};
-use crate::inline::STATEMENTS_MAX;
-use crate::known::Around;
+use crate::error::Result;
 use crate::path::truth;
-use crate::relation::table_number;
-use crate::routine::routine_with;
 use crate::scope::Compiler;
-use crate::state::{
-    ChangedColumn, ChangedRows, EventRows, KeptColumn, KeptRows, MayEnd, Names, Returning,
-    TriggerReturn, Variable,
-};
-use crate::syntax::Routine;
-use crate::token::{Cursor, parse_expression, tokenize};
-use crate::trigger_records::with_fields;
-use crate::typing::{constant, integer, scalar};
-use crate::written::{arguments, bare, function_name, ident_name};
-
-/// How often a trigger may fire in what it fired itself.
-const DEPTH_MAX: usize = 8;
+use crate::state::{ChangedColumn, ChangedRows, EventRows, KeptColumn, KeptRows};
+use crate::typing::{integer, scalar};
 
 /// What a statement does to a table: events, and columns that are set.
 pub(crate) type Events = Vec<(TriggerEvent, Vec<ColumnId>)>;
@@ -56,7 +37,7 @@ pub(crate) struct RowSlots {
     pub(crate) old: Vec<SlotId>,
     pub(crate) new: Vec<SlotId>,
     /// of a statement: its transition tables
-    kept: Vec<KeptRows>,
+    pub(crate) kept: Vec<KeptRows>,
 }
 
 impl RowSlots {
@@ -67,13 +48,13 @@ impl RowSlots {
 }
 
 /// What fires, and where it does.
-struct Fired<'f> {
-    table: &'f Table,
-    trigger: &'f Trigger,
-    event: TriggerEvent,
-    rows: &'f RowSlots,
+pub(crate) struct Fired<'f> {
+    pub(crate) table: &'f Table,
+    pub(crate) trigger: &'f Trigger,
+    pub(crate) event: TriggerEvent,
+    pub(crate) rows: &'f RowSlots,
     /// of a BEFORE trigger for rows
-    skip: Option<SlotId>,
+    pub(crate) skip: Option<SlotId>,
 }
 
 impl<'c> Compiler<'c> {
@@ -124,14 +105,25 @@ impl<'c> Compiler<'c> {
         if !known.iter().any(|of| events.iter().any(|(event, set)| of.fires(*event, set))) {
             return compile(self, out);
         }
+        let draws_by_turns = !is_one || known.iter().any(|of| of.level == TriggerLevel::Statement);
+        let changed = ChangedRows { is_one, draws_by_turns, events: Vec::new() };
+        let around = self.firing.changed.replace(changed);
+        let fired = self.fire_around(out, (table, events), compile);
+        self.firing.changed = around;
+        fired
+    }
+
+    fn fire_around(
+        &mut self,
+        out: &mut Vec<Statement>,
+        (table, events): (TableId, &Events),
+        compile: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<()>,
+    ) -> Result<()> {
         self.fire_before_statement(out, table, events)?;
         let begin = out.len();
-        let changed = ChangedRows { is_one, events: Vec::new() };
-        let around = self.firing.changed.replace(changed);
-        let kept = self.keep_for_transition(table, events);
-        let compiled = kept.and_then(|()| compile(self, out));
-        let changed = std::mem::replace(&mut self.firing.changed, around).unwrap_or_default();
-        compiled?;
+        self.keep_for_transition(table, events)?;
+        compile(self, out)?;
+        let changed = self.firing.changed.clone().unwrap_or_default();
         let mut empty = Vec::new();
         for rows in &changed.events {
             self.emit_assign(&mut empty, rows.count, integer(0));
@@ -228,7 +220,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// Which of the rows kept for what fires behind the statement are changed in this way.
-    fn event_rows(
+    pub(crate) fn event_rows(
         &mut self,
         table: TableId,
         (event, set): (TriggerEvent, &[ColumnId]),
@@ -272,7 +264,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// Slots for rows that are changed in this way.
-    fn slots_of_rows(&mut self, table: &Table, event: TriggerEvent) -> Result<RowSlots> {
+    pub(crate) fn slots_of_rows(&mut self, table: &Table, event: TriggerEvent) -> Result<RowSlots> {
         let columns: Vec<_> = table
             .columns
             .iter()
@@ -381,373 +373,10 @@ impl<'c> Compiler<'c> {
         }
         Ok(())
     }
-
-    /// Compiles what a trigger does, to see whether it can be.
-    pub(crate) fn try_trigger(
-        &mut self,
-        table: &Table,
-        trigger: &Trigger,
-        event: TriggerEvent,
-    ) -> Result<()> {
-        let skip = self.temporary("skip", DataType::Boolean)?;
-        let mut rows = self.slots_of_rows(table, event)?;
-        let is_row = trigger.level == TriggerLevel::Row;
-        if !is_row {
-            self.firing.changed = Some(ChangedRows::default());
-            let at = self.event_rows(table.id, (event, &trigger.columns), true)?;
-            let changed = self.firing.changed.take().unwrap_or_default();
-            let of = at.and_then(|at| changed.events.get(at));
-            let kept = of.map_or_else(Vec::new, |of| transition_tables(table, trigger, of));
-            rows = RowSlots { kept, ..RowSlots::default() };
-        }
-        let skip = (is_row && trigger.timing == TriggerTiming::Before).then_some(skip);
-        self.fire(&mut Vec::new(), &Fired { table, trigger, event, rows: &rows, skip })
-    }
-
-    fn fire(&mut self, out: &mut Vec<Statement>, fired: &Fired<'_>) -> Result<()> {
-        let own = (fired.table.id, fired.trigger.name.clone());
-        let place = self.place;
-        let when = self.when(fired).map_err(|error| in_trigger(error, fired, place))?;
-        if let Some((_, condition)) = &when
-            && self.known_truth_of(condition) == Some(false)
-        {
-            return Ok(());
-        }
-        let mut body = Vec::new();
-        if self.triggers.iter().filter(|around| **around == own).count() >= DEPTH_MAX {
-            self.emit_too_deep(&mut body, fired);
-        } else {
-            self.triggers.push(own);
-            let compiled = self.function_of(&mut body, fired);
-            self.triggers.pop();
-            compiled.map_err(|error| in_trigger(error, fired, place))?;
-        }
-        match when {
-            Some((before, condition)) if self.known_truth_of(&condition).is_none() => {
-                out.extend(before);
-                self.emit(out, StatementKind::If { condition, then: body, otherwise: Vec::new() });
-            }
-            _ => out.append(&mut body),
-        }
-        Ok(())
-    }
-
-    /// I2
-    fn emit_too_deep(&self, out: &mut Vec<Statement>, fired: &Fired<'_>) {
-        let (name, table) = (&fired.trigger.name, &fired.table.name);
-        let text = |text: String| Some(constant(Value::Text(text), DataType::Text));
-        let raise = Raise {
-            sqlstate: *b"54001",
-            message: vec!["stack depth limit exceeded".to_owned()],
-            arguments: Vec::new(),
-            detail: text(format!(
-                "Trigger \"{name}\" of table \"{table}\" fires itself more than {DEPTH_MAX} times."
-            )),
-            hint: text(
-                "Write a loop in its function, or WHEN (pg_trigger_depth() = 0).".to_owned(),
-            ),
-            of: None,
-            is_again: false,
-        };
-        self.emit(out, StatementKind::Raise(raise));
-    }
-
-    /// WHEN: what is computed before it is asked, and the condition.
-    fn when(&mut self, fired: &Fired<'_>) -> Result<Option<(Vec<Statement>, Expr)>> {
-        let Some(text) = &fired.trigger.when else { return Ok(None) };
-        let tokens = tokenize(text, Place { line: 1, column: 1 })?;
-        let tokens = with_fields(&tokens, &field_names(fired.table));
-        let written = parse_expression(&tokens, self.place)?;
-        self.in_names_of_its_own(|this| {
-            this.calls.mentions = [false; 2];
-            let (names, _) = this.records(fired);
-            this.names = vec![names];
-            let condition = this.condition(&written, "WHEN")?;
-            let mut before = std::mem::take(&mut this.before);
-            set_places(&mut before, this.place);
-            Ok(Some((before, condition)))
-        })
-    }
-
-    /// Compiles a part of its own (I1).
-    fn in_names_of_its_own<T>(
-        &mut self,
-        compile: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
-        let mut around = Around::default();
-        around.swap_with(self);
-        self.is_procedure = true;
-        self.endings.may = MayEnd::Never;
-        let place = self.place;
-        let compiled = compile(self);
-        self.place = place;
-        around.swap_with(self);
-        compiled
-    }
-
-    /// The statements of a trigger's function.
-    fn function_of(&mut self, out: &mut Vec<Statement>, fired: &Fired<'_>) -> Result<()> {
-        let Fired { table, trigger, rows, skip, .. } = *fired;
-        let routine = routine_of(&trigger.function, &field_names(table))?;
-        let (place, statements) = (self.place, self.calls.statements);
-        let mut body = self.in_names_of_its_own(|this| {
-            let of = crate::state::Calls::of(None, &trigger.function.text);
-            (this.calls.mentions, this.calls.mentions_current) = (of.mentions, of.mentions_current);
-            let (mut names, nothing) = this.records(fired);
-            names.label = Some(trigger.function.name.clone());
-            this.declare_about(fired, &mut names)?;
-            this.names = vec![names];
-            this.keeping.rows.clone_from(&rows.kept);
-            let exit = this.new_label()?;
-            let row = if skip.is_some() { rows.new.clone() } else { Vec::new() };
-            let returning = TriggerReturn { exit, skip, row, nothing };
-            this.returning = Returning::Trigger(returning);
-            let mut body = Vec::new();
-            if this.calls.mentions != [false; 2] {
-                this.emit_touched(&mut body, 0);
-            }
-            this.block(&routine.body, &mut body)?;
-            let leaves =
-                |last: &Statement| matches!(last.kind, StatementKind::Leave(at) if at == exit);
-            match body.iter().position(leaves) {
-                Some(at) => body.truncate(at),
-                None => this.emit_end(&mut body, routine.end),
-            }
-            if walk::is_left(exit, &body) {
-                let inner = std::mem::take(&mut body);
-                this.emit_in_block(&mut body, Some(exit), |_, out| out.extend(inner));
-            }
-            this.with_records_kept(fired, body)
-        })?;
-        set_places(&mut body, place);
-        let mut count = 0;
-        walk::statements(&body, &mut |_| count += 1);
-        self.calls.statements = statements + count;
-        if self.calls.statements > STATEMENTS_MAX {
-            let message =
-                format!("what triggers do comes to more than {STATEMENTS_MAX} statements");
-            return Err(too_complex(place, message)
-                .hint("have them change fewer tables that have triggers themselves"));
-        }
-        out.append(&mut body);
-        Ok(())
-    }
-
-    /// OLD and NEW; the names of those that there are not.
-    fn records(&mut self, fired: &Fired<'_>) -> (Names, Vec<String>) {
-        let (mut names, mut nothing) = (Names::default(), Vec::new());
-        for (name, slots) in [("old", &fired.rows.old), ("new", &fired.rows.new)] {
-            let columns: Vec<_> = fired
-                .table
-                .columns
-                .iter()
-                .map(|column| (column.name.clone(), SqlType::Scalar(column.data_type)))
-                .collect();
-            let fields = match slots.is_empty() {
-                false => {
-                    columns.into_iter().map(|(name, _)| name).zip(slots.iter().copied()).collect()
-                }
-                true => {
-                    nothing.push(name.to_owned());
-                    self.record_fields(name, &columns).unwrap_or_default()
-                }
-            };
-            names.variables.push((name.to_owned(), Variable::Record { fields, open: false }));
-        }
-        (names, nothing)
-    }
-
-    /// TG_OP and its kin.
-    fn declare_about(&mut self, fired: &Fired<'_>, names: &mut Names) -> Result<()> {
-        let Fired { table, trigger, event, .. } = *fired;
-        let text = |text: &str| constant(Value::Text(text.to_owned()), DataType::Text);
-        let relation = Value::BigInt(i64::from(table_number(table.id)));
-        let about = [
-            ("tg_op", text(event.name())),
-            ("tg_name", text(&trigger.name)),
-            ("tg_when", text(trigger.timing.name())),
-            ("tg_level", text(trigger.level.name())),
-            ("tg_table_name", text(&table.name)),
-            ("tg_relname", text(&table.name)),
-            ("tg_table_schema", text("public")),
-            ("tg_relid", constant(relation, DataType::Oid)),
-            ("tg_nargs", integer(trigger.arguments.len() as i32)),
-        ];
-        for (name, value) in about {
-            let slot = self.slot(name, value.sql_type)?;
-            let variable = Variable::Scalar { slot, constant: true, not_null: false };
-            names.variables.push((name.to_owned(), variable));
-            self.firing.known.push((slot, value));
-        }
-        let slot = self.slot("tg_argv", SqlType::Array(DataType::Text))?;
-        let variable = Variable::Scalar { slot, constant: true, not_null: false };
-        names.variables.push(("tg_argv".to_owned(), variable));
-        self.firing.arguments = Some((slot, trigger.arguments.clone()));
-        Ok(())
-    }
-
-    /// A function's statements, before them what they read of the trigger, and around them the
-    /// records that others read, too, as they were.
-    fn with_records_kept(
-        &mut self,
-        fired: &Fired<'_>,
-        mut body: Vec<Statement>,
-    ) -> Result<Vec<Statement>> {
-        let (used, defined) = (used_by(&body), defined_by(&body));
-        let (mut all, mut behind) = (Vec::new(), Vec::new());
-        for (slot, value) in self.firing.known.clone() {
-            if used.contains(&slot) {
-                self.emit_assign(&mut all, slot, value);
-            }
-        }
-        if let Some((slot, arguments)) = self.firing.arguments.clone()
-            && used.contains(&slot)
-        {
-            let values = arguments.into_iter().map(Value::Text).collect();
-            let kind = ExprKind::Constant(Value::Array(values));
-            self.emit_assign(&mut all, slot, Expr { kind, ..self.slot_expr(slot) });
-        }
-        for (_, variable) in self.names.first().map_or(&[][..], |names| &names.variables).to_vec() {
-            let Variable::Record { fields, .. } = variable else { continue };
-            for (_, slot) in fields {
-                let is_old = fired.rows.old.contains(&slot);
-                let is_new = fired.rows.new.contains(&slot);
-                if !is_old && !is_new {
-                    if used.contains(&slot) {
-                        self.emit_nulls(&mut all, &[slot]);
-                    }
-                } else if defined.contains(&slot) && (is_old || fired.skip.is_none()) {
-                    let kept = self.temporary("kept", self.slot_expr(slot).data_type())?;
-                    self.emit_assign(&mut all, kept, self.slot_expr(slot));
-                    self.emit_assign(&mut behind, slot, self.slot_expr(kept));
-                }
-            }
-        }
-        all.append(&mut body);
-        all.append(&mut behind);
-        Ok(all)
-    }
-
-    /// RETURN in a trigger's function.
-    pub(crate) fn return_of_trigger(
-        &mut self,
-        to: &TriggerReturn,
-        value: Option<&ast::Expr>,
-        out: &mut Vec<Statement>,
-    ) -> Result<()> {
-        let Some(value) = value else {
-            return Err(syntax(self.place, "missing expression after RETURN"));
-        };
-        match (self.returned_row(to, value)?, to.skip) {
-            (None, Some(skip)) => self.emit_assign(out, skip, truth(true)),
-            (Some(row), Some(_)) if !to.row.is_empty() => {
-                if row.len() != to.row.len() {
-                    let message = "returned row structure does not match the structure of the \
-                                   triggering table";
-                    return Err(error(b"42804", self.place, message));
-                }
-                let mut pairs = self.fitted(&to.row, &row)?;
-                let is_itself = |slot, value: &Expr| value.kind == ExprKind::Slot(slot);
-                pairs.retain(|(slot, value)| !is_itself(*slot, value));
-                self.emit_assigns(out, pairs)?;
-            }
-            _ => {}
-        }
-        self.emit(out, StatementKind::Leave(to.exit));
-        Ok(())
-    }
-
-    /// The row that RETURN gives; none: NULL.
-    fn returned_row(
-        &mut self,
-        to: &TriggerReturn,
-        value: &ast::Expr,
-    ) -> Result<Option<Vec<(String, Expr)>>> {
-        match bare(value) {
-            ast::Expr::Value(literal) if matches!(literal.value, ast::Value::Null) => Ok(None),
-            ast::Expr::Identifier(name) if to.nothing.contains(&ident_name(name)) => Ok(None),
-            ast::Expr::Function(function) if function_name(function) == "coalesce" => {
-                let (_, values) = arguments(function, self.place)?;
-                for value in values {
-                    if let Some(row) = self.returned_row(to, value)? {
-                        return Ok(Some(row));
-                    }
-                }
-                Ok(None)
-            }
-            _ => {
-                let wanted: Vec<_> = to
-                    .row
-                    .iter()
-                    .map(|slot| (String::new(), self.slot_expr(*slot).sql_type))
-                    .collect();
-                self.row_value(value, &wanted, || "RETURN".to_owned()).map(Some)
-            }
-        }
-    }
-
-    /// `pg_trigger_depth()`
-    pub(crate) fn trigger_depth(&self) -> Expr {
-        integer(self.triggers.len() as i32)
-    }
 }
 
-/// The tables of REFERENCING.
-fn transition_tables(table: &Table, trigger: &Trigger, of: &EventRows) -> Vec<KeptRows> {
-    let named = trigger.transition.iter().zip([false, true]);
-    let shown = named.filter_map(|(name, is_new)| {
-        let columns = of.columns.iter().filter(|column| column.is_new == is_new);
-        let columns = columns.map(|changed| KeptColumn {
-            name: table.columns[changed.column.index()].name.clone(),
-            slot: changed.array,
-        });
-        let name = name.clone()?;
-        Some(KeptRows { name, renamed: Vec::new(), columns: columns.collect() })
-    });
-    shown.collect()
-}
-
-fn field_names(table: &Table) -> Vec<String> {
-    table.columns.iter().map(|column| column.name.clone()).collect()
-}
-
-/// A trigger's function, with OLD and NEW of a table with these columns.
-fn routine_of(function: &TriggerFunction, fields: &[String]) -> Result<Routine> {
-    let tokens = tokenize(&function.text, Place { line: 1, column: 1 })?;
-    let end = tokens.last().map_or(Place::default(), |last| crate::error::place_of(last.span.end));
-    let mut cursor = Cursor::new(&tokens, end);
-    cursor.expect("create")?;
-    let or_replace = cursor.accept_all(&["or", "replace"]);
-    routine_with(&mut cursor, or_replace, |tokens| with_fields(tokens, fields))
-}
-
-/// The error of what a trigger does, at the statement that fires it.
-fn in_trigger(mut error: SqlError, fired: &Fired<'_>, place: Place) -> SqlError {
-    if error.is_refusal() {
-        return error;
-    }
-    if error.detail.is_none() {
-        let (function, name) = (&fired.trigger.function.name, &fired.trigger.name);
-        let table = &fired.table.name;
-        let line = error.place.line;
-        error.detail = Some(format!(
-            "It stands in line {line} of function {function}(), which trigger \"{name}\" of table \
-             \"{table}\" executes."
-        ));
-    }
-    error.place = place;
-    error
-}
-
-/// Statements of a function stand where the statement does that fires it.
-fn set_places(body: &mut [Statement], place: Place) {
-    for statement in body {
-        statement.place = place;
-        walk::blocks_mut(statement).into_iter().for_each(|block| set_places(block, place));
-    }
-}
-
-fn used_by(body: &[Statement]) -> Vec<SlotId> {
+/// The slots that statements read.
+pub(crate) fn used_by(body: &[Statement]) -> Vec<SlotId> {
     let mut used = Vec::new();
     walk::statements(body, &mut |statement| walk::uses(statement, &mut |slot| used.push(slot)));
     used.sort_unstable();
@@ -760,4 +389,19 @@ pub(crate) fn defined_by(body: &[Statement]) -> Vec<SlotId> {
     let mut all = Vec::new();
     walk::statements(body, &mut |statement| walk::defines(statement, &mut |slot| all.push(slot)));
     all
+}
+
+/// The tables of REFERENCING.
+pub(crate) fn transition_tables(table: &Table, trigger: &Trigger, of: &EventRows) -> Vec<KeptRows> {
+    let named = trigger.transition.iter().zip([false, true]);
+    let shown = named.filter_map(|(name, is_new)| {
+        let columns = of.columns.iter().filter(|column| column.is_new == is_new);
+        let columns = columns.map(|changed| KeptColumn {
+            name: table.columns[changed.column.index()].name.clone(),
+            slot: changed.array,
+        });
+        let name = name.clone()?;
+        Some(KeptRows { name, renamed: Vec::new(), columns: columns.collect() })
+    });
+    shown.collect()
 }

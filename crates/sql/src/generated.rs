@@ -6,6 +6,7 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_transaction::catalog::{Column, Generated, Table};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place, SlotId, Statement};
 use hotrow_transaction::walk::{self, reads_any};
 use sqlparser::ast;
@@ -149,6 +150,12 @@ impl Computed {
     }
 }
 
+/// The error of an expression that may have another value at another time.
+pub(crate) fn not_immutable(what: Computed, place: Place) -> SqlError {
+    error(b"42P17", place, what.varies())
+        .hint("compute it from columns of the row and constants only")
+}
+
 /// An expression over a row, as it is kept; of the first column, until somebody says another.
 pub(crate) fn computed(
     compiler: &mut Compiler<'_>,
@@ -164,8 +171,7 @@ pub(crate) fn computed(
         return Err(unsupported(place, "this expression in an index", hint));
     }
     if is_random(&value) || needs_query || reads_any(&value, is_other) {
-        return Err(error(b"42P17", place, what.varies())
-            .hint("compute it from columns of the row and constants only"));
+        return Err(not_immutable(what, place));
     }
     let position = |slot: SlotId| {
         bound.iter().position(|(_, of)| *of == slot).map_or(slot, |at| SlotId(at as u16))

@@ -15,17 +15,20 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{
     Catalog, Column, Generated, Hidden, IndexDefinition, IndexKind, Table,
 };
-use hotrow_transaction::program::{Expr, ExprKind, Function};
+use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
 use hotrow_transaction::random::Randomness;
 use sqlparser::ast;
+use sqlparser::tokenizer::Token;
 
 use crate::changes::{CatalogChange, Columns, Filled};
 use crate::error::{Result, place_in, unsupported};
-use crate::generated::{Computed, computed};
+use crate::functions::{self, Volatility};
+use crate::generated::{Computed, computed, not_immutable};
 use crate::path::truth;
 use crate::relation::{column_name, key_name};
 use crate::scope::Compiler;
 use crate::state::Row;
+use crate::token::{folded, tokenize};
 use crate::typing::{call, scalar};
 
 /// A table's columns, and those that an index needs beside them.
@@ -154,8 +157,26 @@ impl Compiler<'_> {
         let place = place_in(written, self.place);
         let row = Row { table: table.id, ..Row::of(&table.name, table.shown()) };
         let (value, row) = self.with_row(row, compile)?;
+        if self.needs_query.is_some() && varies(written, place)? {
+            return Err(not_immutable(what, place));
+        }
         computed(self, value, &row, (what, place))
     }
+}
+
+/// Whether an expression calls a function that does not always give the same.
+fn varies(written: &ast::Expr, place: Place) -> Result<bool> {
+    let tokens = tokenize(&written.to_string(), place)?;
+    let varies = |name: &str| {
+        let rows = functions::named(name);
+        !rows.is_empty() && rows.iter().all(|row| row.volatility != Volatility::Immutable)
+    };
+    let calls = tokens.windows(2).filter(|two| two[1].token == Token::LParen);
+    let mut names = calls.filter_map(|two| match &two[0].token {
+        Token::Word(word) => Some(folded(&word.value, word.quote_style.is_some())),
+        _ => None,
+    });
+    Ok(names.any(|name| varies(&name)))
 }
 
 /// The change that takes columns of a table away which indexes alone have needed, once these

@@ -106,6 +106,16 @@ impl<'c> Compiler<'c> {
         }
     }
 
+    /// Fails with 42P01 where a name is that of a temporary table which the session does not have.
+    pub(crate) fn refuse_hidden(&self, written: &str, place: Place) -> Result<()> {
+        let (Some(schema), name) = split(written) else { return Ok(()) };
+        if self.is_own || self.path.shows(schema, name) {
+            return Ok(());
+        }
+        let message = format!("relation \"{schema}.{name}\" does not exist");
+        Err(error(b"42P01", place, message).hint("temporary tables are their session's alone"))
+    }
+
     /// Fails with 3F000 where the schema that is written before a name is not there.
     pub(crate) fn check_schema(&self, written: &str, place: Place) -> Result<()> {
         match split(written).0 {

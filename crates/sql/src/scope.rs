@@ -451,6 +451,7 @@ impl<'c> Compiler<'c> {
         name: &str,
         place: Place,
     ) -> Result<&'c hotrow_transaction::catalog::Table> {
+        self.refuse_hidden(name, place)?;
         let found = self.table_named(name);
         if found.is_some_and(|table| table.sequence.is_some() && !self.is_own) {
             return Err(error(b"42809", place, format!("\"{name}\" is a sequence"))

@@ -1,8 +1,9 @@
 //! Where a statement's bare names are looked for, told by its text.
 //!
-//! Role         a text that is read again, from the log, by a checkpoint, or to be compiled anew, has
-//!              to mean what it meant to whoever sent it. A path other than the usual one stands
-//!              before the statement as a comment, so that the text is one that everybody can read
+//! Role         a text that is read again, from the log, by a checkpoint, or to be compiled anew,
+//!              has to mean what it meant to whoever sent it. A path other than the usual one
+//!              stands before the statement as a comment, so that the text is one that everybody
+//!              can read
 
 use std::borrow::Cow;
 

@@ -151,6 +151,9 @@ pub(crate) struct Firing {
 pub(crate) struct ChangedRows {
     /// there is one at most, so that what fires for it stands right behind its change
     pub(crate) is_one: bool,
+    /// triggers take numbers of sequences in the order in which they fire; else each has its own,
+    /// as it fires once
+    pub(crate) draws_by_turns: bool,
     pub(crate) events: Vec<EventRows>,
 }
 

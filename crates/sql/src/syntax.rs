@@ -15,6 +15,7 @@ use crate::open_literals::OpenLiterals;
 use crate::search_path::{split_path, with_path};
 use crate::setting::{Naming, Setting};
 use crate::state::Programs;
+use crate::temporary::{AtCommit, Temporary};
 use crate::transaction_control::TransactionControl;
 use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
 use crate::user::UserSyntax;
@@ -186,28 +187,6 @@ impl ScriptStatement {
     pub fn is_copy(&self) -> bool {
         matches!(self.syntax, Syntax::Copy(_))
     }
-}
-
-/// What CREATE TEMP TABLE says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Temporary {
-    /// its name in its schema
-    pub name: String,
-    /// ON COMMIT
-    pub at_commit: AtCommit,
-    /// AS, whose columns depend on more than the text
-    pub is_query: bool,
-}
-
-/// What becomes of a temporary table at the end of each transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtCommit {
-    /// it stays with its rows
-    Stays,
-    /// it loses its rows
-    Empties,
-    /// it goes
-    Goes,
 }
 
 /// Trees of the parser are as deep as a statement may be, and dropped level by level.

@@ -155,7 +155,7 @@ pub(crate) fn switched(
 }
 
 /// The trigger of a table that a column is needed by.
-pub(crate) fn trigger_with<'t>(table: &'t Table, column: ColumnId) -> Option<&'t Trigger> {
+pub(crate) fn trigger_with(table: &Table, column: ColumnId) -> Option<&Trigger> {
     let name = &table.columns[column.index()].name;
     let names = |text: &String| may_name(text, name);
     let mut triggers = table.triggers.iter();

@@ -1,8 +1,8 @@
 //! OLD and NEW as rows, in the text of a trigger's function: `NEW.*`, and what compares two rows.
 //!
 //! Role         writes the fields out, which are known once a table is: `VALUES (OLD.*)`,
-//!              `OLD.* IS DISTINCT FROM NEW.*`, `OLD IS DISTINCT FROM NEW`. One record as a whole is
-//!              left as it is: it is a variable
+//!              `OLD.* IS DISTINCT FROM NEW.*`, `OLD IS DISTINCT FROM NEW`. One record as a whole
+//!              is left as it is: it is a variable
 
 use std::borrow::Cow;
 

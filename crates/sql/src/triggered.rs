@@ -1,11 +1,11 @@
 //! Changes of rows for which triggers fire: row by row.
 //!
-//! Role         called by INSERT, UPDATE and DELETE, ON CONFLICT and foreign keys where the table has
-//!              triggers for rows. A row is read, what fires before it may change it or leave it out,
-//!              then it is changed by its primary key as it would be without triggers
+//! Role         called by INSERT, UPDATE and DELETE, ON CONFLICT and foreign keys where the table
+//!              has triggers for rows. A row is read, what fires before it may change it or leave
+//!              it out, then it is changed by its primary key as it would be without triggers
 //! Invariants   I1 rows are all found before the first one is changed
-//!              I2 of a statement that finds its row by a key, each access has that key: a call holds
-//!                 what it would hold without triggers, and what these touch
+//!              I2 of a statement that finds its row by a key, each access has that key: a call
+//!                 holds what it would hold without triggers, and what these touch
 //!              I3 columns that nobody may have changed are not written: keys stay where they are
 
 use hotrow_base::ids::ColumnId;

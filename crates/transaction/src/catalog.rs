@@ -11,12 +11,12 @@
 //!              I4 `table_names` and `index_names` have what is there, and nothing else
 
 mod by_id;
+mod named;
 mod schemas;
 mod trigger;
 
 use std::sync::{Arc, LazyLock};
 
-use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{KeyLayout, KeyPart};
 use hotrow_base::row::{ColumnType, Field, RowLayout};
@@ -24,6 +24,7 @@ use hotrow_base::types::{DataType, SqlType};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
+pub use self::named::{Domain, NamedType, View};
 pub use self::schemas::{
     PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split,
 };
@@ -344,62 +345,15 @@ impl Table {
         schemas::key(&self.schema, &self.name).into_owned()
     }
 
+    /// Its name as people are shown it: with its schema and a point, unless that is `public`.
+    pub fn shown_name(&self) -> String {
+        schemas::shown(self.key())
+    }
+
     /// All indexes, the primary one first.
     pub fn indexes(&self) -> impl Iterator<Item = IndexId> + '_ {
         self.primary.into_iter().chain(self.secondary.iter().copied())
     }
-}
-
-/// A view: a query with a name.
-#[derive(Clone, PartialEq, Debug)]
-pub struct View {
-    /// tells it from all others there ever were; given by [`Catalog::set_view`]
-    pub id: u32,
-    /// its name in its schema
-    pub name: String,
-    /// the schema that it is in
-    pub schema: String,
-    /// names and types of its columns
-    pub columns: Vec<(String, SqlType)>,
-    /// where its query finds bare names
-    pub path: SearchPath,
-    /// the query, as SQL
-    pub text: String,
-    /// what the query itself calls its columns: it has to go on giving these
-    pub given: Vec<String>,
-}
-
-impl View {
-    fn key(&self) -> String {
-        schemas::key(&self.schema, &self.name).into_owned()
-    }
-
-    /// Its name as statements find it whatever their path is.
-    pub fn qualified_name(&self) -> String {
-        schemas::qualified(&self.schema, &self.name)
-    }
-}
-
-/// A type that has been given a name.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NamedType {
-    /// CREATE TYPE ... AS ENUM
-    Enum(EnumType),
-    /// CREATE TYPE ... AS (...): names and types of its fields
-    Composite(Vec<(String, SqlType)>),
-    /// CREATE DOMAIN
-    Domain(Domain),
-}
-
-/// Another type, some of whose values are left out.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Domain {
-    /// the type
-    pub of: DataType,
-    /// what a column has that is given nothing, as SQL
-    pub default: Option<String>,
-    /// names of constraints, and what holds for each `VALUE`, as SQL
-    pub checks: Vec<(String, String)>,
 }
 
 /// What CREATE INDEX and PRIMARY KEY say.
@@ -573,9 +527,10 @@ impl Catalog {
         Ok(index)
     }
 
-    /// Gives a table other columns, the last ones of them `hidden`; `now_at` tells where each of the
-    /// old ones is among them. One that is gone is in no constraint and no index. The rows that there are have to be rebuilt.
-    /// Fails with 54011 when a row, or 54001 when a key, could never fit.
+    /// Gives a table other columns, the last ones of them `hidden`; `now_at` tells where each of
+    /// the old ones is among them. One that is gone is in no constraint and no index. The rows that
+    /// there are have to be rebuilt. Fails with 54011 when a row, or 54001 when a key, could never
+    /// fit.
     pub fn replace_columns(
         &mut self,
         id: TableId,

@@ -13,12 +13,12 @@
 //!              I5 what raises a caught error again stands in a handler
 
 mod consume;
+mod function;
 mod protected;
 
 use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
-use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
@@ -26,9 +26,9 @@ use crate::catalog::TriggerFunction;
 use crate::draw::Draw;
 use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
-use crate::random::Randomness;
 
 pub use consume::Consume;
+pub use function::{BitFunction, Function, IntervalFunction, TemplateFunction};
 pub use protected::{Catch, ErrorPart, Handler, Protected};
 
 /// A local variable, parameter or temporary of a procedure.
@@ -735,178 +735,4 @@ impl CompareOp {
             Self::GreaterOrEqual => ">=",
         }
     }
-}
-
-/// What is done with bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BitFunction {
-    /// `a & b`
-    And,
-    /// `a | b`
-    Or,
-    /// `a # b`
-    Xor,
-    /// `~a`
-    Not,
-    /// `a << n`
-    ShiftLeft,
-    /// `a >> n`
-    ShiftRight,
-}
-
-/// Functions of intervals.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum IntervalFunction {
-    /// - interval
-    Negate,
-    /// interval + interval
-    Add,
-    /// interval - interval
-    Subtract,
-    /// interval * double precision
-    Multiply,
-    /// interval / double precision
-    Divide,
-    /// justify_hours(interval)
-    JustifyHours,
-    /// justify_days(interval)
-    JustifyDays,
-    /// justify_interval(interval)
-    Justify,
-    /// make_interval(years, months, weeks, days, hours, mins, secs): integers and a double
-    Make,
-}
-
-/// Functions of templates.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum TemplateFunction {
-    /// to_char(number or time, template)
-    ToChar,
-    /// to_date(text, template)
-    ToDate,
-    /// to_timestamp(text, template)
-    ToTimestamp,
-    /// to_timestamp(double precision): seconds since 1970
-    OfEpoch,
-    /// to_number(text, template)
-    ToNumber,
-}
-
-/// Scalar functions, each with argument and result types already fixed by the compiler.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Function {
-    /// absolute value
-    Abs,
-    /// largest whole number not above
-    Floor,
-    /// smallest whole number not below
-    Ceil,
-    /// round half away from zero; with a second argument, to that many digits
-    Round,
-    /// cut towards zero; with a second argument, to that many digits
-    Trunc,
-    /// -1, 0, 1
-    Sign,
-    /// square root; double precision
-    Sqrt,
-    /// power; double precision
-    Power,
-    /// natural exponential; double precision
-    Exp,
-    /// natural logarithm; double precision
-    Ln,
-    /// modulo as a function
-    Mod,
-    /// greatest non-NULL argument
-    Greatest,
-    /// least non-NULL argument
-    Least,
-    /// NULL when both arguments are equal, else the first
-    NullIf,
-    /// characters in a text
-    Length,
-    /// bytes in a text or bytea
-    OctetLength,
-    /// lower case
-    Lower,
-    /// upper case
-    Upper,
-    /// substring(text, start [, count])
-    Substring,
-    /// left(text, n)
-    Left,
-    /// right(text, n)
-    Right,
-    /// position(needle in text): arguments (text, needle)
-    Position,
-    /// trim both ends [of these characters]
-    Trim,
-    /// trim the left end
-    LTrim,
-    /// trim the right end
-    RTrim,
-    /// lpad(text, n [, fill])
-    LPad,
-    /// rpad(text, n [, fill])
-    RPad,
-    /// replace(text, from, to)
-    Replace,
-    /// repeat(text, n)
-    Repeat,
-    /// reverse(text)
-    Reverse,
-    /// concat(...): NULLs count as empty
-    Concat,
-    /// concat_ws(separator, ...): texts joined, without those that are NULL
-    ConcatWs,
-    /// format(text, ...), of values that are texts
-    Format,
-    /// text LIKE pattern
-    Like,
-    /// extract(field from date/timestamp): arguments (value, field code as integer)
-    Extract,
-    /// date_trunc(field, timestamp): arguments (field code as integer, value)
-    DateTrunc,
-    /// date + days
-    DateAdd,
-    /// date - date, in days
-    DateDiff,
-    /// timestamp + interval
-    TimestampAdd,
-    /// timestamp - timestamp, an interval
-    TimestampDiff,
-    /// age(timestamp, timestamp)
-    Age,
-    /// of intervals alone
-    Interval(IntervalFunction),
-    /// texts of numbers and times, and back
-    Template(TemplateFunction),
-    /// make_date(year, month, day)
-    MakeDate,
-    /// make_time(hour, minute, second)
-    MakeTime,
-    /// make_timestamp(year, month, day, hour, minute, second)
-    MakeTimestamp,
-    /// date_bin(stride, timestamp, origin)
-    DateBin,
-    /// isfinite(date, timestamp or interval)
-    IsFinite,
-    /// how far a zone is ahead of UTC: of its name, or of an interval without months and days
-    ZoneOffset,
-    /// elements in an array: 0 for an empty one
-    Cardinality,
-    /// an array with a value behind its elements; NULL counts as an empty one
-    ArrayAppend,
-    /// an array with its elements converted to another type
-    ArrayCast,
-    /// value = ANY (array), with elements that compare with the value as they are; false for an
-    /// empty array
-    ElementOf,
-    /// of the bits of integers: of one type, but for how far they are shifted, which is an integer
-    Bits(BitFunction),
-    /// of json and jsonb
-    Json(JsonFunction),
-    /// random values: arguments (the call's seed, place, turn, time); without any in a column's
-    /// DEFAULT, where whatever inserts puts its own
-    Random(Randomness),
 }

@@ -52,7 +52,8 @@ impl Session {
         level >= least
     }
 
-    /// DISCARD ALL, as far as it is the session's: settings, temporary tables. Fails with 25001 in a transaction.
+    /// DISCARD ALL, as far as it is the session's: settings, temporary tables. Fails with 25001 in
+    /// a transaction.
     ///
     /// # Errors
     ///

@@ -48,6 +48,7 @@ mod split_indexes;
 mod status;
 mod tickets;
 mod transactions;
+mod triggers;
 mod unwritten_columns;
 mod users;
 mod views;

@@ -103,6 +103,68 @@ fn temporary_tables_are_used_again() {
     });
 }
 
+/// A table that is kept is in nobody's way, and is not taken for another one.
+#[test]
+fn types_can_go_that_kept_tables_have() {
+    let db = Database::open_in_memory(Config::default().threads(1)).unwrap();
+    let create = "CREATE TEMP TABLE t (m mood)";
+    for labels in ["'sad', 'ok'", "'ok', 'glad'"] {
+        db.session().execute(&format!("CREATE TYPE mood AS ENUM ({labels})")).unwrap();
+        let session = db.session();
+        session.execute(create).unwrap();
+        session.execute("INSERT INTO t VALUES ('ok')").unwrap();
+        assert_eq!(rows(&session, "SELECT m FROM t"), ["ok"]);
+        assert_eq!(refusal(&session, "DROP TYPE mood")[..5], *"2BP01");
+        drop(session);
+        db.session().execute("DROP TYPE mood").unwrap();
+        assert_eq!(refusal(&db.session(), create)[..5], *"42704");
+    }
+    let session = db.session();
+    for value in ["1", "'a'::text"] {
+        session.execute(&format!("CREATE TEMP TABLE q AS SELECT {value} AS v")).unwrap();
+        session.execute("DROP TABLE q").unwrap();
+    }
+    session
+        .execute("CREATE TABLE source (v integer); CREATE TEMP TABLE q AS SELECT v FROM source")
+        .unwrap();
+    session.execute("DROP TABLE q; DROP TABLE source; CREATE TABLE source (v text)").unwrap();
+    session
+        .execute("CREATE TEMP TABLE q AS SELECT v FROM source; INSERT INTO q VALUES ('x')")
+        .unwrap();
+    assert_eq!(rows(&session, "SELECT v FROM q"), ["x"]);
+}
+
+/// Of tables that refer to each other, too, nothing is left for the next session.
+#[test]
+fn temporary_tables_that_refer_to_each_other_are_emptied() {
+    let db = Database::open_in_memory(Config::default().threads(2)).unwrap();
+    let create = "CREATE TEMP TABLE a (id integer PRIMARY KEY);
+                  CREATE TEMP TABLE b (id integer PRIMARY KEY, a integer REFERENCES a)";
+    for _ in 0..3 {
+        let session = db.session();
+        session.execute(create).unwrap();
+        let counts = "SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM b)";
+        assert_eq!(rows(&session, counts), ["0|0"]);
+        session.execute("INSERT INTO a VALUES (1), (2); INSERT INTO b VALUES (1, 2)").unwrap();
+        assert_eq!(rows(&session, counts), ["2|1"]);
+    }
+    // Another table in the place of one takes references to it along.
+    let session = db.session();
+    session.execute("CREATE TEMP TABLE a (id integer PRIMARY KEY, more text)").unwrap();
+    drop(session);
+    let session = db.session();
+    session.execute(create).unwrap();
+    let refused = refusal(&session, "INSERT INTO b VALUES (1, 2)");
+    assert_eq!(refused[..5], *"23503", "{refused}");
+    let refused = refusal(&session, "CREATE TABLE c (a integer REFERENCES a)");
+    assert_eq!(refused[..5], *"42P16", "{refused}");
+    let refused = refusal(&session, "DROP TABLE a");
+    assert_eq!(refused[..5], *"2BP01", "{refused}");
+    session.execute("INSERT INTO a SELECT g FROM generate_series(1, 3000) g").unwrap();
+    session.execute("DISCARD TEMP; CREATE TEMP TABLE a (id integer PRIMARY KEY)").unwrap();
+    assert_eq!(rows(&session, "SELECT count(*) FROM a"), ["0"]);
+}
+
 #[test]
 fn sessions_do_not_see_each_others() {
     let db = Database::open_in_memory(Config::default().threads(2)).unwrap();
@@ -116,6 +178,12 @@ fn sessions_do_not_see_each_others() {
     let third = db.session();
     assert_eq!(refusal(&third, "SELECT v FROM t"), "42P01 relation \"t\" does not exist");
     assert_eq!(rows(&third, "SELECT count(*) FROM pg_class WHERE relname = 't'"), ["0"]);
+    for statement in
+        ["SELECT v FROM pg_temp_1.t", "DROP TABLE pg_temp_1.t", "DELETE FROM pg_temp_1.t"]
+    {
+        let refused = "42P01 relation \"pg_temp_1.t\" does not exist";
+        assert_eq!(refusal(&third, statement), refused, "{statement}");
+    }
     // In a transaction that is taken back there never was one.
     one.execute("BEGIN; CREATE TEMP TABLE u (v integer); INSERT INTO u VALUES (1); ROLLBACK")
         .unwrap();

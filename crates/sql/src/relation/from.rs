@@ -375,6 +375,7 @@ impl Compiler<'_> {
             return self.planned(shown, &columns, bound, place);
         }
         let full_name = object_name(written, place)?;
+        self.refuse_hidden(&full_name, place)?;
         if let Some(view) = self.view_named(&full_name) {
             return self.bind_view(view, (shown, columns), place);
         }

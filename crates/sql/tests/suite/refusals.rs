@@ -185,7 +185,7 @@ fn scripts_and_definitions() {
         ("SELECT 1;\n\n  SELEC 2;", "42601", 3, 3),
         ("SELECT 'open", "42601", 1, 8),
         ("CREATE FUNCTION f() RETURNS int LANGUAGE perl AS 'SELECT 1';", "0A000", 1, 42),
-        ("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS ''", "0A000", 1, 29),
+        ("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS ''", "42601", 1, 58),
         ("CREATE PROCEDURE f() STRICT LANGUAGE plpgsql AS ''", "42P13", 1, 22),
         ("CREATE FUNCTION f(VARIADIC int[]) RETURNS int LANGUAGE plpgsql AS ''", "0A000", 1, 19),
         (

@@ -1,8 +1,8 @@
 //! Triggers: what a change of a table's rows does beside.
 //!
-//! Role         told by CREATE TRIGGER. `sql` puts the statements of a trigger's function into every
-//!              program that changes the table's rows, so that they are planned with it; nothing
-//!              here runs
+//! Role         told by CREATE TRIGGER. `sql` puts the statements of a trigger's function into
+//!              every program that changes the table's rows, so that they are planned with it;
+//!              nothing here runs
 
 use std::sync::Arc;
 
