@@ -10,6 +10,7 @@
 //!             [QUOTE [AS] 'c'] ...
 //! ```
 
+use hotrow_transaction::catalog::{Trigger, TriggerEvent, TriggerLevel};
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -448,6 +449,14 @@ impl Compiler<'_> {
                 let text = format!("column \"{missing}\" is not copied");
                 return Err(error(b"42703", *place, text));
             }
+        }
+        let fires_once = |of: &&Trigger| {
+            of.level == TriggerLevel::Statement && of.fires(TriggerEvent::Insert, &[])
+        };
+        if let Some(trigger) = table.triggers.iter().find(fires_once).filter(|_| *is_in) {
+            let what = format!("COPY with trigger \"{}\" FOR EACH STATEMENT", trigger.name);
+            let hint = "DISABLE TRIGGER, or send INSERT: rows are inserted one by one as they come";
+            return Err(unsupported(*place, what, hint));
         }
         let what = if *is_in {
             Copied::In { table: table.qualified_name(), columns: names }

@@ -72,7 +72,7 @@ impl<'c> Compiler<'c> {
         triggers.filter(fires).collect()
     }
 
-    /// Whether a table has triggers for rows that are changed in this way.
+    /// Whether a table has triggers for rows that are changed in this way, or that are shown them.
     pub(crate) fn fires_for_rows(
         &self,
         table: TableId,
@@ -80,7 +80,10 @@ impl<'c> Compiler<'c> {
         set: &[ColumnId],
     ) -> bool {
         let triggers = &self.catalog.table(table).triggers;
-        triggers.iter().any(|of| of.level == TriggerLevel::Row && of.fires(event, set))
+        triggers.iter().any(|of| {
+            let is_shown_rows = of.transition.iter().any(Option::is_some);
+            (of.level == TriggerLevel::Row || is_shown_rows) && of.fires(event, set)
+        })
     }
 
     /// Whether something fires behind a statement as a whole, or for it.
