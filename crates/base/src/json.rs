@@ -115,6 +115,18 @@ impl Kind {
         }
     }
 
+    /// What `jsonb_typeof` and `.type()` call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::Text => "string",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Null => "null",
+        }
+    }
+
     pub(crate) fn is_container(self) -> bool {
         matches!(self, Self::Object | Self::Array)
     }

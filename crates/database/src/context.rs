@@ -109,6 +109,11 @@ impl Context {
         self.temporary().seen_first(self.settings.borrow().search_path())
     }
 
+    /// Whether they are looked for where all sessions begin to; asked with each statement.
+    pub(crate) fn has_usual_path(&self) -> bool {
+        !self.temporary().are_seen() && self.settings.borrow().has_usual_path()
+    }
+
     /// Its temporary tables, for a moment.
     pub(crate) fn temporary(&self) -> RefMut<'_, TemporaryTables> {
         self.temporary.borrow_mut()

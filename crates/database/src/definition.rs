@@ -465,13 +465,7 @@ fn create_procedure(
     let mut catalog = schema.catalog.clone();
     let changes: Vec<_> = of_triggers.into_iter().collect();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
-    let (trees, mut texts) = match changes.is_empty() {
-        true => {
-            let texts = dropped_in(&trees);
-            (trees, texts)
-        }
-        false => compile_again(schema, sources, (&catalog, &changes), trees)?,
-    };
+    let (trees, mut texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
     texts.push((id, Some(source)));
     let mut next = schema.clone();
     let unfilled = next.adopt(catalog, trees, &[])?;
@@ -573,13 +567,7 @@ fn drop_procedures(
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     let mut next = schema.clone();
     let trees: Trees = dropped.iter().map(|&id| (id, None)).collect();
-    let (trees, texts) = match changes.is_empty() {
-        true => {
-            let texts = dropped_in(&trees);
-            (trees, texts)
-        }
-        false => compile_again(schema, sources, (&catalog, &changes), trees)?,
-    };
+    let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
     let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken_view(&next, sources, names.iter().map(|dropped| dropped.name.clone()))?;
     Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))

@@ -284,9 +284,18 @@ impl Settings {
 
     /// Where bare names are looked for; made once, until something changes.
     pub(crate) fn search_path(&self) -> SearchPath {
+        self.with_path(SearchPath::clone)
+    }
+
+    /// Whether that is `public` alone.
+    pub(crate) fn has_usual_path(&self) -> bool {
+        self.with_path(SearchPath::is_default)
+    }
+
+    fn with_path<T>(&self, look: impl FnOnce(&SearchPath) -> T) -> T {
         let mut path = self.path.borrow_mut();
         let made = || SearchPath::read(&self.get("search_path").ok()?);
-        path.get_or_insert_with(|| made().unwrap_or_default()).clone()
+        look(path.get_or_insert_with(|| made().unwrap_or_default()))
     }
 
     /// Whether something may have changed since this was asked last.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{AtCommit, CatalogChange, Compiled, Temporary, quoted_name};
 use hotrow_transaction::catalog::{
-    Catalog, Column, SearchPath, Table, is_temporary, local, qualified,
+    Catalog, Column, SearchPath, Table, is_temporary, qualified, temporary_schema,
 };
 use parking_lot::Mutex;
 
@@ -74,6 +74,11 @@ impl TemporaryTables {
             all.taken.extend(number);
             (self.number, self.path) = (number, None);
         }
+    }
+
+    /// Whether a path leads to others than it says: the session has had some.
+    pub(crate) fn are_seen(&self) -> bool {
+        self.number.is_some()
     }
 
     /// A path that leads to them first.
@@ -325,8 +330,7 @@ fn changed_by(catalog: &Catalog, definition: &Compiled) -> bool {
 }
 
 fn qualified_in(number: u32, name: &str) -> String {
-    let path = SearchPath::default().with_temporary(number, BTreeSet::new());
-    qualified(path.temporary_schema().unwrap_or_default(), local(name))
+    qualified(&temporary_schema(number), name)
 }
 
 fn sequences_of<'c>(catalog: &'c Catalog, table: &Table) -> impl Iterator<Item = &'c Table> {

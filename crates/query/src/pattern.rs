@@ -403,10 +403,22 @@ fn start_of_match(
     text: &str,
     range: Range<usize>,
 ) -> Result<usize, Stop> {
+    let mut found = range.end;
+    each_start(dfa, cache, text, range, |start| found = start)?;
+    Ok(found)
+}
+
+/// Gives each place of a range where a match begins that ends with the range, the last one first.
+fn each_start(
+    dfa: &DFA,
+    cache: &mut Cache,
+    text: &str,
+    range: Range<usize>,
+    mut give: impl FnMut(usize),
+) -> Result<(), Stop> {
     let bytes = text.as_bytes();
     let input = Input::new(text).span(range.clone()).anchored(Anchored::Yes);
     let mut state = dfa.start_state_reverse(cache, &input).map_err(|_| Stop::Unknown)?;
-    let mut found = range.end;
     for place in range.clone().rev() {
         if place % BYTES_BETWEEN_LOOKS == 0 {
             current::check()?;
@@ -414,9 +426,9 @@ fn start_of_match(
         state = dfa.next_state(cache, state, bytes[place]).map_err(|_| Stop::Unknown)?;
         if state.is_tagged() {
             if is_match(state)? {
-                found = place + 1;
+                give(place + 1);
             } else if state.is_dead() {
-                return Ok(found);
+                return Ok(());
             }
         }
     }
@@ -424,8 +436,10 @@ fn start_of_match(
         Some(before) => dfa.next_state(cache, state, bytes[before]),
         None => dfa.next_eoi_state(cache, state),
     };
-    let is_first = is_match(last.map_err(|_| Stop::Unknown)?)?;
-    Ok(if is_first { range.start } else { found })
+    if is_match(last.map_err(|_| Stop::Unknown)?)? {
+        give(range.start);
+    }
+    Ok(())
 }
 
 fn is_match(state: LazyStateID) -> Result<bool, Stop> {

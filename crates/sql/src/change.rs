@@ -109,14 +109,14 @@ impl<'c> Compiler<'c> {
         if !update.order_by.is_empty() || update.limit.is_some() || update.or.is_some() {
             return Err(syntax(place, "this form of UPDATE is not PostgreSQL's"));
         }
+        let (id, alias) = self.one_table(&update.table)?;
         if found.is_some() {
-            return self.update_found(out, update, found, into);
+            return self.update_found(out, update, (id, &alias, found), into);
         }
-        let id = self.one_table(&update.table)?.0;
         let set = self.columns_set(self.catalog.table(id), &update.assignments);
         let events = vec![(TriggerEvent::Update, set)];
         self.as_firing(out, (id, &events), true, |this, out| {
-            this.update_found(out, update, None, into)
+            this.update_found(out, update, (id, &alias, None), into)
         })
     }
 
@@ -124,13 +124,12 @@ impl<'c> Compiler<'c> {
         &mut self,
         out: &mut Vec<Statement>,
         update: &ast::Update,
-        found: Option<&FoundRow>,
+        (id, alias, found): (TableId, &str, Option<&FoundRow>),
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
-        let (id, alias) = self.one_table(&update.table)?;
         let table = self.catalog.table(id);
-        let ((mut set, columns), mut row) = self.with_row(self.row_of(id, &alias), |this| {
+        let ((mut set, columns), mut row) = self.with_row(self.row_of(id, alias), |this| {
             let set = this.assignments(table, &update.assignments, (found, place))?;
             let beside = found.map_or(&[][..], |found| &found.beside);
             let returned = this

@@ -26,7 +26,7 @@ use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 pub use self::by_id::ById;
 pub use self::named::{Domain, NamedType, View};
 pub use self::schemas::{
-    PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split,
+    PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split, temporary_schema,
 };
 pub use self::trigger::{Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming};
 use crate::outcome::SqlError;

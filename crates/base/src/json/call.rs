@@ -161,7 +161,7 @@ fn whole(function: JsonFunction, own: &str, rest: &[Value], is_binary: bool) -> 
             Node::read(own)?.write_pretty(0, &mut out)?;
             Value::Text(out.finish())
         }
-        F::TypeOf => Value::Text(type_of(own).to_owned()),
+        F::TypeOf => Value::Text(Kind::of(own).name().to_owned()),
         _ => match Kind::of(own) {
             Kind::Array => Value::Int(elements(own)?.len() as i32),
             Kind::Object => {
@@ -308,17 +308,6 @@ fn without<'a>(node: Node<'a>, key: &Value) -> Result<Node<'a>> {
     }
 }
 
-fn type_of(raw: &str) -> &'static str {
-    match Kind::of(raw) {
-        Kind::Object => "object",
-        Kind::Array => "array",
-        Kind::Text => "string",
-        Kind::Number => "number",
-        Kind::Boolean => "boolean",
-        Kind::Null => "null",
-    }
-}
-
 /// A jsonb as a boolean or as the text of a number: what a cast to those types takes.
 pub(crate) fn scalar_of(jsonb: &str, to: DataType) -> Result<Value> {
     let kind = Kind::of(jsonb);
@@ -327,7 +316,7 @@ pub(crate) fn scalar_of(jsonb: &str, to: DataType) -> Result<Value> {
         _ => kind == Kind::Number,
     };
     if !fits {
-        let message = format!("cannot cast jsonb {} to type {to}", type_of(jsonb));
+        let message = format!("cannot cast jsonb {} to type {to}", Kind::of(jsonb).name());
         return Err(ValueError::json_use(message));
     }
     Ok(match to {

@@ -22,7 +22,9 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 
 use super::tree::{Grouped, Node, Part, Preference, Tree, counts};
-use super::{BYTES_BETWEEN_LOOKS, NEST_MAX, PATTERN_BYTES_MAX, STATES_BYTES, Stop, is_match};
+use super::{
+    BYTES_BETWEEN_LOOKS, NEST_MAX, PATTERN_BYTES_MAX, STATES_BYTES, Stop, each_start, is_match,
+};
 
 /// Automata that are kept for one pattern.
 const AUTOMATA_MAX: usize = 64;
@@ -198,7 +200,8 @@ impl Dissector {
         charge.add(range.len() + 1)?;
         let mut begins = vec![false; range.len() + 1];
         let automaton = self.automaton(tree, piece, Way::Back)?;
-        automaton.begins(text, range.clone(), |begin| begins[begin - range.start] = true)?;
+        let (dfa, cache) = (&automaton.dfa, &mut automaton.cache);
+        each_start(dfa, cache, text, range.clone(), |begin| begins[begin - range.start] = true)?;
         Ok(begins)
     }
 
@@ -282,39 +285,6 @@ impl Automaton {
         };
         if is_match(last.map_err(|_| Stop::Unknown)?)? {
             let _ = give(range.end);
-        }
-        Ok(())
-    }
-
-    /// Gives each place of a range where a match begins that ends with the range.
-    fn begins(
-        &mut self,
-        text: &str,
-        range: Range<usize>,
-        mut give: impl FnMut(usize),
-    ) -> Result<(), Stop> {
-        let (dfa, cache, bytes) = (&self.dfa, &mut self.cache, text.as_bytes());
-        let input = Input::new(text).span(range.clone()).anchored(Anchored::Yes);
-        let mut state = dfa.start_state_reverse(cache, &input).map_err(|_| Stop::Unknown)?;
-        for place in range.clone().rev() {
-            if place % BYTES_BETWEEN_LOOKS == 0 {
-                current::check()?;
-            }
-            state = dfa.next_state(cache, state, bytes[place]).map_err(|_| Stop::Unknown)?;
-            if state.is_tagged() {
-                if is_match(state)? {
-                    give(place + 1);
-                } else if state.is_dead() {
-                    return Ok(());
-                }
-            }
-        }
-        let last = match range.start.checked_sub(1) {
-            Some(before) => dfa.next_state(cache, state, bytes[before]),
-            None => dfa.next_eoi_state(cache, state),
-        };
-        if is_match(last.map_err(|_| Stop::Unknown)?)? {
-            give(range.start);
         }
         Ok(())
     }

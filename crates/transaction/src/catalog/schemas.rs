@@ -49,6 +49,11 @@ pub(super) fn key<'n>(schema: &str, name: &'n str) -> Cow<'n, str> {
 /// How schemas of temporary tables begin; a number stands behind it.
 const TEMPORARY: &str = "pg_temp_";
 
+/// The schema of temporary tables with a number.
+pub fn temporary_schema(number: u32) -> String {
+    format!("{TEMPORARY}{number}")
+}
+
 /// Whether a schema is one of temporary tables.
 pub fn is_temporary(schema: &str) -> bool {
     schema.starts_with(TEMPORARY)
@@ -89,7 +94,7 @@ impl SearchPath {
     /// With temporary relations of these names, in the schema with this number.
     #[must_use]
     pub fn with_temporary(self, number: u32, names: BTreeSet<String>) -> Self {
-        let temporary = TemporaryNames { schema: format!("{TEMPORARY}{number}"), names };
+        let temporary = TemporaryNames { schema: temporary_schema(number), names };
         Self { temporary: Some(Arc::new(temporary)), ..self }
     }
 

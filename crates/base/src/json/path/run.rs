@@ -567,17 +567,7 @@ impl<'n, E: From<ValueError>> Run<'n, '_, E> {
             unfit(code, format!("jsonpath item method .{name}() can only be applied to {what}"))
         };
         let value = match method {
-            Method::Type => {
-                let name = match item.kind() {
-                    Kind::Object => "object",
-                    Kind::Array => "array",
-                    Kind::Text => "string",
-                    Kind::Number => "number",
-                    Kind::Boolean => "boolean",
-                    Kind::Null => "null",
-                };
-                Item::Text(name.to_owned())
-            }
+            Method::Type => Item::Text(item.kind().name().to_owned()),
             Method::Size => match item.elements() {
                 Some(elements) => Item::Number(elements.len().to_string()),
                 None if !self.is_strict => Item::Number("1".to_owned()),
