@@ -7,6 +7,7 @@
 //! = 1|one                      a row it gives; all of them in this order, none: no rows
 //! = {}                         it gives no row (needed only beside other outcomes)
 //! ! 23505 words                or it fails with this code, and with these words in its message
+//! # 2                          it tells that it has inserted, changed or deleted so many rows
 //! &3x50 SQL                    3 sessions run it 50 times each, at the same time as the statements
 //!                              marked so next to it; in it, `$s` is the session's number, from 1,
 //!                              `$i` the round's, `$(1 + $i % 3)` a computed number. Every outcome
@@ -35,6 +36,8 @@ pub struct Statement {
     pub times: (usize, usize),
     /// what it may end with; a statement alone ends with all the rows listed, in this order
     pub outcomes: Vec<Outcome>,
+    /// how many rows it tells that it has touched, where the case asks
+    pub touched: Option<u64>,
 }
 
 /// Statements that run at the same time; a plain one is a step of its own.
@@ -79,6 +82,11 @@ pub fn parse(text: &str) -> Vec<Case> {
                 last_step(case, number).push(statement(number, sql, times));
             }
             "=" | "!" => add_outcome(last_statement(case, number), mark, rest.trim()),
+            "#" => {
+                let touched = rest.trim().parse();
+                let touched = touched.unwrap_or_else(|_| panic!("line {number}: no number"));
+                last_statement(case, number).touched = Some(touched);
+            }
             _ => {
                 let sql = &mut last_statement(case, number).sql;
                 sql.push('\n');
@@ -90,7 +98,7 @@ pub fn parse(text: &str) -> Vec<Case> {
 }
 
 fn statement(line: usize, sql: &str, times: (usize, usize)) -> Statement {
-    Statement { line, sql: sql.trim().to_owned(), times, outcomes: Vec::new() }
+    Statement { line, sql: sql.trim().to_owned(), times, outcomes: Vec::new(), touched: None }
 }
 
 fn repeated(line: usize, text: &str) -> ((usize, usize), &str) {

@@ -9,11 +9,16 @@ pub fn run(db: &Database, case: &Case) -> Result<(), String> {
     let session = db.session();
     for step in &case.steps {
         match step.as_slice() {
-            [alone] if alone.times == (1, 1) => run_once(&session, alone, 1, 1)?,
+            [alone] if is_alone(step) => run_once(&session, alone, 1, 1)?,
             _ => run_together(db, step)?,
         }
     }
     Ok(())
+}
+
+/// Whether a step is one statement of one session.
+pub fn is_alone(step: &Step) -> bool {
+    matches!(step.as_slice(), [statement] if statement.times == (1, 1))
 }
 
 fn run_together(db: &Database, step: &Step) -> Result<(), String> {
@@ -45,15 +50,20 @@ fn run_once(
         [] => matches!(&ended, Ok(results) if results.iter().all(|result| result.rows.is_empty())),
         outcomes => outcomes.iter().any(|outcome| is(outcome, &ended)),
     };
-    if fits {
+    let told = ended.as_ref().ok().and_then(|results| results.last());
+    let told = told.map(|result| result.rows.touched());
+    if fits && (statement.touched.is_none() || statement.touched == told) {
         return Ok(());
     }
     let given = match &ended {
-        Ok(_) => format!("{:?}", rows(&ended)),
+        Ok(_) => format!("{:?}, {} rows touched", rows(&ended), told.unwrap_or(0)),
         Err(error) => format!("{} {error}", error.sqlstate().unwrap_or("no SQLSTATE:")),
     };
-    let allowed = &statement.outcomes;
-    Err(format!("line {}: {sql}\n  gave     {given}\n  expected {allowed:?}", statement.line))
+    let mut allowed = format!("{:?}", statement.outcomes);
+    if let Some(touched) = statement.touched {
+        allowed += &format!(", {touched} rows touched");
+    }
+    Err(format!("line {}: {sql}\n  gave     {given}\n  expected {allowed}", statement.line))
 }
 
 /// The text with `$s`, `$i` and `$(expression)` replaced.

@@ -21,6 +21,8 @@ pub struct Setup {
     pub entry: EngineEntry,
     /// how a database is opened with it
     pub config: Config,
+    /// what it is one of several of: a variant with several thread counts, an engine's crews
+    pub group: (&'static str, Settings),
 }
 
 impl Setup {
@@ -35,7 +37,7 @@ impl Setup {
             .memory_bytes(MEMORY_BYTES)
             .step_budget(STEP_BUDGET);
         let name = format!("{} {} x {threads}", entry.name, settings.join(","));
-        Self { name, entry: *entry, config }
+        Self { name, entry: *entry, config, group: (entry.name, &[]) }
     }
 
     fn with_split_indexes(mut self) -> Self {
@@ -57,7 +59,7 @@ impl Setup {
 }
 
 /// An engine's settings.
-type Settings = &'static [(&'static str, &'static str)];
+pub type Settings = &'static [(&'static str, &'static str)];
 
 /// Settings that only tests use, by engine.
 const TEST_VARIANTS: &[(&str, Settings)] = &[
@@ -111,15 +113,27 @@ pub fn setups(threads: &[usize]) -> Vec<Setup> {
                 // In turn, so that each variant has its indexes split with some thread count.
                 let in_turn = (all.len() + all.len() / 3) % 3 == 2;
                 let splits = in_turn || variant.contains(&OF_PARTS);
-                all.push(if splits { setup.with_split_indexes() } else { setup });
+                let setup = if splits { setup.with_split_indexes() } else { setup };
+                all.push(Setup { group: (entry.name, variant), ..setup });
             }
         }
         let crews = TEST_CREWS.iter().filter(|(engine, ..)| *engine == entry.name);
         for &(_, crew, variant) in crews.filter(|_| threads.contains(&4)) {
-            all.push(Setup::new(entry, variant, crew));
+            all.push(Setup { group: ("crew", &[]), ..Setup::new(entry, variant, crew) });
         }
     }
     all
+}
+
+/// As [`setups`], but every variant with one of its thread counts, and every engine that has crews
+/// with one of them: which, `turn` decides. With `HOTROW_SETUPS=all` in the environment, with all.
+pub fn setups_in_turn(turn: usize) -> Vec<Setup> {
+    let all = setups(&[1, 2, 4]);
+    if std::env::var("HOTROW_SETUPS").is_ok_and(|wanted| wanted == "all") {
+        return all;
+    }
+    let groups = all.chunk_by(|a, b| (a.entry.name, a.group) == (b.entry.name, b.group));
+    groups.map(|group| group[turn % group.len()].clone()).collect()
 }
 
 /// One variant, with each of the thread counts it can use, every third time with split indexes.

@@ -1,4 +1,5 @@
-//! Every case in `tests/cases/`, on every engine, in every variant, with 1, 2 and 4 threads.
+//! Every case in `tests/cases/`, on every engine and in every variant: those of several clients at
+//! once with 1, 2 and 4 threads, others with one of these numbers in turn.
 
 use hotrow_tests::{case, case_run, matrix, state};
 
@@ -7,8 +8,13 @@ fn run_file(file: &str, text: &str) {
     assert!(!cases.is_empty(), "{file} holds no case");
     let only = std::env::var("HOTROW_CASE").unwrap_or_default();
     let mut failures = Vec::new();
-    for case in cases.iter().filter(|case| case.name.contains(&only)) {
-        for setup in matrix::setups(&[1, 2, 4]) {
+    for (turn, case) in cases.iter().enumerate().filter(|(_, case)| case.name.contains(&only)) {
+        let has_crowds = case.steps.iter().any(|step| !case_run::is_alone(step));
+        let setups = match has_crowds {
+            true => matrix::setups(&[1, 2, 4]),
+            false => matrix::setups_in_turn(turn),
+        };
+        for setup in setups {
             let db = setup.open();
             if let Err(difference) = case_run::run(&db, case) {
                 failures.push(format!("{file}, {}, on {}\n{difference}", case.name, setup.name));

@@ -9,7 +9,7 @@ use hotrow_tests::{matrix, seed};
 use rand::Rng;
 use rand::rngs::StdRng;
 
-const RUNS_PER_SETUP: u64 = 4;
+const RUNS_PER_SETUP: u64 = 2;
 
 /// Everything at once, on few keys.
 fn mixed(random: &mut StdRng, _client: u64) -> Vec<Step> {

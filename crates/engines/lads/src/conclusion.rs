@@ -164,7 +164,10 @@ impl Conclusion {
             }
             Ok(()) => {
                 debug_assert_eq!(outcomes.next, actions.1, "I2 of flat calls");
-                let touched = flats.touched(number as usize);
+                let touched = match flat.tail_counts {
+                    true => frame.slot(ROW_COUNT),
+                    false => flats.touched(number as usize),
+                };
                 let rows = frame.keep_rows(flat.tail(), &mut self.rows);
                 *end = CallEnd::Done { rows, touched };
             }

@@ -54,6 +54,9 @@ pub struct FlatProgram {
     tail: Program,
     /// there is something in the tail that matters: a result, an error
     pub has_tail: bool,
+    /// the tail says how many rows the call has touched, where that is a sum over statements;
+    /// else its last action does
+    pub tail_counts: bool,
     /// some leaf changes records
     pub writes: bool,
 }
@@ -180,6 +183,7 @@ impl FlatProgram {
         if driver.needs_reconnaissance || decides {
             return None;
         }
+        let tail_counts = tail_counts(&procedure.body)?;
         let mut plan = slice.procedure.clone();
         let mut marks = vec![NONE; leaves.len()];
         if !join_marks(&mut plan.body, (steps, leaves), &mut marks) {
@@ -212,7 +216,8 @@ impl FlatProgram {
             leaf_of,
             plan: lower::lower(catalog, &plan).ok()?,
             tail: lower::lower(catalog, &tail).ok()?,
-            has_tail: has_tail || !procedure.result.is_empty(),
+            has_tail: has_tail || tail_counts || !procedure.result.is_empty(),
+            tail_counts,
             writes,
         })
     }
@@ -248,6 +253,23 @@ impl FlatProgram {
         let mut hook = Outcomes { flat: self, outcomes };
         interpret::run(&self.tail, 0, frame, &mut NoRows, &mut hook)
     }
+}
+
+/// Whether the number of rows that a call has touched is assigned, as its last statement; none if
+/// it is assigned elsewhere only, so that neither the tail nor the last action knows it.
+fn tail_counts(body: &[Statement]) -> Option<bool> {
+    let assigns = |statement: &Statement| {
+        let StatementKind::Assign { .. } = &statement.kind else { return false };
+        let mut is_count = false;
+        walk::defines(statement, &mut |slot| is_count |= slot == ROW_COUNT);
+        is_count
+    };
+    if body.last().is_some_and(assigns) {
+        return Some(true);
+    }
+    let mut is_assigned = false;
+    walk::statements(body, &mut |statement| is_assigned |= assigns(statement));
+    (!is_assigned).then_some(false)
 }
 
 impl FlatLeaf {
