@@ -56,7 +56,7 @@ pub(crate) fn bind_all(
     arguments.clear();
     let (wanted, count) = (procedure.given().len(), given.count());
     if !procedure.takes(count) {
-        let name = &procedure.name;
+        let name = procedure.shown_name();
         let noun = if wanted == 1 { "argument" } else { "arguments" };
         let message = format!("{name} takes {} {noun}, not {count}", procedure.counts());
         return Err(advised(b"42883", message, signature_hint(procedure)));
@@ -70,7 +70,7 @@ pub(crate) fn bind_all(
 pub(crate) fn signature_hint(procedure: &Procedure) -> String {
     let parameter = |slot: &Slot| format!("{} {}", slot.name, slot.sql_type);
     let list: Vec<_> = procedure.given().iter().map(parameter).collect();
-    format!("it is {}({})", procedure.name, list.join(", "))
+    format!("it is {}({})", procedure.shown_name(), list.join(", "))
 }
 
 /// The SQLSTATE of a value that is not taken. A type that cannot be cast at all is a mismatch of
@@ -105,15 +105,15 @@ impl Binder<'_> {
 
     fn parameter(&self) -> Result<&Slot, SqlError> {
         self.procedure.parameters().get(self.next).ok_or_else(|| {
-            let message = format!("{} takes fewer arguments", self.procedure.name);
+            let message = format!("{} takes fewer arguments", self.procedure.shown_name());
             advised(b"42883", message, signature_hint(self.procedure))
         })
     }
 
     fn refused(&self, error: &ValueError) -> SqlError {
         let (name, parameter) = match self.parameter() {
-            Ok(slot) => (&slot.name, slot.sql_type.to_string()),
-            Err(_) => (&self.procedure.name, String::new()),
+            Ok(slot) => (slot.name.as_str(), slot.sql_type.to_string()),
+            Err(_) => (self.procedure.shown_name(), String::new()),
         };
         let code = refusal(error);
         let message = format!("parameter \"{name}\" of type {parameter}: {error}");

@@ -28,6 +28,14 @@ pub(crate) struct Becoming<'a> {
 }
 
 impl ProcedureNames for Becoming<'_> {
+    fn overloads(&self, name: &str) -> Vec<&Procedure> {
+        let is_it = |of: &&Procedure| of.shown_name() == name && of.name != self.but;
+        let new = self.trees.values().flatten().filter(is_it);
+        let old = self.schema.overloads(name);
+        let old = old.filter(|(id, _)| !self.trees.contains_key(id)).map(|(_, of)| &of.procedure);
+        new.chain(old.filter(is_it)).collect()
+    }
+
     fn procedure(&self, name: &str) -> Option<&Procedure> {
         if name == self.but {
             return None;
@@ -107,7 +115,9 @@ pub(crate) fn refuse_needed(
         let callers = callers_of(schema, &[name]);
         let staying = callers.difference(dropped).filter_map(|id| schema.procedure(*id));
         let list: Vec<_> = staying
-            .map(|caller| format!("function {} depends on function {name}", caller.procedure.name))
+            .map(|caller| {
+                format!("function {} depends on function {name}", caller.procedure.shown_name())
+            })
             .collect();
         if !list.is_empty() {
             let message = format!("cannot drop function {name} because other objects depend on it");

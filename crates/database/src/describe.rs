@@ -164,7 +164,7 @@ fn describe_procedure(
     let parameters = procedure.given().iter();
     let result = procedure.result.iter();
     ProcedureDescription {
-        name: procedure.name.clone(),
+        name: procedure.shown_name().to_owned(),
         id,
         parameters: parameters.map(|slot| (slot.name.clone(), slot.sql_type)).collect(),
         result: result.map(|column| (column.name.clone(), column.data_type)).collect(),

@@ -16,8 +16,12 @@ use crate::error::advised;
 pub(crate) struct Registered<'a>(pub(crate) &'a Schema);
 
 impl ProcedureNames for Registered<'_> {
-    fn procedure(&self, name: &str) -> Option<&Procedure> {
-        self.0.procedure_named(name).map(|(_, compiled)| &compiled.procedure)
+    fn procedure(&self, key: &str) -> Option<&Procedure> {
+        self.0.procedure_named(key).map(|(_, compiled)| &compiled.procedure)
+    }
+
+    fn overloads(&self, name: &str) -> Vec<&Procedure> {
+        self.0.overloads(name).map(|(_, compiled)| &compiled.procedure).collect()
     }
 }
 
@@ -26,14 +30,26 @@ pub(crate) fn procedure_named<'a>(
     schema: &'a Schema,
     name: &str,
 ) -> Result<(ProcedureId, &'a Arc<CompiledProcedure>), SqlError> {
-    schema.procedure_named(name).ok_or_else(|| {
-        let names = schema.named_procedures().map(|(_, known)| known.procedure.name.as_str());
+    // By its key, or by its name where there is one of it.
+    let mut of_name = schema.overloads(name);
+    let found = schema.procedure_named(name).or_else(|| of_name.next());
+    if of_name.next().is_some() && schema.procedure_named(name).is_none() {
+        let message = format!("function name \"{name}\" is not unique");
+        let hint = "Call it by a statement, with arguments that tell which one is meant.";
+        return Err(advised(b"42725", message, hint));
+    }
+    found.ok_or_else(|| {
+        let names = schema.named_procedures().map(|(_, known)| known.procedure.shown_name());
         let names: Vec<_> = names.take(20).collect();
         let hint = match names.as_slice() {
             [] => "No procedure is registered; CREATE FUNCTION registers one.".to_owned(),
             names => format!("There are: {}.", names.join(", ")),
         };
-        advised(b"42883", format!("procedure \"{name}\" does not exist"), hint)
+        let message = match name.ends_with(')') {
+            true => format!("function {name} does not exist"), // with the types of its parameters
+            false => format!("procedure \"{name}\" does not exist"),
+        };
+        advised(b"42883", message, hint)
     })
 }
 

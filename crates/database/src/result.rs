@@ -91,7 +91,7 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     }
     let verb = verb.to_ascii_uppercase();
     match verb.as_str() {
-        "UPDATE" | "DELETE" => counted(&verb, rows.touched()),
+        "UPDATE" | "DELETE" | "MERGE" => counted(&verb, rows.touched()),
         "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
         "CREATE" | "DROP" | "ALTER" => {
             let object =

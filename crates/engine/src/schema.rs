@@ -184,6 +184,8 @@ pub struct Schema {
     indexed: Vec<ColumnSet>,
     /// the procedures by name
     names: HashTrieMapSync<String, ProcedureId>,
+    /// whether any name was ever that of several procedures
+    overloaded: bool,
     /// what the procedures need of granules
     tally: GranuleTally,
     /// tables, each with the procedures that touch it
@@ -206,6 +208,7 @@ impl Schema {
             paths: Vec::new(),
             indexed: Vec::new(),
             names: HashTrieMapSync::default(),
+            overloaded: false,
             tally: GranuleTally::default(),
             users: RedBlackTreeMapSync::default(),
             routing: Arc::default(),
@@ -377,6 +380,16 @@ impl Schema {
     pub fn procedure_named(&self, name: &str) -> Option<(ProcedureId, &Arc<CompiledProcedure>)> {
         let id = *self.names.get(name)?;
         Some((id, self.procedure(id)?))
+    }
+
+    /// The procedures of this name, which differ in the types of their parameters.
+    pub fn overloads(
+        &self,
+        name: &str,
+    ) -> impl Iterator<Item = (ProcedureId, &Arc<CompiledProcedure>)> {
+        let alone = self.procedure_named(name).filter(|_| !self.overloaded);
+        let several = self.named_procedures().take_while(|_| self.overloaded);
+        alone.into_iter().chain(several.filter(move |(_, of)| of.procedure.shown_name() == name))
     }
 
     /// The procedures that somebody has created, in the order of their ids: all but statements

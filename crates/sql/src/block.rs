@@ -241,7 +241,7 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         "fetch" | "move" => fetch_statement(cursor),
         "close" => close_statement(cursor),
         "commit" | "rollback" => ending(cursor),
-        "select" | "insert" | "update" | "delete" | "with" => sql_statement(cursor),
+        "select" | "insert" | "update" | "delete" | "merge" | "with" => sql_statement(cursor),
         "create" if cursor.is_at(1, "temp") || cursor.is_at(1, "temporary") => {
             table_statement(cursor)
         }
@@ -254,7 +254,6 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
 pub(crate) fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlError {
     const ADVICE: &[(&str, &str)] = &[
         ("savepoint", "a call is one transaction: RAISE EXCEPTION undoes it"),
-        ("merge", "write INSERT ... ON CONFLICT DO NOTHING, IF NOT FOUND THEN UPDATE ..."),
         ("truncate", "write DELETE FROM table"),
         ("create", "tables and indexes are made outside of procedures"),
         ("alter", "tables and indexes are changed outside of procedures"),
@@ -469,8 +468,10 @@ fn sql_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
     let mut kept = Vec::new();
     loop {
         kept.extend_from_slice(scan.take_until(|_, t| is_word(t, "into")));
-        let is_of_insert = kept.last().is_some_and(|before| is_word(&before.token, "insert"));
-        if !is_of_insert || !scan.is("into") {
+        let is_of_change = kept.last().is_some_and(|before| {
+            is_word(&before.token, "insert") || is_word(&before.token, "merge")
+        });
+        if !is_of_change || !scan.is("into") {
             break;
         }
         kept.extend_from_slice(&tokens[kept.len()..=kept.len()]);

@@ -1,9 +1,10 @@
 //! INSERT, UPDATE and DELETE.
 
-use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::TriggerEvent::Delete;
 use hotrow_transaction::catalog::{Table, TriggerEvent};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     ArithmeticOp, CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, RowsTo,
     SlotId, Statement,
@@ -22,9 +23,10 @@ use crate::scope::Compiler;
 use crate::source::Source;
 use crate::state::Row;
 use crate::syntax::Into;
+use crate::through::{Target, is_computed};
 use crate::token::folded;
 use crate::typing::{bigint, null};
-use crate::written::object_name;
+use crate::written::{has_hints, object_name};
 
 /// Who receives RETURNING: INTO's targets, or the result of an ad-hoc statement.
 pub(crate) type Receiver<'i> = Option<&'i Into>;
@@ -58,28 +60,36 @@ impl<'c> Compiler<'c> {
     /// A column that INSERT or SET names: without its table, which could be the column's own name.
     pub(crate) fn changed_column(
         &self,
-        table: &Table,
+        target: &Target<'_>,
         name: &ast::ObjectName,
-        place: Place,
+        (change, place): (TriggerEvent, Place),
     ) -> Result<ColumnId> {
         if let [ast::ObjectNamePart::Identifier(first), _, ..] = name.0.as_slice() {
-            let (first, of) = (folded(&first.value, first.quote_style.is_some()), &table.name);
+            let (first, of) = (folded(&first.value, first.quote_style.is_some()), target.name());
             let message = format!("column \"{first}\" of relation \"{of}\" does not exist");
             let hint = "SET and lists of columns name a column without its table";
             return Err(error(b"42703", place, message).hint(hint));
         }
-        self.table_column(table, &object_name(name, place)?, place)
+        let name = object_name(name, place)?;
+        if target.computes(&name) {
+            return Err(is_computed(target.name(), &name, change, place));
+        }
+        self.target_column(target, &name, place)
+    }
+
+    /// A column of what is changed, by name.
+    pub(crate) fn target_column(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        at: Place,
+    ) -> Result<ColumnId> {
+        target.column(name).ok_or_else(|| no_column(target.name(), name, at))
     }
 
     /// A column of a table by name.
     pub(crate) fn table_column(&self, table: &Table, name: &str, at: Place) -> Result<ColumnId> {
-        table.column(name).ok_or_else(|| {
-            error(
-                b"42703",
-                at,
-                format!("column \"{name}\" of relation \"{}\" does not exist", table.name),
-            )
-        })
+        table.column(name).ok_or_else(|| no_column(&table.name, name, at))
     }
 
     /// Where RETURNING goes.
@@ -109,14 +119,14 @@ impl<'c> Compiler<'c> {
         if !update.order_by.is_empty() || update.limit.is_some() || update.or.is_some() {
             return Err(syntax(place, "this form of UPDATE is not PostgreSQL's"));
         }
-        let (id, alias) = self.one_table(&update.table)?;
+        let target = self.changed_table(&update.table, TriggerEvent::Update)?;
         if found.is_some() {
-            return self.update_found(out, update, (id, &alias, found), into);
+            return self.update_found(out, update, (&target, found), into);
         }
-        let set = self.columns_set(self.catalog.table(id), &update.assignments);
+        let set = self.columns_set(&target, &update.assignments);
         let events = vec![(TriggerEvent::Update, set)];
-        self.as_firing(out, (id, &events), true, |this, out| {
-            this.update_found(out, update, (id, &alias, None), into)
+        self.as_firing(out, (target.table.id, &events), true, |this, out| {
+            this.update_found(out, update, (&target, None), into)
         })
     }
 
@@ -124,20 +134,20 @@ impl<'c> Compiler<'c> {
         &mut self,
         out: &mut Vec<Statement>,
         update: &ast::Update,
-        (id, alias, found): (TableId, &str, Option<&FoundRow>),
+        (target, found): (&Target<'c>, Option<&FoundRow>),
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
-        let table = self.catalog.table(id);
-        let ((mut set, columns), mut row) = self.with_row(self.row_of(id, alias), |this| {
-            let set = this.assignments(table, &update.assignments, (found, place))?;
+        let ((mut set, columns), mut row) = self.with_row(self.target_row(target), |this| {
+            let set = this.assignments(target, &update.assignments, (found, place))?;
             let beside = found.map_or(&[][..], |found| &found.beside);
             let returned = this
                 .with_rows_beside(beside, |this| this.returning(update.returning.as_deref(), into));
             Ok((set, returned?))
         })?;
         self.set_generated(&mut row, &mut set)?;
-        let wanted = self.wanted_rows(&mut row, update.selection.as_ref(), found)?;
+        let wanted = self.wanted_rows((target, &mut row), update.selection.as_ref(), found)?;
+        self.check_option(target, &mut row, &mut set)?;
         let chosen = self.choose(&row, wanted, &[], &set)?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };
@@ -146,22 +156,20 @@ impl<'c> Compiler<'c> {
 
     pub(crate) fn assignments(
         &mut self,
-        table: &Table,
+        target: &Target<'_>,
         assignments: &[ast::Assignment],
         (found, place): (Option<&FoundRow>, Place),
     ) -> Result<Vec<(ColumnId, Expr)>> {
+        let table = target.table;
         let mut set: Vec<(ColumnId, Expr)> = Vec::new();
         for (at, (name, written)) in one_by_one(assignments, place)?.into_iter().enumerate() {
             let value = found.and_then(|found| found.value(at)).unwrap_or(written);
             let at = place_in(name, place);
-            let column = self.changed_column(table, name, at)?;
+            let column = self.changed_column(target, name, (TriggerEvent::Update, at))?;
             if set.iter().any(|(other, _)| *other == column) {
-                let name = &table.columns[column.index()].name;
-                return Err(error(
-                    b"42601",
-                    at,
-                    format!("multiple assignments to same column \"{name}\""),
-                ));
+                let name = object_name(name, at)?;
+                let message = format!("multiple assignments to same column \"{name}\"");
+                return Err(error(b"42601", at, message));
             }
             let described = &table.columns[column.index()];
             self.refuse_given(described, false, at)?;
@@ -207,9 +215,10 @@ impl<'c> Compiler<'c> {
         let [table] = tables.as_slice() else {
             return Err(syntax(place, "DELETE needs one table"));
         };
-        let (id, alias) = self.one_table(table)?;
+        let target = self.changed_table(table, Delete)?;
+        let id = target.table.id;
         let found_row = |this: &mut Self, out: &mut Vec<Statement>| {
-            this.delete_found(out, delete, (id, &alias, found), into)
+            this.delete_found(out, delete, (&target, found), into)
         };
         match found {
             Some(_) => found_row(self, out),
@@ -221,18 +230,18 @@ impl<'c> Compiler<'c> {
         &mut self,
         out: &mut Vec<Statement>,
         delete: &ast::Delete,
-        (id, alias, found): (TableId, &str, Option<&FoundRow>),
+        (target, found): (&Target<'c>, Option<&FoundRow>),
         into: Receiver<'_>,
     ) -> Result<()> {
-        let (columns, mut row) = self.with_row(self.row_of(id, alias), |this| {
+        let (columns, mut row) = self.with_row(self.target_row(target), |this| {
             let beside = found.map_or(&[][..], |found| &found.beside);
             this.with_rows_beside(beside, |this| this.returning(delete.returning.as_deref(), into))
         })?;
-        let wanted = self.wanted_rows(&mut row, delete.selection.as_ref(), found)?;
+        let wanted = self.wanted_rows((target, &mut row), delete.selection.as_ref(), found)?;
         let chosen = self.choose(&row, wanted, &[], &[])?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let returning = (delete.returning.is_some(), columns);
-        match self.fires_for_rows(id, Delete, &[]) {
+        match self.fires_for_rows(target.table.id, Delete, &[]) {
             true => self.delete_with_triggers(out, source, returning, into),
             false => self.delete_untriggered(out, source, returning, into),
         }
@@ -258,7 +267,7 @@ impl<'c> Compiler<'c> {
     /// Conditions on the rows that are changed: WHERE, or the key of the one that was found.
     fn wanted_rows(
         &mut self,
-        row: &mut Row,
+        (target, row): (&Target<'_>, &mut Row),
         selection: Option<&ast::Expr>,
         found: Option<&FoundRow>,
     ) -> Result<Vec<Expr>> {
@@ -267,7 +276,9 @@ impl<'c> Compiler<'c> {
         }
         let (condition, bound) = self.with_row(row.clone(), |this| this.condition_of(selection))?;
         *row = bound;
-        Ok(conjuncts(condition))
+        let mut wanted = self.narrowing_conditions(target, row)?;
+        wanted.extend(conjuncts(condition));
+        Ok(wanted)
     }
 
     pub(crate) fn returning(
@@ -291,32 +302,22 @@ impl<'c> Compiler<'c> {
         Ok(columns)
     }
 
-    /// A table reference without joins: its id and the name its columns are qualified with.
-    pub(crate) fn one_table(
+    /// The table, or the view, that UPDATE or DELETE names.
+    pub(crate) fn changed_table(
         &self,
-        table: &ast::TableWithJoins,
-    ) -> Result<(hotrow_base::ids::TableId, String)> {
-        let place = place_in(table, self.place);
-        if !table.joins.is_empty() {
+        written: &ast::TableWithJoins,
+        change: TriggerEvent,
+    ) -> Result<Target<'c>> {
+        let place = place_in(written, self.place);
+        if !written.joins.is_empty() {
             return Err(syntax(place, "one table is changed, and not a join"));
         }
-        match &table.relation {
+        match &written.relation {
+            hinted if has_hints(hinted) => {
+                Err(syntax(place, "hints of a table are not PostgreSQL's"))
+            }
             TableFactor::Table { name, alias, args: None, sample: None, .. } => {
-                let table = self.table(&object_name(name, place)?, place)?;
-                let alias = match alias {
-                    None => table.name.clone(),
-                    Some(alias) if alias.columns.is_empty() => {
-                        folded(&alias.name.value, alias.name.quote_style.is_some())
-                    }
-                    Some(_) => {
-                        return Err(unsupported(
-                            place,
-                            "column aliases in FROM",
-                            "use AS in SELECT",
-                        ));
-                    }
-                };
-                Ok((table.id, alias))
+                self.target(&object_name(name, place)?, alias.as_ref(), change, place)
             }
             _ => Err(syntax(place, "a table is changed, and nothing else")),
         }
@@ -374,6 +375,10 @@ impl<'c> Compiler<'c> {
     }
 }
 
+fn no_column(of: &str, name: &str, at: Place) -> SqlError {
+    error(b"42703", at, format!("column \"{name}\" of relation \"{of}\" does not exist"))
+}
+
 /// Whether the rows of a change are those of a query that it has.
 pub(crate) fn is_of_query(statement: &ast::Statement) -> bool {
     match statement {
@@ -383,6 +388,7 @@ pub(crate) fn is_of_query(statement: &ast::Statement) -> bool {
             .is_some_and(|query| !matches!(&*query.body, SetExpr::Values(_))),
         ast::Statement::Update(update) => update.from.is_some(),
         ast::Statement::Delete(delete) => delete.using.is_some(),
+        ast::Statement::Merge(_) => true,
         _ => false,
     }
 }

@@ -9,7 +9,7 @@ use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{Place, Statement};
 use sqlparser::ast;
 
-use crate::compiled::{Compiled, Dropped};
+use crate::compiled::Compiled;
 use crate::consume::Sink;
 use crate::create::create_procedure;
 use crate::drawn::in_rounds;
@@ -124,24 +124,26 @@ fn compile_by(
         compiler.take_drawn_slots()?;
     }
     let compiled = match &statement.syntax {
-        Syntax::Routine(routine) => create_procedure(compiler, routine, statement, procedures),
+        Syntax::Routine(routine) => create_procedure(compiler, routine, statement),
         Syntax::Anonymous(block) => anonymous(compiler, block),
-        Syntax::Call { name, arguments, place } => {
-            call(compiler, procedures, (name, None), arguments, *place)
-        }
+        Syntax::Call { name, arguments, place } => call(compiler, (name, None), arguments, *place),
         Syntax::Explain { name, arguments, place } => {
-            let procedure = procedures.procedure(name);
+            let procedure = match arguments {
+                None => compiler.routine_alone(name, *place)?,
+                Some(written) => compiler.routine_meant(name, written, *place)?,
+            };
             let arguments = match arguments {
                 None => None,
                 Some(written) => Some(compiler.call_arguments(name, procedure, written, *place)?),
             };
-            Ok(Compiled::ExplainProcedure { name: name.clone(), arguments })
+            let name = procedure.map_or(name, |of| &of.name).clone();
+            Ok(Compiled::ExplainProcedure { name, arguments })
         }
         Syntax::DropRoutine { names, if_exists, cascades } => Ok(Compiled::DropProcedures {
             names: names
                 .iter()
-                .map(|(name, place)| Dropped { name: name.clone(), place: *place })
-                .collect(),
+                .map(|written| compiler.routine_dropped(written))
+                .collect::<Result<_>>()?,
             if_exists: *if_exists,
             cascades: *cascades,
         }),
@@ -172,14 +174,14 @@ fn compile_by(
 
 fn call(
     compiler: &mut Compiler<'_>,
-    procedures: &impl ProcedureNames,
     (name, label): (&str, Option<String>),
     arguments: &[CallArgument],
     place: Place,
 ) -> Result<Compiled> {
-    let procedure = procedures.procedure(name);
+    let procedure = compiler.routine_meant(name, arguments, place)?;
     let arguments = compiler.call_arguments(name, procedure, arguments, place)?;
-    Ok(Compiled::Call { name: name.to_owned(), arguments, label })
+    let name = procedure.map_or(name, |of| &of.name).to_owned();
+    Ok(Compiled::Call { name, arguments, label })
 }
 
 fn sql_statement(
@@ -229,10 +231,11 @@ fn sql_statement(
                 return change_of_rows(compiler, change, query.with.as_ref());
             }
             if let Some((name, arguments, label)) = called_function(query, procedures, place) {
-                return call(compiler, procedures, (&name, label), &arguments, place);
+                return call(compiler, (&name, label), &arguments, place);
             }
             query_of_rows(compiler, query)
         }
+        ast::Statement::Merge(_) => change_of_rows(compiler, statement, None),
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             let mark = compiler.mark();
             if compiler.programs == Programs::Several && compiler.goes_by_lists(statement) {
@@ -419,8 +422,9 @@ pub(crate) fn called_function(
             }
             _ => return None,
         };
-    let procedure = procedures.procedure(&name)?;
-    if procedure.result.len() != 1 {
+    let known = procedures.overloads(&name);
+    known.first()?;
+    if known.iter().any(|procedure| procedure.result.len() != 1) {
         label = None;
     }
     let plain = select.selection.is_none()

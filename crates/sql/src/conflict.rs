@@ -21,6 +21,7 @@ use crate::relation::RowBeside;
 use crate::scope::Compiler;
 use crate::source::Source;
 use crate::state::Row;
+use crate::through::Target;
 use crate::token::{Listed, conflict_part};
 use crate::typing::scalar;
 use crate::written::object_name;
@@ -50,9 +51,7 @@ impl OnConflict<'_> {
 
 /// An INSERT that met a duplicate.
 pub(crate) struct Duplicate<'a> {
-    pub(crate) table: &'a Table,
-    /// the table's name in the statement
-    pub(crate) alias: &'a str,
+    pub(crate) target: &'a Target<'a>,
     /// one per column, each a slot
     pub(crate) values: Vec<Expr>,
     pub(crate) returning: Option<&'a [SelectItem]>,
@@ -63,7 +62,7 @@ impl Compiler<'_> {
     pub(crate) fn on_conflict<'q>(
         &mut self,
         on: Option<&'q ast::OnInsert>,
-        table: &Table,
+        into: &Target<'_>,
         place: Place,
     ) -> Result<OnConflict<'q>> {
         let conflict = match on {
@@ -75,11 +74,11 @@ impl Compiler<'_> {
         };
         let target = match &conflict.conflict_target {
             None => None,
-            Some(target) => Some(self.closed(|this| this.conflict_index(target, table, place))?),
+            Some(target) => Some(self.closed(|this| this.conflict_index(target, into, place))?),
         };
         match (&conflict.action, target) {
             (ast::OnConflictAction::DoNothing, target) => {
-                let only = self.unique_indexes(table).count() == 1;
+                let only = self.unique_indexes(into.table).count() == 1;
                 Ok(OnConflict::Ignore(target.filter(|_| !only)))
             }
             (ast::OnConflictAction::DoUpdate(update), Some(target)) => {
@@ -101,9 +100,10 @@ impl Compiler<'_> {
     fn conflict_index(
         &mut self,
         target: &ast::ConflictTarget,
-        table: &Table,
+        into: &Target<'_>,
         place: Place,
     ) -> Result<IndexId> {
+        let table = into.table;
         match target {
             ast::ConflictTarget::Columns(names) => {
                 let no_index = || {
@@ -114,12 +114,12 @@ impl Compiler<'_> {
                 };
                 let mut columns: Vec<ColumnId> = Vec::new();
                 let mut held: Vec<Expr> = Vec::new();
-                let row = self.row_of(table.id, &table.name);
+                let row = Row { name: into.name().to_owned(), ..self.target_row(into) };
                 let (named, row) = self.with_row(row, |this| {
                     for name in names {
                         match conflict_part(name, place)? {
                             Listed::Name(name) => {
-                                columns.push(this.table_column(table, &name, place)?);
+                                columns.push(this.target_column(into, &name, place)?);
                             }
                             Listed::Expression(written) => {
                                 let value = this.expr(&written)?;
@@ -180,7 +180,7 @@ impl Compiler<'_> {
         duplicate: &Duplicate<'_>,
         into: Receiver<'_>,
     ) -> Result<()> {
-        let table = duplicate.table;
+        let table = duplicate.target.table;
         let (OnConflict::Ignore(Some(target)) | OnConflict::Update(target, _)) = on else {
             return Ok(());
         };
@@ -201,24 +201,25 @@ impl Compiler<'_> {
         duplicate: &Duplicate<'_>,
         into: Receiver<'_>,
     ) -> Result<()> {
-        let table = duplicate.table;
-        let row = self.row_of(table.id, duplicate.alias);
-        let fields = table.shown().iter().zip(&duplicate.values);
+        let target_of = duplicate.target;
+        let row = self.target_row(target_of);
+        let fields = row.columns[..row.shown].iter().zip(&duplicate.values);
         let excluded = fields.filter_map(|(column, value)| match value.kind {
             ExprKind::Slot(slot) => Some((column.name.clone(), slot)),
             _ => None,
         });
         let (name, columns) = ("excluded".to_owned(), excluded.collect());
         let excluded = RowBeside { name, columns };
-        let ((set, condition, columns), mut row) = self.with_row(row, |this| {
+        let ((mut set, condition, columns), mut row) = self.with_row(row, |this| {
             let (set, condition) = this.with_rows_beside(&[excluded], |this| {
-                let set = this.assignments(table, &update.assignments, (None, this.place))?;
+                let set = this.assignments(target_of, &update.assignments, (None, this.place))?;
                 Ok((set, this.condition_of(update.selection.as_ref())?))
             })?;
             Ok((set, condition, this.returning(duplicate.returning, into)?))
         })?;
         let mut wanted = self.same_key(&mut row, target, &duplicate.values)?;
         wanted.extend(conjuncts(condition));
+        self.check_option(target_of, &mut row, &mut set)?;
         let chosen = choose(self.catalog, &row, wanted, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };
@@ -257,8 +258,8 @@ impl Compiler<'_> {
         target: IndexId,
         duplicate: &Duplicate<'_>,
     ) -> Result<()> {
-        let table = duplicate.table;
-        let mut row = self.row_of(table.id, duplicate.alias);
+        let table = duplicate.target.table;
+        let mut row = self.row_of(table.id, &table.name);
         let wanted = self.same_key(&mut row, target, &duplicate.values)?;
         let chosen = choose(self.catalog, &row, wanted, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::TriggerFunction;
-use hotrow_transaction::program::{ResultColumn, STATEMENT_MARK};
+use hotrow_transaction::program::{OVERLOAD_MARK, ResultColumn, STATEMENT_MARK};
 
 use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::scope::Compiler;
-use crate::state::{Names, ProcedureNames, Returning, Variable};
+use crate::state::{Names, Returning, Variable};
 use crate::syntax::{Mode, Returns, Routine, ScriptStatement};
 
 /// Names and slots of what is returned.
@@ -19,29 +19,28 @@ pub(crate) fn create_procedure(
     compiler: &mut Compiler<'_>,
     routine: &Routine,
     statement: &ScriptStatement,
-    procedures: &impl ProcedureNames,
 ) -> Result<Compiled> {
-    if routine.name.starts_with(STATEMENT_MARK) {
-        let message = "names of functions do not begin with a control character";
+    if routine.name.contains([STATEMENT_MARK, OVERLOAD_MARK]) {
+        let message = "names of functions do not have control characters";
         return Err(error(b"42602", routine.place, message));
     }
-    if !routine.or_replace && procedures.procedure(&routine.name).is_some() {
-        return Err(error(
-            b"42723",
-            routine.place,
-            format!("function \"{}\" already exists", routine.name),
-        )
-        .hint("write CREATE OR REPLACE"));
+    let outs = parameters(compiler, routine)?;
+    let types = compiler.parameters.iter().map(|slot| compiler.slot_expr(*slot).sql_type);
+    let (key, is_there) = compiler.routine_key(&routine.name, &types.collect::<Vec<_>>());
+    if !routine.or_replace && is_there {
+        let name = &routine.name;
+        let message = format!("function \"{name}\" already exists with same argument types");
+        return Err(error(b"42723", routine.place, message).hint("write CREATE OR REPLACE"));
     }
     if matches!(routine.returns, Some(Returns::Trigger)) {
-        return Ok(trigger_function(compiler, routine, statement));
+        return Ok(trigger_function(compiler, (routine, &key), statement));
     }
-    let outs = parameters(compiler, routine)?;
+    compiler.calls.routine = Some(key.clone());
     let returns_set = result(compiler, routine, outs)?;
     let mut body = Vec::new();
     compiler.routine_body(routine, &mut body)?;
     Ok(Compiled::CreateProcedure {
-        procedure: Box::new(compiler.take_procedure(&routine.name, body, returns_set)),
+        procedure: Box::new(compiler.take_procedure(&key, body, returns_set)),
         source: statement.text.clone(),
         or_replace: routine.or_replace,
     })
@@ -50,14 +49,14 @@ pub(crate) fn create_procedure(
 /// A function that returns trigger: what stands in its body is compiled where a trigger fires.
 fn trigger_function(
     compiler: &mut Compiler<'_>,
-    routine: &Routine,
+    (routine, key): (&Routine, &str),
     statement: &ScriptStatement,
 ) -> Compiled {
     let mut body = Vec::new();
     let message = "trigger functions can only be called as triggers".to_owned();
     compiler.emit_raise(&mut body, b"0A000", message, None);
-    let mut procedure = compiler.take_procedure(&routine.name, body, false);
-    let (name, source) = (routine.name.clone(), statement.text.clone());
+    let mut procedure = compiler.take_procedure(key, body, false);
+    let (name, source) = (key.to_owned(), statement.text.clone());
     procedure.trigger = Some(Arc::new(TriggerFunction { name, text: source.clone() }));
     let (procedure, or_replace) = (Box::new(procedure), routine.or_replace);
     Compiled::CreateProcedure { procedure, source, or_replace }

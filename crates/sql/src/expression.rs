@@ -27,7 +27,7 @@ use crate::typing::{
     Coercion, assign, cast, common_type, constant, explicit_cast, integer, null, parse_literal,
     scalar,
 };
-use crate::written::dotted;
+use crate::written::{complement_bound_looser, dotted, sign_bound_tighter};
 
 /// Expressions compiled one in the other.
 const DEPTH_MAX: usize = 200;
@@ -168,8 +168,18 @@ impl Compiler<'_> {
             E::CompoundIdentifier(idents) => {
                 self.qualified(&dotted(idents), place_in(written, place))?
             }
-            E::BinaryOp { left, op, right } => return self.binary(left, op, right, written),
-            E::UnaryOp { op, expr } => return self.unary(*op, expr),
+            E::BinaryOp { left, op, right } => {
+                return match complement_bound_looser(left, op, right) {
+                    Some(regrouped) => self.operand(&regrouped),
+                    None => self.binary(left, op, right, written),
+                };
+            }
+            E::UnaryOp { op, expr } => {
+                return match sign_bound_tighter(*op, expr) {
+                    Some(regrouped) => self.operand(&regrouped),
+                    None => self.unary(*op, expr),
+                };
+            }
             E::IsNull(e) => self.is_null(e)?,
             E::IsNotNull(e) => self.is_not_null(e)?,
             E::IsTrue(e) => self.is_boolean(e, true)?,

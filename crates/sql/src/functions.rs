@@ -36,7 +36,7 @@ use hotrow_base::types::SqlType;
 use hotrow_transaction::program::AggregateFunction;
 
 pub use document::{EXAMPLE_TABLES, function_document};
-pub(crate) use resolve::{no_function, resolve};
+pub(crate) use resolve::{Fit, Given, call_text, fit_of, no_function, resolve};
 pub(crate) use row::{AggregateForm, Constant, Evaluation, SyntaxForm, ValueForm, WindowForm};
 pub use row::{FunctionGroup, FunctionKind, FunctionRow, Volatility};
 pub(crate) use session::PASS_VALUE;
@@ -106,6 +106,11 @@ pub(crate) fn gives_array(name: &str) -> bool {
 pub(crate) fn takes_number(name: &str) -> bool {
     let first = named(name).first().map(|row| row.evaluation);
     matches!(first, Some(Evaluation::Syntax(SyntaxForm::NextNumber)))
+}
+
+/// Whether this is the name of a function that gives rows.
+pub(crate) fn is_set_returning(name: &str) -> bool {
+    named(name).first().is_some_and(|row| row.kind() == FunctionKind::SetReturning)
 }
 
 /// Whether this is the name of an aggregate.

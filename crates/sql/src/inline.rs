@@ -13,7 +13,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{
     Expr, ExprKind, FIRST_PARAMETER, FOUND, LabelId, Place, Procedure, ROW_COUNT, SlotId,
-    Statement, StatementKind,
+    Statement, StatementKind, routine_name,
 };
 use hotrow_transaction::random::Randomness;
 use hotrow_transaction::rename::Renaming;
@@ -37,14 +37,22 @@ const DEPTH_MAX: usize = 400;
 
 impl<'c> Compiler<'c> {
     /// The procedure that a name in a procedure stands for.
-    fn called_procedure(&self, name: &str, place: Place) -> Result<Option<&'c Procedure>> {
+    fn called_procedure(
+        &mut self,
+        name: &str,
+        written: &[CallArgument],
+        place: Place,
+    ) -> Result<Option<&'c Procedure>> {
         if !self.is_procedure {
             return Ok(None);
         }
-        let found = self.procedures.and_then(|all| all.procedure(name));
+        let found = self.routine_meant(name, written, place)?;
         let own = self.calls.routine.as_deref();
-        let calls_itself = |of: &&Procedure| of.inlined.iter().any(|name| Some(&**name) == own);
-        if own == Some(name) || found.as_ref().is_some_and(calls_itself) {
+        let is_own = match found {
+            Some(of) => of.inlined.iter().chain([&of.name]).any(|name| Some(&**name) == own),
+            None => own.map(routine_name) == Some(name),
+        };
+        if is_own {
             let what = format!("a procedure that calls itself (by {name})");
             let advice = "write a loop, and keep what is left to do in a table or in variables";
             return Err(unsupported(place, what, advice));
@@ -59,7 +67,9 @@ impl<'c> Compiler<'c> {
         place: Place,
     ) -> Result<Option<Expr>> {
         let name = function_name(function);
-        let Some(callee) = self.called_procedure(&name, place)? else { return Ok(None) };
+        let written = arguments_written(function, place).unwrap_or_default();
+        let called = self.called_procedure(&name, &written, place)?;
+        let Some(callee) = called else { return Ok(None) };
         if callee.returns_set || callee.result.len() > 1 {
             let what = format!("{name}, which gives rows, in an expression");
             let advice = match callee.returns_set {
@@ -77,7 +87,8 @@ impl<'c> Compiler<'c> {
         function: &ast::Function,
         place: Place,
     ) -> Result<Option<Given>> {
-        match self.called_procedure(&function_name(function), place)? {
+        let written = arguments_written(function, place).unwrap_or_default();
+        match self.called_procedure(&function_name(function), &written, place)? {
             Some(callee) if !callee.returns_set && !gives_a_value(callee) => {
                 // Nothing around it keeps what operators compute, as there is around a value.
                 self.alone(|this| this.inlined(callee, function, place)).map(Some)
@@ -97,17 +108,12 @@ impl<'c> Compiler<'c> {
             return Ok(given.clone());
         }
         if !self.stands_alone() {
-            let what = format!("a call of {} for each row of a query", callee.name);
+            let what = format!("a call of {} for each row of a query", callee.shown_name());
             let advice = "loop over the rows (FOR r IN SELECT ... LOOP), or call it before, if it \
                           does not depend on them";
             return Err(unsupported(place, what, advice));
         }
-        let written = match &function.args {
-            ast::FunctionArguments::List(list) => written_arguments(&list.args, place),
-            ast::FunctionArguments::None => Some(Vec::new()),
-            ast::FunctionArguments::Subquery(_) => None,
-        };
-        let written = written
+        let written = arguments_written(function, place)
             .ok_or_else(|| unsupported(place, "this form of argument", "pass expressions"))?;
         let given = self.computed_so_far(|this| this.inline(callee, &written, place))?;
         self.calls.made.push((place, given.clone()));
@@ -128,7 +134,8 @@ impl<'c> Compiler<'c> {
         let Some((name, written, _)) = called_function(query, &procedures, place) else {
             return Ok(false);
         };
-        let Some(callee) = self.called_procedure(&name, place)? else { return Ok(false) };
+        let called = self.called_procedure(&name, &written, place)?;
+        let Some(callee) = called else { return Ok(false) };
         if callee.returns_set {
             let what = format!("a call of {name}, which gives rows, in a procedure");
             return Err(unsupported(place, what, "write its query here"));
@@ -159,7 +166,7 @@ impl<'c> Compiler<'c> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let CallSyntax { name, arguments, place } = call;
-        let Some(callee) = self.called_procedure(name, *place)? else {
+        let Some(callee) = self.called_procedure(name, arguments, *place)? else {
             return Err(error(b"42883", *place, format!("procedure {name} does not exist"))
                 .hint("create it before the procedures that call it"));
         };
@@ -191,12 +198,12 @@ impl<'c> Compiler<'c> {
         if gives_a_value(callee) {
             return Ok(Vec::new()); // which nobody takes
         }
-        let given = places_given(callee, &callee.name, arguments, place)?;
+        let given = places_given(callee, callee.shown_name(), arguments, place)?;
         let target = |column: &hotrow_transaction::program::ResultColumn| {
             let is_it =
                 |parameter: &hotrow_transaction::program::Slot| parameter.name == column.name;
             let Some(at) = callee.given().iter().position(is_it) else {
-                let what = format!("CALL of {}, which has OUT parameters", callee.name);
+                let what = format!("CALL of {}, which has OUT parameters", callee.shown_name());
                 return Err(unsupported(place, what, "make them INOUT, and pass variables"));
             };
             let argument = given[at].map(|at| &arguments[at]);
@@ -229,7 +236,7 @@ impl<'c> Compiler<'c> {
     ) -> Result<Given> {
         self.bound_inlined(callee, place)?;
         if callee.ends_transaction {
-            let what = format!("a call of {}, which ends its transaction,", callee.name);
+            let what = format!("a call of {}, which ends its transaction,", callee.shown_name());
             return Err(unsupported(place, what, "leave its COMMIT or ROLLBACK out"));
         }
         let outer = std::mem::replace(&mut self.place, place);
@@ -280,7 +287,7 @@ impl<'c> Compiler<'c> {
         written: &[CallArgument],
         place: Place,
     ) -> Result<Vec<Expr>> {
-        let given = places_given(callee, &callee.name, written, place)?;
+        let given = places_given(callee, callee.shown_name(), written, place)?;
         let mut values: Vec<Option<Expr>> = vec![None; given.len()];
         // Each is computed by itself, before the call.
         let (depth, levels) = (std::mem::take(&mut self.depth), std::mem::take(&mut self.levels));
@@ -299,7 +306,7 @@ impl<'c> Compiler<'c> {
                 (Some(_), SqlType::Array(_)) => {
                     Err(unsupported(place, "a default of an array here", "pass the array"))
                 }
-                (None, _) => Err(other_count(callee, &callee.name, written.len(), place)),
+                (None, _) => Err(other_count(callee, callee.shown_name(), written.len(), place)),
             },
         });
         given.collect()
@@ -313,7 +320,7 @@ impl<'c> Compiler<'c> {
         argument: &CallArgument,
     ) -> Result<Expr> {
         let parameter = &callee.given()[at];
-        let named = || format!("parameter \"{}\" of {}", parameter.name, callee.name);
+        let named = || format!("parameter \"{}\" of {}", parameter.name, callee.shown_name());
         match parameter.sql_type {
             SqlType::Scalar(to) => self.value_for(&argument.value, to, Coercion::Assignment, named),
             SqlType::Array(element) => self.array_for(&argument.value, element, named),
@@ -323,7 +330,7 @@ impl<'c> Compiler<'c> {
     /// What the caller draws in place of the procedure that it calls: a seed of its own at each
     /// place and turn.
     fn drawn_for(&mut self, callee: &Procedure, draw: Draw) -> Result<Expr> {
-        let name = &callee.name;
+        let name = callee.shown_name();
         match draw {
             Draw::Number(sequence) => {
                 let what = || format!("a call of {name}, which draws a number of a sequence,");
@@ -350,7 +357,7 @@ impl<'c> Compiler<'c> {
         for slot in &callee.slots[first..] {
             let name = match slot.name.starts_with('$') {
                 true => slot.name.clone(),
-                false => format!("{}.{}", callee.name, slot.name),
+                false => format!("{}.{}", callee.shown_name(), slot.name),
             };
             slots.push(self.slot(&name, slot.sql_type)?);
         }
@@ -387,7 +394,7 @@ impl<'c> Compiler<'c> {
         let mut given = Given::new();
         let mut slots = Vec::new();
         for column in &callee.result {
-            let slot = self.temporary(&format!("{}()", callee.name), column.data_type)?;
+            let slot = self.temporary(&format!("{}()", callee.shown_name()), column.data_type)?;
             given.push((column.name.clone(), self.slot_expr(slot)));
             slots.push((slot, column.data_type));
         }
@@ -459,7 +466,7 @@ impl<'c> Compiler<'c> {
 /// Whether a procedure returns one value, and no fields: what a function returns is named as the
 /// function is.
 fn gives_a_value(callee: &Procedure) -> bool {
-    matches!(callee.result.as_slice(), [only] if only.name == callee.name)
+    matches!(callee.result.as_slice(), [only] if only.name == callee.shown_name())
 }
 
 /// The value of a call in an expression; one that returns nothing is NULL.
@@ -482,4 +489,13 @@ fn sum(a: u16, b: u16, place: Place) -> Result<u16> {
         too_complex(place, "the procedure and what it calls have too many loops")
             .hint("call it in fewer places")
     })
+}
+
+/// The arguments of a call; none where one is no expression.
+fn arguments_written(function: &ast::Function, place: Place) -> Option<Vec<CallArgument>> {
+    match &function.args {
+        ast::FunctionArguments::List(list) => written_arguments(&list.args, place),
+        ast::FunctionArguments::None => Some(Vec::new()),
+        ast::FunctionArguments::Subquery(_) => None,
+    }
 }

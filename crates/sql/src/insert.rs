@@ -15,6 +15,7 @@ use crate::generated::refuse_given_generated;
 use crate::relation::{FoundRow, written_values};
 use crate::scope::Compiler;
 use crate::syntax::Into;
+use crate::through::{Target, is_computed};
 use crate::token::folded;
 use crate::triggered::InsertedRow;
 use crate::typing::{Coercion, assign, null};
@@ -35,13 +36,13 @@ impl<'c> Compiler<'c> {
         if found.is_some() {
             return self.insert_rows(out, insert, found, into);
         }
-        let (table, _) = self.insert_target(insert, self.place)?;
-        let events = self.events_of_insert(table, insert.on.as_ref());
+        let target = self.insert_target(insert, self.place)?;
+        let events = self.events_of_insert(&target, insert.on.as_ref());
         let is_one = match insert.source.as_deref().map(|query| &*query.body) {
             Some(SetExpr::Values(values)) => values.rows.len() == 1,
             _ => true,
         };
-        self.as_firing(out, (table.id, &events), is_one, |this, out| {
+        self.as_firing(out, (target.table.id, &events), is_one, |this, out| {
             this.insert_rows(out, insert, None, into)
         })
     }
@@ -54,9 +55,10 @@ impl<'c> Compiler<'c> {
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
-        let (table, alias) = self.insert_target(insert, place)?;
-        let on = self.on_conflict(insert.on.as_ref(), table, place)?;
-        let columns = self.insert_columns(insert, table, place)?;
+        let target = self.insert_target(insert, place)?;
+        let table = target.table;
+        let on = self.on_conflict(insert.on.as_ref(), &target, place)?;
+        let columns = self.insert_columns(insert, &target, place)?;
         let rows: Vec<Vec<ColumnValue<'_>>> =
             match insert.source.as_deref().map(|query| &*query.body) {
                 Some(_) if let Some(found) = found => {
@@ -88,6 +90,9 @@ impl<'c> Compiler<'c> {
         for row in rows {
             if insert.source.is_some() && row.len() > columns.len() {
                 let at = row.get(columns.len()).map_or(place, |value| value.place(place));
+                if let Some(computed) = target.computed_at(columns.len()) {
+                    return Err(is_computed(target.name(), computed, Insert, at));
+                }
                 return Err(syntax(at, "INSERT has more expressions than target columns"));
             }
             if insert.source.is_some() && row.len() < columns.len() && !insert.columns.is_empty() {
@@ -98,7 +103,7 @@ impl<'c> Compiler<'c> {
             self.draws_once = draws_once;
             let values = values?;
             let returning = insert.returning.as_deref();
-            let row = Duplicate { table, alias: &alias, values, returning };
+            let row = Duplicate { target: &target, values, returning };
             self.insert_row(out, row, on, into)?;
             if let Some(inserted) = inserted {
                 let sum = self.row_sum(inserted);
@@ -113,52 +118,42 @@ impl<'c> Compiler<'c> {
         Ok(())
     }
 
-    pub(crate) fn insert_target(
-        &self,
-        insert: &ast::Insert,
-        place: Place,
-    ) -> Result<(&'c Table, String)> {
+    pub(crate) fn insert_target(&self, insert: &ast::Insert, place: Place) -> Result<Target<'c>> {
         let ast::TableObject::TableName(name) = &insert.table else {
             return Err(syntax(place, "INSERT INTO needs a table"));
         };
         if !insert.into {
             return Err(syntax(place, "INSERT needs INTO"));
         }
-        let name = object_name(name, place)?;
-        let table = self.table(&name, place_in(&insert.table, place))?;
-        let alias = match &insert.table_alias {
-            Some(alias) => folded(&alias.alias.value, alias.alias.quote_style.is_some()),
-            None => table.name.clone(),
-        };
+        let (name, at) = (object_name(name, place)?, place_in(&insert.table, place));
+        let mut target = self.target(&name, None, Insert, at)?;
+        if let Some(alias) = &insert.table_alias {
+            target.alias = folded(&alias.alias.value, alias.alias.quote_style.is_some());
+        }
         if insert.ignore || insert.overwrite || insert.replace_into || insert.or.is_some() {
             return Err(syntax(place, "this form of INSERT is not PostgreSQL's")
                 .hint("write INSERT INTO ... ON CONFLICT DO NOTHING"));
         }
-        Ok((table, alias))
+        Ok(target)
     }
 
     fn insert_columns(
         &self,
         insert: &ast::Insert,
-        table: &Table,
+        target: &Target<'_>,
         place: Place,
     ) -> Result<Vec<ColumnId>> {
         if insert.columns.is_empty() {
-            return Ok((0..table.shown().len()).map(|i| ColumnId(i as u16)).collect());
+            return Ok(target.columns());
         }
         let mut columns = Vec::new();
         for name in &insert.columns {
             let at = place_in(name, place);
-            let column = self.changed_column(table, name, at)?;
+            let column = self.changed_column(target, name, (Insert, at))?;
             if columns.contains(&column) {
-                return Err(error(
-                    b"42701",
-                    at,
-                    format!(
-                        "column \"{}\" specified more than once",
-                        table.columns[column.index()].name
-                    ),
-                ));
+                let name = object_name(name, at)?;
+                let message = format!("column \"{name}\" specified more than once");
+                return Err(error(b"42701", at, message));
             }
             columns.push(column);
         }
@@ -224,7 +219,7 @@ impl<'c> Compiler<'c> {
         on: OnConflict<'_>,
         into: Receiver<'_>,
     ) -> Result<()> {
-        let table = row.table;
+        let table = row.target.table;
         let Some(fired) = self.begin_inserted(out, table, &mut row.values)? else {
             return self.insert_row_for(out, (row, None), on, into);
         };
@@ -243,12 +238,14 @@ impl<'c> Compiler<'c> {
         on: OnConflict<'_>,
         into: Receiver<'_>,
     ) -> Result<()> {
-        let Duplicate { table, alias, returning, .. } = row;
+        let Duplicate { target, returning, .. } = row;
+        let table = target.table;
         let ignore_conflict = on.gives_way();
         self.fill_generated(out, table, &mut row.values)?;
         if let Some(fired) = fired {
             self.keep_generated(out, table, (&fired.rows, &mut row.values));
         }
+        self.check_inserted(target, &mut row.values)?;
         let late = self.check_parents_of_insert(out, table, &mut row.values, ignore_conflict)?;
         if on.acts() {
             self.keep_row(out, table, &mut row.values)?;
@@ -256,7 +253,7 @@ impl<'c> Compiler<'c> {
         let mut returned = Vec::new();
         let mut columns = Vec::new();
         if let Some(items) = returning {
-            let row = self.row_of(table.id, alias);
+            let row = self.target_row(target);
             let (listed, bound) = self.with_row(row, |this| this.returned_columns(items))?;
             columns = listed;
             returned = bound.bound.iter().map(|(column, slot)| (*slot, *column)).collect();

@@ -28,8 +28,8 @@ impl Compiler<'_> {
             return false; // calls are refused there
         }
         let is_called = |word: &str| {
-            procedures.procedure(word).is_some()
-                || procedures.procedure(&word.to_lowercase()).is_some()
+            !procedures.overloads(word).is_empty()
+                || !procedures.overloads(&word.to_lowercase()).is_empty()
         };
         parts.into_iter().any(|part| {
             let text = part.to_string();

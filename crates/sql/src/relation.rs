@@ -23,6 +23,7 @@ mod join_order;
 pub(crate) mod level;
 mod lists;
 mod locks;
+mod merge;
 pub(crate) mod one_access;
 mod order;
 mod records;
@@ -50,6 +51,7 @@ use crate::state::Row;
 
 pub use change::Change;
 pub(crate) use change::{FoundRow, RowBeside, written_values};
+pub(crate) use level::RelationNames;
 pub(crate) use select::extended;
 pub(crate) use select_list::column_name;
 pub(crate) use system::key_name;
@@ -187,10 +189,10 @@ impl Compiler<'_> {
 
     /// Brings a relation into the innermost level, behind those that are there; its number.
     fn show(&mut self, relation: Relation) -> usize {
-        let (level, columns) = (self.level(), 0..relation.shown);
+        let (level, columns) = (self.level(), relation.starred());
         let at = level.relations.len();
         level.relations.push(relation);
-        level.shown.extend(columns.map(|column| (at, column)));
+        level.shown.extend(columns.into_iter().map(|column| (at, column)));
         at
     }
 

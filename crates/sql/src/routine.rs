@@ -34,9 +34,7 @@ pub(crate) fn routine_with(
     }
     let place = cursor.place();
     let name = cursor.routine_name()?;
-    let list = cursor.take_brackets()?;
-    let items = cursor.inside(list).split_commas();
-    let mut parameters = items.into_iter().map(parameter).collect::<Result<Vec<_>>>()?;
+    let mut parameters = parameters(cursor)?;
     for (number, unnamed) in (1..).zip(&mut parameters) {
         if unnamed.is_unnamed() {
             unnamed.name = format!("${number}");
@@ -310,6 +308,12 @@ fn attribute(cursor: &mut Cursor<'_>) -> Result<()> {
         ));
     }
     Err(cursor.unexpected("AS, LANGUAGE or RETURNS"))
+}
+
+/// The parameters of a routine, in brackets.
+pub(crate) fn parameters(cursor: &mut Cursor<'_>) -> Result<Vec<Parameter>> {
+    let list = cursor.take_brackets()?;
+    cursor.inside(list).split_commas().into_iter().map(parameter).collect()
 }
 
 /// A parameter, `[mode] [name] type [DEFAULT value]`, or with the mode behind the name; the name of

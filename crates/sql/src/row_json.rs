@@ -62,10 +62,10 @@ impl Compiler<'_> {
         for depth in (0..self.levels.len()).rev() {
             let relations = &self.levels[depth].relations;
             let Some(at) = relations.iter().position(|known| known.name == name) else { continue };
-            let columns = relations[at].shown().iter().map(|column| column.name.clone());
-            let names: Vec<String> = columns.collect();
+            let named = |column: usize| (column, relations[at].columns[column].name.clone());
+            let names: Vec<_> = relations[at].starred().into_iter().map(named).collect();
             let mut fields = Vec::new();
-            for (column, name) in names.into_iter().enumerate() {
+            for (column, name) in names {
                 fields.push((name, self.slot_of_column(depth, at, column)?));
             }
             return Ok(Some(fields));

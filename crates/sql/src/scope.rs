@@ -400,16 +400,28 @@ impl<'c> Compiler<'c> {
         found.map_or("the table's alias", |relation| relation.name.as_str())
     }
 
+    /// Whether a name is that of a column that a view computes, whose table is changed.
+    fn is_of_changed_view(&self, name: &str) -> bool {
+        let relations = self.levels.iter().flat_map(|level| &level.relations);
+        let mut stars = relations.filter_map(|relation| relation.star.as_ref());
+        stars.any(|star| star.computed.iter().any(|computed| computed == name))
+    }
+
     fn unknown_column(&self, name: &str, place: Place) -> SqlError {
         if name.strip_prefix('$').is_some_and(|number| number.parse::<usize>().is_ok()) {
             return error(b"42P02", place, format!("there is no parameter {name}"));
+        }
+        if self.is_of_changed_view(name) {
+            let what = format!("column \"{name}\", which the view computes, in a change of it");
+            return unsupported(place, what, "write its expression, or change the table");
         }
         let problem = error(b"42703", place, format!("column \"{name}\" does not exist"));
         let relations = self.levels.iter().rev().flat_map(|level| &level.relations);
         let columns = relations.flat_map(|relation| relation.shown().iter().map(|c| &c.name));
         let variables =
             self.names.iter().flat_map(|names| names.variables.iter().map(|(name, _)| name));
-        match columns.chain(variables).find(|known| is_near(known, name)) {
+        let known = columns.chain(variables).filter(|known| !known.starts_with('\0'));
+        match known.into_iter().find(|known| is_near(known, name)) {
             Some(near) => problem.hint(format!("Perhaps you meant \"{near}\".")),
             None => problem,
         }

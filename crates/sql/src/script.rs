@@ -13,9 +13,9 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use crate::copy::copy;
 use crate::error::{Result, place_of, syntax, unsupported};
 use crate::maintenance::maintenance;
+use crate::parser_order::{in_parsers_order, with_check_option};
 use crate::routine::{anonymous, routine};
 use crate::search_path::path_before;
-use crate::sequence::in_parsers_order;
 use crate::setting::{naming, setting};
 use crate::state::Programs;
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
@@ -319,7 +319,8 @@ fn statement(
         return Ok(Syntax::Sql(Box::new(parse_statement(&rest, end)?)));
     }
     refuse(&Cursor::new(tokens, end), place)?;
-    let tokens = in_parsers_order(tokens);
+    let mut tokens = in_parsers_order(tokens);
+    with_check_option(&mut tokens);
     Ok(Syntax::Sql(Box::new(parse_statement(&tokens, end)?)))
 }
 
@@ -347,7 +348,6 @@ fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
         ("listen", "keep what is new in a table, and ask for it"),
         ("notify", "keep what is new in a table, which others ask for"),
         ("revoke", "all users may do everything: keep a user out by DROP USER"),
-        ("merge", "write INSERT ... ON CONFLICT DO NOTHING, then UPDATE"),
         ("lock", "the engine locks by itself: leave it out"),
         ("cluster", "rows have no order on pages: leave it out"),
         ("reindex", "indexes are made anew when the database is opened: leave it out"),
@@ -394,10 +394,12 @@ fn drop_routine(cursor: &mut Cursor<'_>) -> Result<Syntax> {
     let mut names = Vec::new();
     loop {
         let place = cursor.place();
-        names.push((cursor.routine_name()?, place));
-        if cursor.peek() == Some(&Token::LParen) {
-            cursor.take_brackets()?;
-        }
+        let name = cursor.routine_name()?;
+        let parameters = match cursor.peek() {
+            Some(Token::LParen) => Some(crate::routine::parameters(cursor)?),
+            _ => None,
+        };
+        names.push((name, place, parameters));
         if !cursor.accept_token(&Token::Comma) {
             break;
         }

@@ -11,12 +11,10 @@ use hotrow_transaction::catalog::{Catalog, Column, Draws, Numbering, Sequence, T
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::changes::{CatalogChange, SequenceDefinition, is_there};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
-use crate::token::is_word;
 use crate::types::data_type;
 use crate::written::{name_in_text, object_name};
 
@@ -224,52 +222,4 @@ fn given(column: &Column, is_insert: bool, place: Place) -> SqlError {
     error(b"428C9", place, message)
         .detail(detail)
         .hint("leave the column out, or write OVERRIDING SYSTEM VALUE")
-}
-
-/// A statement's tokens with the options of sequences in the order in which the parser takes them;
-/// PostgreSQL takes them in any.
-pub(crate) fn in_parsers_order(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
-    let word = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
-    let mut ordered = tokens.to_vec();
-    if !word(0, "create") {
-        return ordered;
-    }
-    if word(1, "sequence") || word(2, "sequence") {
-        sort_options(&mut ordered);
-        return ordered;
-    }
-    for at in 1..tokens.len() {
-        if word(at - 1, "identity") && tokens[at].token == Token::LParen {
-            let length = tokens[at..].iter().position(|t| t.token == Token::RParen).unwrap_or(0);
-            sort_options(&mut ordered[at + 1..at + length.max(1)]);
-        }
-    }
-    ordered
-}
-
-/// Sorts what follows the first option's word by the words that options begin with.
-fn sort_options(tokens: &mut [TokenWithSpan]) {
-    const ORDER: &[&str] =
-        &["as", "increment", "minvalue", "maxvalue", "start", "cache", "cycle", "owned"];
-    let rank = |at: usize| {
-        let is_no = is_word(&tokens[at].token, "no");
-        let named = tokens.get(at + usize::from(is_no))?;
-        let rank = ORDER.iter().position(|word| is_word(&named.token, word))?;
-        let follows_no = at > 0 && is_word(&tokens[at - 1].token, "no");
-        (!follows_no).then_some(rank)
-    };
-    let starts: Vec<(usize, usize)> =
-        (0..tokens.len()).filter_map(|at| Some((rank(at)?, at))).collect();
-    let Some(&(_, first)) = starts.first() else { return };
-    let ends = starts.iter().skip(1).map(|(_, at)| *at).chain([tokens.len()]);
-    let mut options: Vec<(usize, Vec<TokenWithSpan>)> = starts
-        .iter()
-        .zip(ends)
-        .map(|(&(rank, at), end)| (rank, tokens[at..end].to_vec()))
-        .collect();
-    options.sort_by_key(|(rank, _)| *rank);
-    let sorted = options.into_iter().flat_map(|(_, option)| option);
-    for (place, token) in tokens[first..].iter_mut().zip(sorted) {
-        *place = token;
-    }
 }

@@ -76,8 +76,19 @@ pub(crate) struct Row {
     pub(crate) columns: Vec<RowColumn>,
     /// how many of them can be named; those behind are keys of indexes
     pub(crate) shown: usize,
+    /// those that `*` stands for, in their order, where these are not all that can be named
+    pub(crate) star: Option<Star>,
     /// columns loaded so far
     pub(crate) bound: Vec<(ColumnId, SlotId)>,
+}
+
+/// The columns of a view, as columns of its table.
+#[derive(Clone, Debug)]
+pub(crate) struct Star {
+    /// in their order
+    pub(crate) shown: Vec<usize>,
+    /// the names of those that it computes
+    pub(crate) computed: Vec<String>,
 }
 
 impl Row {
@@ -89,7 +100,7 @@ impl Row {
         };
         let columns: Vec<_> = columns.iter().map(column).collect();
         let (name, shown) = (table.to_owned(), columns.len());
-        Self { table: TableId(0), name, columns, shown, bound: Vec::new() }
+        Self { table: TableId(0), name, columns, shown, star: None, bound: Vec::new() }
     }
 
     /// Whether an expression reads one of its columns, and so may differ from row to row.
@@ -251,13 +262,20 @@ pub(crate) enum Programs {
 
 /// The procedures that exist, by name.
 pub trait ProcedureNames {
-    /// The procedure with this name.
-    fn procedure(&self, name: &str) -> Option<&Procedure>;
+    /// The procedure with this key.
+    fn procedure(&self, key: &str) -> Option<&Procedure>;
+
+    /// All procedures of this name, which differ in the types of their parameters.
+    fn overloads(&self, name: &str) -> Vec<&Procedure>;
 }
 
 impl<T: ProcedureNames + ?Sized> ProcedureNames for &T {
-    fn procedure(&self, name: &str) -> Option<&Procedure> {
-        (**self).procedure(name)
+    fn procedure(&self, key: &str) -> Option<&Procedure> {
+        (**self).procedure(key)
+    }
+
+    fn overloads(&self, name: &str) -> Vec<&Procedure> {
+        (**self).overloads(name)
     }
 }
 
@@ -265,17 +283,29 @@ impl ProcedureNames for () {
     fn procedure(&self, _: &str) -> Option<&Procedure> {
         None
     }
+
+    fn overloads(&self, _: &str) -> Vec<&Procedure> {
+        Vec::new()
+    }
 }
 
 impl ProcedureNames for std::collections::BTreeMap<String, Procedure> {
-    fn procedure(&self, name: &str) -> Option<&Procedure> {
-        self.get(name)
+    fn procedure(&self, key: &str) -> Option<&Procedure> {
+        self.get(key)
+    }
+
+    fn overloads(&self, name: &str) -> Vec<&Procedure> {
+        self.values().filter(|of| of.shown_name() == name).collect()
     }
 }
 
 impl ProcedureNames for std::collections::HashMap<String, Procedure> {
-    fn procedure(&self, name: &str) -> Option<&Procedure> {
-        self.get(name)
+    fn procedure(&self, key: &str) -> Option<&Procedure> {
+        self.get(key)
+    }
+
+    fn overloads(&self, name: &str) -> Vec<&Procedure> {
+        self.values().filter(|of| of.shown_name() == name).collect()
     }
 }
 

@@ -401,6 +401,10 @@ impl Compiler<'_> {
             ast::Statement::Insert(insert) => self.insert(out, insert, found, into),
             ast::Statement::Update(update) => self.update(out, update, found, into),
             ast::Statement::Delete(delete) => self.delete(out, delete, found, into),
+            ast::Statement::Merge(merge) => match found {
+                Some(row) => self.merge_row(out, (merge, row), into),
+                None => Err(refuse_operators(self.place)),
+            },
             _ => unreachable!("a change is one of these"),
         }
     }
@@ -439,15 +443,14 @@ impl Compiler<'_> {
                     Some(_) => this.sink_of(into, columns),
                 })
             }
-            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-                match self.change_by_accesses(out, statement, into)? {
-                    None => Ok(()),
-                    Some(_) if self.is_procedure => {
-                        self.change_of_rows(out, (statement, None), into)
-                    }
-                    Some(why) => Err(why),
-                }
-            }
+            ast::Statement::Insert(_)
+            | ast::Statement::Update(_)
+            | ast::Statement::Delete(_)
+            | ast::Statement::Merge(_) => match self.change_by_accesses(out, statement, into)? {
+                None => Ok(()),
+                Some(_) if self.is_procedure => self.change_of_rows(out, (statement, None), into),
+                Some(why) => Err(why),
+            },
             ast::Statement::CreateTable(table) if table.temporary && self.is_procedure => {
                 self.temporary_table(out, table)
             }

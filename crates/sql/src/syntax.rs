@@ -210,7 +210,7 @@ pub(crate) enum Syntax {
     /// EXPLAIN PROCEDURE name or EXPLAIN PROCEDURE name(arguments)
     Explain { name: String, arguments: Option<Vec<CallArgument>>, place: Place },
     /// DROP FUNCTION or PROCEDURE
-    DropRoutine { names: Vec<(String, Place)>, if_exists: bool, cascades: bool },
+    DropRoutine { names: Vec<DroppedRoutine>, if_exists: bool, cascades: bool },
     /// ALTER TABLE ... SET SCHEMA
     SetSchema { table: String, schema: String, if_exists: bool, place: Place },
     /// BEGIN, COMMIT, ...
@@ -235,6 +235,9 @@ impl Syntax {
     /// What stays behind where a statement's syntax was taken.
     const NONE: Self = Self::DropRoutine { names: Vec::new(), if_exists: true, cascades: false };
 }
+
+/// A routine that DROP names, and its parameters, if they are told.
+pub(crate) type DroppedRoutine = (String, Place, Option<Vec<Parameter>>);
 
 /// CALL in a procedure.
 #[derive(Debug)]

@@ -49,15 +49,33 @@ pub(crate) fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> 
     let tokens = Tokenizer::new(&dialect, text).tokenize_with_location().map_err(|e| {
         syntax(place_of(shifted(e.location, origin)), e.message.trim_end_matches(':').to_owned())
     })?;
-    Ok(tokens
-        .into_iter()
-        .filter(|t| !matches!(t.token, Token::Whitespace(_) | Token::EOF))
-        .map(|mut t| {
-            t.span.start = shifted(t.span.start, origin);
-            t.span.end = shifted(t.span.end, origin);
-            t
-        })
-        .collect())
+    let mut kept: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for mut token in tokens {
+        if matches!(token.token, Token::Whitespace(_) | Token::EOF) {
+            continue;
+        }
+        token.span.start = shifted(token.span.start, origin);
+        token.span.end = shifted(token.span.end, origin);
+        match (kept.last_mut(), &token.token) {
+            (Some(before), Token::SingleQuotedString(more)) if continues(before, &token) => {
+                if let Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) =
+                    &mut before.token
+                {
+                    text.push_str(more);
+                    before.span.end = token.span.end;
+                }
+            }
+            _ => kept.push(token),
+        }
+    }
+    Ok(kept)
+}
+
+/// Whether a literal goes on in another one, on a line below it.
+fn continues(literal: &TokenWithSpan, more: &TokenWithSpan) -> bool {
+    let is_literal =
+        matches!(literal.token, Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_));
+    is_literal && literal.span.end.line < more.span.start.line
 }
 
 fn shifted(location: Location, origin: Place) -> Location {

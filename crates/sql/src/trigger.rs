@@ -69,8 +69,8 @@ impl<'c> Compiler<'c> {
     }
 
     fn trigger_function(&self, (name, place): &(String, Place)) -> Result<Arc<TriggerFunction>> {
-        let known = self.procedures.and_then(|all| all.procedure(name));
-        let Some(known) = known else {
+        let known = self.procedures.map_or_else(Vec::new, |all| all.overloads(name));
+        let Some(known) = known.into_iter().find(|of| of.given().is_empty()) else {
             let message = format!("function {name}() does not exist");
             return Err(error(b"42883", *place, message)
                 .hint("CREATE FUNCTION ... RETURNS trigger before the trigger"));

@@ -23,6 +23,7 @@ use crate::generated::value_of;
 use crate::key_change::Updated;
 use crate::scope::Compiler;
 use crate::source::Source;
+use crate::through::Target;
 use crate::written::object_name;
 
 /// A row of an INSERT that triggers fire for.
@@ -40,13 +41,13 @@ impl<'c> Compiler<'c> {
     ) -> Result<(hotrow_base::ids::TableId, Events)> {
         Ok(match statement {
             ast::Statement::Insert(insert) => {
-                let (table, _) = self.insert_target(insert, self.place)?;
-                (table.id, self.events_of_insert(table, insert.on.as_ref()))
+                let target = self.insert_target(insert, self.place)?;
+                (target.table.id, self.events_of_insert(&target, insert.on.as_ref()))
             }
             ast::Statement::Update(update) => {
-                let (id, _) = self.one_table(&update.table)?;
-                let set = self.columns_set(self.catalog.table(id), &update.assignments);
-                (id, vec![(TriggerEvent::Update, set)])
+                let target = self.changed_table(&update.table, TriggerEvent::Update)?;
+                let set = self.columns_set(&target, &update.assignments);
+                (target.table.id, vec![(TriggerEvent::Update, set)])
             }
             ast::Statement::Delete(delete) => {
                 let (ast::FromTable::WithFromKeyword(tables)
@@ -54,18 +55,36 @@ impl<'c> Compiler<'c> {
                 let [table] = tables.as_slice() else {
                     return Err(crate::error::syntax(self.place, "DELETE needs one table"));
                 };
-                (self.one_table(table)?.0, vec![(TriggerEvent::Delete, Vec::new())])
+                let target = self.changed_table(table, TriggerEvent::Delete)?;
+                (target.table.id, vec![(TriggerEvent::Delete, Vec::new())])
+            }
+            ast::Statement::Merge(merge) => {
+                let target = self.merge_target(merge)?;
+                let mut events: Events = Vec::new();
+                for change in self.merge_changes(merge)?.iter().flatten() {
+                    for (event, set) in self.events_of(change)?.1 {
+                        match events.iter_mut().find(|(known, _)| *known == event) {
+                            Some((_, known)) => known.extend(set),
+                            None => events.push((event, set)),
+                        }
+                    }
+                }
+                (target.table.id, events)
             }
             _ => unreachable!("a change is one of these"),
         })
     }
 
-    pub(crate) fn events_of_insert(&self, table: &Table, on: Option<&ast::OnInsert>) -> Events {
+    pub(crate) fn events_of_insert(
+        &self,
+        target: &Target<'_>,
+        on: Option<&ast::OnInsert>,
+    ) -> Events {
         let mut events = vec![(TriggerEvent::Insert, Vec::new())];
         if let Some(ast::OnInsert::OnConflict(conflict)) = on
             && let ast::OnConflictAction::DoUpdate(update) = &conflict.action
         {
-            events.push((TriggerEvent::Update, self.columns_set(table, &update.assignments)));
+            events.push((TriggerEvent::Update, self.columns_set(target, &update.assignments)));
         }
         events
     }
@@ -73,14 +92,14 @@ impl<'c> Compiler<'c> {
     /// The columns that SET names, as far as there are such.
     pub(crate) fn columns_set(
         &self,
-        table: &Table,
+        target: &Target<'_>,
         assignments: &[ast::Assignment],
     ) -> Vec<ColumnId> {
         let named = assignments.iter().flat_map(|assignment| match &assignment.target {
             ast::AssignmentTarget::ColumnName(name) => std::slice::from_ref(name).iter(),
             ast::AssignmentTarget::Tuple(names) => names.iter(),
         });
-        let column = |name: &ast::ObjectName| table.column(&object_name(name, self.place).ok()?);
+        let column = |name: &ast::ObjectName| target.column(&object_name(name, self.place).ok()?);
         named.filter_map(column).collect()
     }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::{Catalog, PUBLIC, View, local, split};
+use hotrow_transaction::catalog::{Catalog, PUBLIC, SearchPath, View, ViewCheck, local, split};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -54,6 +54,7 @@ impl Compiler<'_> {
     }
 
     fn view(&mut self, name: String, written: &ast::CreateView, place: Place) -> Result<View> {
+        let check = check_of(&written.options, place)?;
         let mark = self.mark();
         let compiled = self.relational(&written.query)?;
         self.back_to(&mark);
@@ -85,15 +86,36 @@ impl Compiler<'_> {
         }
         let (schema, name) = split(&name);
         let (schema, name) = (schema.unwrap_or(PUBLIC).to_owned(), name.to_owned());
-        Ok(View { id: 0, name, schema, columns, path: self.path.clone(), text, given })
+        let view =
+            View { id: 0, name, schema, columns, path: self.path.clone(), text, check, given };
+        if check != ViewCheck::None {
+            self.refuse_check(&view, place)?;
+        }
+        Ok(view)
     }
 
-    /// A view that FROM names.
+    /// The query of a view.
     pub(crate) fn view_query(&self, view: &View, place: Place) -> Result<Box<ast::Query>> {
         query_of(&view.text)?.ok_or_else(|| {
             let message = format!("the text of view \"{}\" is no query", view.name);
             error(b"XX000", place, message)
         })
+    }
+
+    /// Compiles something of a view, which sees nothing of what is around the view's name (I3).
+    pub(crate) fn apart_from_statement<T>(
+        &mut self,
+        path: &SearchPath,
+        compile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let (levels, names) = (std::mem::take(&mut self.levels), std::mem::take(&mut self.names));
+        self.levels_around += levels.len();
+        let path = std::mem::replace(&mut self.path, path.clone());
+        let compiled = compile(self);
+        self.path = path;
+        self.levels_around -= levels.len();
+        (self.levels, self.names) = (levels, names);
+        compiled
     }
 
     /// DROP VIEW name, ...
@@ -203,15 +225,44 @@ pub fn broken_view(
     }
 }
 
+/// What WITH says of a view.
+fn check_of(options: &ast::CreateTableOptions, place: Place) -> Result<ViewCheck> {
+    let options = match options {
+        ast::CreateTableOptions::None => return Ok(ViewCheck::None),
+        ast::CreateTableOptions::With(options) => options.as_slice(),
+        _ => &[],
+    };
+    let mut check = ViewCheck::None;
+    for option in options {
+        let ast::SqlOption::KeyValue { key, value } = option else {
+            return Err(unsupported(place, "this option of a view", "write WITH CHECK OPTION"));
+        };
+        let value = value.to_string().trim_matches('\'').to_lowercase();
+        check = match (folded(&key.value, key.quote_style.is_some()).as_str(), value.as_str()) {
+            ("check_option", "local") => ViewCheck::Local,
+            ("check_option", "cascaded") => ViewCheck::Cascaded,
+            ("check_option", _) => {
+                let message = format!("invalid value for enum option \"check_option\": {value}");
+                return Err(error(b"22023", place, message)
+                    .detail("Valid values are \"local\" and \"cascaded\"."));
+            }
+            (other, _) => {
+                let what = format!("option \"{other}\" of a view");
+                return Err(unsupported(place, what, "leave it out"));
+            }
+        };
+    }
+    Ok(check)
+}
+
 fn refuse_clauses(written: &ast::CreateView, place: Place) -> Result<()> {
-    let ast::CreateView { materialized, temporary, or_alter, secure, options, .. } = written;
+    let ast::CreateView { materialized, temporary, or_alter, secure, .. } = written;
     let what = match () {
         () if *materialized => "CREATE MATERIALIZED VIEW",
         () if *temporary => "a temporary view",
         () if *or_alter || *secure || written.to.is_some() || !written.cluster_by.is_empty() => {
             "this kind of view"
         }
-        () if !matches!(options, ast::CreateTableOptions::None) => "WITH of a view",
         () if written.columns.iter().any(|column| column.data_type.is_some()) => {
             "the type of a view's column"
         }

@@ -68,6 +68,20 @@ pub(crate) fn bare(written: &ast::Expr) -> &ast::Expr {
     }
 }
 
+/// Whether a table has hints and the like beside its name, which other dialects know.
+pub(crate) fn has_hints(table: &ast::TableFactor) -> bool {
+    let ast::TableFactor::Table { with_hints, version, partitions, json_path, index_hints, .. } =
+        table
+    else {
+        return false;
+    };
+    !with_hints.is_empty()
+        || !partitions.is_empty()
+        || !index_hints.is_empty()
+        || version.is_some()
+        || json_path.is_some()
+}
+
 /// The values of a row that is written out, `(a, b)` or `ROW (a, b)`; none: it is one value.
 pub(crate) fn row_values(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     match bare(written) {
@@ -129,6 +143,7 @@ pub(crate) fn changed_by(query: &ast::Query) -> Option<(&'static str, &ast::Stat
         ast::SetExpr::Insert(change) => Some(("INSERT", change)),
         ast::SetExpr::Update(change) => Some(("UPDATE", change)),
         ast::SetExpr::Delete(change) => Some(("DELETE", change)),
+        ast::SetExpr::Merge(change) => Some(("MERGE", change)),
         _ => None,
     }
 }
@@ -137,4 +152,35 @@ pub(crate) fn changed_by(query: &ast::Query) -> Option<(&'static str, &ast::Stat
 pub(crate) fn has_changes(query: &ast::Query) -> bool {
     let mut all = query.with.iter().flat_map(|with| &with.cte_tables);
     all.any(|cte| changed_by(&cte.query).is_some())
+}
+
+/// `-a ^ b` is `(-a) ^ b` for PostgreSQL, where the parser reads `-(a ^ b)`; none: it is not that.
+pub(crate) fn sign_bound_tighter(op: ast::UnaryOperator, operand: &ast::Expr) -> Option<ast::Expr> {
+    let ast::Expr::BinaryOp { left, op: power @ ast::BinaryOperator::PGExp, right } = operand
+    else {
+        return None;
+    };
+    if !matches!(op, ast::UnaryOperator::Minus | ast::UnaryOperator::Plus) {
+        return None;
+    }
+    let signed = ast::Expr::UnaryOp { op, expr: left.clone() };
+    let left = Box::new(sign_bound_tighter(op, left).unwrap_or(signed));
+    Some(ast::Expr::BinaryOp { left, op: power.clone(), right: right.clone() })
+}
+
+/// `~a + b` is `~(a + b)` for PostgreSQL, where the parser reads `(~a) + b`; none: it is not that.
+pub(crate) fn complement_bound_looser(
+    left: &ast::Expr,
+    op: &ast::BinaryOperator,
+    right: &ast::Expr,
+) -> Option<ast::Expr> {
+    use ast::BinaryOperator as B;
+    let is_tighter =
+        matches!(op, B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo | B::PGExp);
+    let ast::Expr::UnaryOp { op: not @ ast::UnaryOperator::BitwiseNot, expr } = left else {
+        return None;
+    };
+    let (left, right) = (expr.clone(), Box::new(right.clone()));
+    let inner = ast::Expr::BinaryOp { left, op: op.clone(), right };
+    is_tighter.then(|| ast::Expr::UnaryOp { op: *not, expr: Box::new(inner) })
 }

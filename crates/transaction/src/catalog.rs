@@ -24,7 +24,7 @@ use hotrow_base::types::{DataType, SqlType};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
-pub use self::named::{Domain, NamedType, View};
+pub use self::named::{Domain, NamedType, View, ViewCheck};
 pub use self::schemas::{
     PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split, temporary_schema,
 };

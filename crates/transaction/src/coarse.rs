@@ -69,7 +69,7 @@ fn warning(
     };
     let others = if mode == LockMode::Shared { "change" } else { "read or change" };
     let line = statement.place.line;
-    let message = format!("each call of \"{}\" holds {what} as a whole", procedure.name);
+    let message = format!("each call of \"{}\" holds {what} as a whole", procedure.shown_name());
     let mut said = SqlError::new(b"01000", message);
     said.detail = Some(format!(
         "Because of the {verb} in line {line}, no other call can {others} any of its rows before \

@@ -27,7 +27,7 @@ pub fn explain(
     let procedure = &compiled.procedure;
     let sites = walk::sites(&procedure.body);
     let plural = if sites.len() == 1 { "" } else { "es" };
-    let _ = writeln!(text, "Procedure {}: {} access{plural}", procedure.name, sites.len());
+    let _ = writeln!(text, "Procedure {}: {} access{plural}", procedure.shown_name(), sites.len());
     let routed = routing::explain_site(catalog, granules, routing, procedure);
     let asked = asked_by_operators(&procedure.body);
     let facts = sites.iter().zip(&compiled.knowledge).zip(&routed);

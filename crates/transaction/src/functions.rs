@@ -15,6 +15,8 @@ mod like;
 mod number;
 pub mod raise;
 mod random;
+mod real;
+mod recode;
 mod template;
 pub mod text;
 mod text_pad;
@@ -48,6 +50,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::ConcatWs => return text::join(machine, code),
         Function::Format => return format::call(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
+        Function::Require => return required(machine, code),
         Function::ElementOf => return Ok(element_of(machine, code)),
         Function::ArrayAppend => return appended(machine, code),
         Function::ArrayCast => return array_cast(machine, code),
@@ -91,6 +94,9 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::DateBin
         | Function::IsFinite
         | Function::Age => time::call(code, arguments),
+        Function::Real(function) => real::call(code, function, arguments),
+        Function::Whole(function) => real::whole(code, function, arguments),
+        Function::Recode(function) => recode::call(machine, function, arguments),
         Function::Interval(function) => time::interval(function, arguments),
         Function::Template(function) => template::call(machine, code, function, arguments),
         Function::Bits(function) => Ok(number::bits(function, code.result, arguments)),
@@ -98,6 +104,22 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Like => like::like(machine, arguments[0], arguments[1]).map(Datum::bool),
         _ => text::call(machine, code, arguments),
     }
+}
+
+/// A value whose condition is true.
+fn required(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let [value, (condition, _), (sqlstate, _), (message, _)] = &*code.arguments else {
+        return Ok(Datum::NULL);
+    };
+    if machine.slots[*condition] == Datum::TRUE {
+        return Ok(machine.slots[value.0]);
+    }
+    let text = |slot: u16| {
+        let bytes = &machine.heap[machine.slots[slot].as_range().range()];
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    let sqlstate = text(*sqlstate).into_bytes().try_into().unwrap_or(*b"XX000");
+    Err(Fault::new(&sqlstate, text(*message)))
 }
 
 /// An array with one more element. The array that was made last grows where it lies, so that one

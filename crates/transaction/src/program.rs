@@ -28,7 +28,10 @@ use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
 
 pub use consume::Consume;
-pub use function::{BitFunction, Function, IntervalFunction, TemplateFunction};
+pub use function::{
+    BitFunction, Function, IntervalFunction, RealFunction, TemplateFunction, TextFunction,
+    WholeFunction,
+};
 pub use protected::{Catch, ErrorPart, Handler, Protected};
 
 /// A local variable, parameter or temporary of a procedure.
@@ -91,7 +94,9 @@ impl ResultColumn {
 /// A stored procedure or function, or one ad-hoc statement.
 #[derive(Clone, Debug)]
 pub struct Procedure {
-    /// its name; that of a statement kept as one begins with [`STATEMENT_MARK`]
+    /// what tells it from all others: its name, with the types of its parameters behind
+    /// [`OVERLOAD_MARK`] where another one has the name alone; that of a statement kept as one
+    /// begins with [`STATEMENT_MARK`]
     pub name: String,
     /// how many of `slots`, from [`FIRST_PARAMETER`], are parameters
     pub parameters: u16,
@@ -120,6 +125,10 @@ pub struct Procedure {
     /// of a function that RETURNS trigger: what triggers have of it. Nobody can call it
     pub trigger: Option<Arc<TriggerFunction>>,
 }
+
+/// What stands between a routine's name and the types of its parameters, where others of its name
+/// were there before it; no user's name has it.
+pub const OVERLOAD_MARK: char = '\u{2}';
 
 /// What the name of a [statement](Procedure::is_statement) begins with; no user's does.
 pub const STATEMENT_MARK: char = '\u{1}';
@@ -196,8 +205,16 @@ impl Procedure {
 
     /// Its name, or its text where it is a statement: for people.
     pub fn shown_name(&self) -> &str {
-        self.name.strip_prefix(STATEMENT_MARK).unwrap_or(&self.name)
+        match self.name.strip_prefix(STATEMENT_MARK) {
+            Some(text) => text,
+            None => routine_name(&self.name),
+        }
     }
+}
+
+/// The name that a routine's key says.
+pub fn routine_name(key: &str) -> &str {
+    key.split(OVERLOAD_MARK).next().unwrap_or(key)
 }
 
 /// A statement and where it stands.

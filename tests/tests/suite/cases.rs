@@ -39,5 +39,5 @@ macro_rules! files {
 files! {
     arrays calls_and_rows cursors generated statements constraints control indexes kept_rows
     reconnaissance concurrency definitions order json interval lists templates times
-    patterns schemas temporary expressions_in_indexes triggers
+    patterns schemas temporary expressions_in_indexes triggers writable_views merge overloads
 }

@@ -20,7 +20,7 @@ use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::granule::{ColumnSet, GranuleNotes, Granules};
 use hotrow_transaction::outcome::{SqlError, apart};
-use hotrow_transaction::program::Procedure;
+use hotrow_transaction::program::{OVERLOAD_MARK, Procedure};
 use hotrow_transaction::routing::Routing;
 
 use super::rebuild::OldRows;
@@ -217,6 +217,7 @@ impl Schema {
             }
             let Some(tree) = tree else { continue };
             let compiled = apart(|| CompiledProcedure::new(&self.catalog, &self.granules, tree))?;
+            self.overloaded |= compiled.procedure.name.contains(OVERLOAD_MARK);
             self.names.insert_mut(compiled.procedure.name.clone(), id);
             self.procedures[id.index()] = Some(Arc::new(compiled));
         }

@@ -1,10 +1,12 @@
 //! Functions of numbers.
 
-use hotrow_transaction::program::{Function as F, TemplateFunction as P};
+use hotrow_transaction::program::{
+    Function as F, RealFunction as R, TemplateFunction as P, WholeFunction,
+};
 
 use super::row::Evaluation::{Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
-use super::signature::{BIGINT, DOUBLE, INTEGER, NUMBER, NUMERIC, REAL, TEXT};
+use super::signature::{BIGINT, DOUBLE, INTEGER, NUMBER, NUMERIC, NUMERIC_WHOLE, REAL, TEXT};
 
 pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
     abs(NUMBER) -> NUMBER, Immutable, Program(F::Abs),
@@ -56,4 +58,68 @@ pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
         "e raised to it", "exp(0)", "1";
     ln(DOUBLE) -> DOUBLE, Immutable, Program(F::Ln),
         "the natural logarithm", "ln(1)", "0";
+    sin(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Sin)),
+        "the sine of radians", "sin(0)", "0";
+    cos(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Cos)),
+        "the cosine of radians", "cos(0)", "1";
+    tan(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Tan)),
+        "the tangent of radians", "tan(0)", "0";
+    cot(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Cot)),
+        "the cotangent of radians", "round(cot(0.5)::numeric, 4)", "1.8305";
+    asin(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Asin)),
+        "the arc sine", "asin(0)", "0";
+    acos(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Acos)),
+        "the arc cosine", "acos(1)", "0";
+    atan(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Atan)),
+        "the arc tangent", "atan(0)", "0";
+    sind(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::SinOfDegrees)),
+        "the sine of degrees", "sind(30)", "0.5";
+    cosd(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::CosOfDegrees)),
+        "the cosine of degrees", "cosd(60)", "0.5";
+    tand(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::TanOfDegrees)),
+        "the tangent of degrees", "tand(45)", "1";
+    cotd(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::CotOfDegrees)),
+        "the cotangent of degrees", "cotd(45)", "1";
+    asind(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::AsinInDegrees)),
+        "the arc sine in degrees", "asind(0.5)", "30";
+    acosd(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::AcosInDegrees)),
+        "the arc cosine in degrees", "acosd(0.5)", "60";
+    atand(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::AtanInDegrees)),
+        "the arc tangent in degrees", "atand(1)", "45";
+    sinh(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Sinh)),
+        "the hyperbolic sine", "sinh(0)", "0";
+    cosh(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Cosh)),
+        "the hyperbolic cosine", "cosh(0)", "1";
+    tanh(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Tanh)),
+        "the hyperbolic tangent", "tanh(0)", "0";
+    asinh(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Asinh)),
+        "the inverse of the hyperbolic sine", "asinh(0)", "0";
+    acosh(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Acosh)),
+        "the inverse of the hyperbolic cosine", "acosh(1)", "0";
+    atanh(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Atanh)),
+        "the inverse of the hyperbolic tangent", "atanh(0)", "0";
+    degrees(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Degrees)),
+        "radians as degrees", "degrees(0)", "0";
+    radians(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Radians)),
+        "degrees as radians", "radians(0)", "0";
+    cbrt(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::CubeRoot)),
+        "the cube root", "cbrt(27)", "3";
+    log | log10(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Log10)),
+        "the logarithm to the base 10", "log(1000)", "3";
+    atan2(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::AtanOfTwo)),
+        "the angle of a point, given by y and x", "atan2(0, 1)", "0";
+    atan2d(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::AtanOfTwoInDegrees)),
+        "the angle of a point, given by y and x, in degrees", "atan2d(1, 1)", "45";
+    log(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::LogOf)),
+        "the logarithm to a base, which comes first", "log(2, 8)", "3";
+    gcd(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Whole(WholeFunction::Gcd)),
+        "the greatest common divisor", "gcd(12, 18)", "6";
+    gcd(BIGINT, BIGINT) -> BIGINT, Immutable, Program(F::Whole(WholeFunction::Gcd)),
+        "the greatest common divisor", "gcd(12::bigint, 18)", "6";
+    lcm(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Whole(WholeFunction::Lcm)),
+        "the least common multiple", "lcm(4, 6)", "12";
+    lcm(BIGINT, BIGINT) -> BIGINT, Immutable, Program(F::Whole(WholeFunction::Lcm)),
+        "the least common multiple", "lcm(4::bigint, 6)", "12";
+    factorial(BIGINT) -> NUMERIC_WHOLE, Immutable, Program(F::Whole(WholeFunction::Factorial)),
+        "the product of the whole numbers up to it; of 33 at most", "factorial(5)", "120";
 };

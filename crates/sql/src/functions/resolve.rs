@@ -30,7 +30,7 @@ const TEXT: &str = "S";
 
 /// How an argument becomes what a function takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Fit {
+pub(crate) enum Fit {
     Narrowed,
     Converted,
     /// converted to the type that its category prefers
@@ -85,12 +85,26 @@ pub(crate) fn no_function(name: &str, given: &[Given], place: Place) -> SqlError
 }
 
 /// `name(type, type)`
-fn call_text(name: &str, given: &[Given]) -> String {
-    let of = |given: &Given| given.map_or_else(|| "unknown".to_owned(), |of| of.to_string());
+pub(crate) fn call_text(name: &str, given: &[Given]) -> String {
+    let of = |given: &Given| given.map_or_else(|| "unknown".to_owned(), type_text);
     let types: Vec<_> = given.iter().map(of).collect();
     match types.as_slice() {
         [left, right] if is_sign(name) => format!("{left} {name} {right}"),
         types => format!("{name}({})", types.join(", ")),
+    }
+}
+
+/// A type without how long or precise its values are, which tells no functions apart.
+fn type_text(of: SqlType) -> String {
+    let name = |of: DataType| match of {
+        DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Char(_) | DataType::Time(_) => {
+            known_type(of).standard.to_owned()
+        }
+        of => of.to_string(),
+    };
+    match of {
+        SqlType::Scalar(of) => name(of),
+        SqlType::Array(of) => format!("{}[]", name(of)),
     }
 }
 
@@ -177,6 +191,11 @@ fn as_the_known(left: Vec<&'static FunctionRow>, given: &[Given]) -> Vec<&'stati
 /// How each argument fits; none: it does not.
 fn fits<'a>(row: &'a FunctionRow, given: &'a [Given]) -> impl Iterator<Item = Option<Fit>> + 'a {
     given.iter().enumerate().map(|(at, given)| fit(*given, row.argument(at)))
+}
+
+/// How an argument becomes a value of a type; none: it does not.
+pub(crate) fn fit_of(given: Given, wanted: SqlType) -> Option<Fit> {
+    fit(given, Type::Is(wanted)).filter(|fit| *fit != Fit::Narrowed)
 }
 
 fn fit(given: Given, wanted: Type) -> Option<Fit> {

@@ -1,7 +1,7 @@
 //! Functions of texts, and of patterns in them.
 
 use hotrow_query::{HostFunction as H, PatternFunction as P};
-use hotrow_transaction::program::Function as F;
+use hotrow_transaction::program::{Function as F, TextFunction as R};
 
 use super::row::Evaluation::{Host, Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
@@ -55,6 +55,43 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
     format(TEXT, many(ANY)) -> TEXT, Immutable, Values(V::Format),
         "with values for `%s`, names for `%I` and literals for `%L`", "format('%s of %s', 1, 'x')",
         "1 of x";
+    translate(TEXT, TEXT, TEXT) -> TEXT, Immutable, Program(F::Recode(R::Translate)),
+        "with each character of the second as that at its place in the third, which may lack it",
+        "translate('12345', '143', 'ax')", "a2x5";
+    starts_with(TEXT, TEXT) -> BOOLEAN, Immutable, Program(F::Recode(R::StartsWith)),
+        "whether it begins with the second", "starts_with('alphabet', 'alph')", "true";
+    initcap(TEXT) -> TEXT, Immutable, Program(F::Recode(R::InitCap)),
+        "words with capitals", "initcap('hi THOMAS')", "Hi Thomas";
+    chr(INTEGER) -> TEXT, Immutable, Program(F::Recode(R::Character)),
+        "the character with a number", "chr(65)", "A";
+    ascii(TEXT) -> INTEGER, Immutable, Program(F::Recode(R::Code)),
+        "the number of the first character", "ascii('x')", "120";
+    to_hex(INTEGER) -> TEXT, Immutable, Program(F::Recode(R::Hex32)),
+        "in hexadecimal", "to_hex(255)", "ff";
+    to_hex(BIGINT) -> TEXT, Immutable, Program(F::Recode(R::Hex64)),
+        "in hexadecimal", "to_hex(255::bigint)", "ff";
+    bit_length(TEXT) -> INTEGER, Immutable, Program(F::Recode(R::BitLength)),
+        "eight times its bytes", "bit_length('jose')", "32";
+    bit_length(BYTEA) -> INTEGER, Immutable, Program(F::Recode(R::BitLength)),
+        "eight times its bytes", "bit_length('\\x0102'::bytea)", "16";
+    md5(TEXT) -> TEXT, Immutable, Program(F::Recode(R::Md5)),
+        "its digest, in hexadecimal", "md5('abc')", "900150983cd24fb0d6963f7d28e17f72";
+    md5(BYTEA) -> TEXT, Immutable, Program(F::Recode(R::Md5)),
+        "its digest, in hexadecimal", "md5('abc'::bytea)", "900150983cd24fb0d6963f7d28e17f72";
+    sha224(BYTEA) -> BYTEA, Immutable, Program(F::Recode(R::Sha224)),
+        "its digest", "length(sha224('abc'::bytea))", "28";
+    sha256(BYTEA) -> BYTEA, Immutable, Program(F::Recode(R::Sha256)),
+        "its digest", "length(sha256('abc'::bytea))", "32";
+    sha384(BYTEA) -> BYTEA, Immutable, Program(F::Recode(R::Sha384)),
+        "its digest", "length(sha384('abc'::bytea))", "48";
+    sha512(BYTEA) -> BYTEA, Immutable, Program(F::Recode(R::Sha512)),
+        "its digest", "length(sha512('abc'::bytea))", "64";
+    encode(BYTEA, TEXT) -> TEXT, Immutable, Program(F::Recode(R::Encode)),
+        "as a text: `hex`, `base64` or `escape`", "encode('abc'::bytea, 'base64')", "YWJj";
+    decode(TEXT, TEXT) -> BYTEA, Immutable, Program(F::Recode(R::Decode)),
+        "of a text: `hex`, `base64` or `escape`", "decode('YWJj', 'base64') = 'abc'::bytea", "true";
+    get_byte(BYTEA, INTEGER) -> INTEGER, Immutable, Program(F::Recode(R::GetByte)),
+        "its byte with a number, from 0", "get_byte('abc'::bytea, 1)", "98";
     split_part(TEXT, TEXT, INTEGER) -> TEXT, Immutable, Host(H::SplitPart),
         "the part of that number, between separators; negative: from the end",
         "split_part('a,b,c', ',', 2)", "b";

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hotrow_query::{Plan, Query};
+use hotrow_transaction::catalog::{SearchPath, TriggerEvent};
 use hotrow_transaction::program::{
     CompareOp, Expr, ExprKind, FIRST_PARAMETER, Place, Procedure, SlotId,
 };
@@ -17,10 +18,12 @@ use sqlparser::ast::{self, SelectItem, SetExpr};
 use crate::assignment::{ColumnValue, is_default, one_by_one};
 use crate::drawn::in_rounds;
 use crate::error::{Result, error, unsupported};
-use crate::relation::level::{Bound, Clause, How, Level};
+use crate::relation::level::{Bound, Clause, How, Level, Relation, RelationNames};
 use crate::scope::Compiler;
+use crate::through::Target;
 use crate::typing::cast;
 
+use super::from::Tree;
 use super::select::{BoundSelect, Where};
 
 /// A change of many rows, found by a query.
@@ -36,17 +39,30 @@ pub struct Change {
 type ColumnsBeside = (String, Vec<(String, usize)>);
 
 /// What a change takes of each row of its query.
+#[derive(Default)]
 pub(crate) struct Taken {
     /// of UPDATE and DELETE: the primary key
-    key: Vec<TakenValue>,
+    pub(super) key: Vec<TakenValue>,
     /// by value of the change; none: it stays as it is written
     values: Vec<Option<TakenValue>>,
     /// for RETURNING: columns of the other relations of FROM, by their names
     beside: Vec<ColumnsBeside>,
+    /// of MERGE
+    pub(super) merge: Option<TakenMerge>,
+}
+
+/// What MERGE takes of each row of its query: columns by their places.
+pub(super) struct TakenMerge {
+    /// the clause that is for the row, from 1; 0: none
+    pub(super) action: usize,
+    /// which change of its row it is, from 1
+    pub(super) again: usize,
+    /// by clause, as [`Taken`]'s
+    pub(super) clauses: Vec<Vec<Option<TakenValue>>>,
 }
 
 /// A value that a change takes.
-enum TakenValue {
+pub(super) enum TakenValue {
     /// a column of the query
     Column(usize),
     /// of variables of the procedure alone, and so the same for all rows: the change names it
@@ -77,13 +93,33 @@ pub(crate) struct FoundRow {
     pub(crate) values: Vec<Option<Expr>>,
     /// what it was joined with
     pub(crate) beside: Vec<RowBeside>,
+    /// of MERGE
+    pub(crate) merge: Option<FoundMerge>,
+}
+
+/// What MERGE does with a row.
+pub(crate) struct FoundMerge {
+    /// the clause that is for it, from 1; 0: none
+    pub(crate) action: Expr,
+    /// which change of its row it is, from 1
+    pub(crate) again: Expr,
+    /// by clause: values, as [`FoundRow`]'s
+    pub(crate) clauses: Vec<Vec<Option<Expr>>>,
 }
 
 impl Taken {
     /// What it takes of a row with these columns.
     pub(crate) fn row(&self, columns: &[Expr]) -> FoundRow {
         let of = |taken: &TakenValue| taken.of(columns);
-        let values = self.values.iter().map(|taken| taken.as_ref().map(of)).collect();
+        let all = |values: &[Option<TakenValue>]| {
+            values.iter().map(|taken| taken.as_ref().map(of)).collect::<Vec<_>>()
+        };
+        let values = all(&self.values);
+        let merge = self.merge.as_ref().map(|merge| FoundMerge {
+            action: columns[merge.action].clone(),
+            again: columns[merge.again].clone(),
+            clauses: merge.clauses.iter().map(|values| all(values)).collect(),
+        });
         let slot = |(name, at): &(String, usize)| match columns[*at].kind {
             ExprKind::Slot(slot) => Some((name.clone(), slot)),
             _ => None,
@@ -92,7 +128,8 @@ impl Taken {
             name: name.clone(),
             columns: columns.iter().filter_map(slot).collect(),
         });
-        FoundRow { key: self.key.iter().map(of).collect(), values, beside: beside.collect() }
+        let key = self.key.iter().map(of).collect();
+        FoundRow { key, values, beside: beside.collect(), merge }
     }
 }
 
@@ -157,9 +194,10 @@ impl Compiler<'_> {
             ast::Statement::Delete(delete) => {
                 self.rows_to_delete((delete, with), assigned, place)?
             }
+            ast::Statement::Merge(merge) => self.rows_to_merge((merge, with), assigned, place)?,
             _ => return Err(unsupported(place, "this statement", "write SELECT, INSERT, UPDATE")),
         };
-        if !taken.key.is_empty() {
+        if !taken.key.is_empty() && taken.merge.is_none() {
             let own = taken.key.iter().filter_map(|of| match of {
                 TakenValue::Column(at) => Some(bound.outputs[*at].1),
                 TakenValue::Fixed(_) => None,
@@ -167,7 +205,9 @@ impl Compiler<'_> {
             let on = own.collect();
             bound.plan = Plan::Distinct { input: Box::new(bound.plan), on };
         }
-        for value in taken.key.iter_mut().chain(taken.values.iter_mut().flatten()) {
+        let clauses = taken.merge.iter_mut().flat_map(|merge| &mut merge.clauses);
+        let values = taken.values.iter_mut().chain(clauses.flatten()).flatten();
+        for value in taken.key.iter_mut().chain(values) {
             if let TakenValue::Column(at) = value {
                 let slot = bound.outputs[*at].1;
                 if self.is_fixed(slot, assigned) {
@@ -211,7 +251,7 @@ impl Compiler<'_> {
         let bound = match &*source.body {
             // Subqueries among the values of a row.
             SetExpr::Values(rows) if rows.rows.len() == 1 => {
-                self.rows_from(with, (&[], None), |this, _| {
+                self.rows_from(with, (None, &[], None), |this, _| {
                     let mut columns = Vec::new();
                     for written in &rows.rows[0].content {
                         let stays = this.stays_in_change(written);
@@ -251,7 +291,7 @@ impl Compiler<'_> {
                 bound
             }
         };
-        Ok((bound, Taken { key: Vec::new(), values, beside: Vec::new() }))
+        Ok((bound, Taken { values, ..Taken::default() }))
     }
 
     fn rows_to_update(
@@ -267,11 +307,13 @@ impl Compiler<'_> {
         {
             from.extend(more);
         }
+        let target = self.changed_table(&update.table, TriggerEvent::Update)?;
         let assignments = one_by_one(&update.assignments, place)?;
         let (mut key, mut values, mut beside) = (Vec::new(), Vec::new(), Vec::new());
-        let bound = self.rows_from(with, (&from, update.selection.as_ref()), |this, wanted| {
+        let of = (Some(&target), from.as_slice(), update.selection.as_ref());
+        let bound = self.rows_from(with, of, |this, wanted| {
             let mut columns = Vec::new();
-            key = this.key_of_target((&update.table, wanted), assigned, &mut columns)?;
+            key = this.key_of_target((&target, wanted), assigned, &mut columns)?;
             for (_, given) in &assignments {
                 let stays = match given {
                     ColumnValue::Written(of) => this.stays_in_change(of),
@@ -287,7 +329,7 @@ impl Compiler<'_> {
             }
             Ok(columns)
         })?;
-        Ok((bound, Taken { key, values, beside }))
+        Ok((bound, Taken { key, values, beside, merge: None }))
     }
 
     fn rows_to_delete(
@@ -303,15 +345,17 @@ impl Compiler<'_> {
         };
         let (mut key, mut beside) = (Vec::new(), Vec::new());
         let from: Vec<_> = std::iter::once(table).chain(delete.using.iter().flatten()).collect();
-        let bound = self.rows_from(with, (&from, delete.selection.as_ref()), |this, wanted| {
+        let target = self.changed_table(table, TriggerEvent::Delete)?;
+        let of = (Some(&target), from.as_slice(), delete.selection.as_ref());
+        let bound = self.rows_from(with, of, |this, wanted| {
             let mut columns = Vec::new();
-            key = this.key_of_target((table, wanted), assigned, &mut columns)?;
+            key = this.key_of_target((&target, wanted), assigned, &mut columns)?;
             if delete.returning.is_some() {
                 beside = this.columns_beside(&mut columns)?;
             }
             Ok(columns)
         })?;
-        Ok((bound, Taken { key, values: Vec::new(), beside }))
+        Ok((bound, Taken { key, beside, ..Taken::default() }))
     }
 
     /// Adds the columns of all relations but the first one, which RETURNING may name.
@@ -337,21 +381,37 @@ impl Compiler<'_> {
     /// Some values of the rows of FROM for which a condition is true. Those of the first table, if
     /// there is one, are held by writers' locks at once: two that came as readers would both wait
     /// for the other one to let go.
-    fn rows_from(
+    pub(super) fn rows_from(
         &mut self,
         with: Option<&ast::With>,
-        (from, selection): (&[&ast::TableWithJoins], Option<&ast::Expr>),
+        (target, from, selection): (
+            Option<&Target<'_>>,
+            &[&ast::TableWithJoins],
+            Option<&ast::Expr>,
+        ),
         list: impl FnOnce(&mut Self, &Where) -> Result<Vec<Expr>>,
     ) -> Result<Bound> {
         self.at_level(with, |this| {
             let place = this.place;
-            let mut tree = this.bind_from(from.iter().copied())?;
+            let through = target.filter(|target| target.through.is_some());
+            let mut tree = match through {
+                None => this.bind_from(from.iter().copied())?,
+                Some(target) => {
+                    let schema = Some(Arc::clone(&target.table.schema));
+                    let relation = Relation::over(this.target_row(target), schema);
+                    let tree = this.enter(relation, place)?;
+                    tree.joined(this.bind_from(from[1..].iter().copied())?)
+                }
+            };
             if let Some(target) = this.level().relations.first() {
                 let of = Some(target.name.clone());
                 this.level().locks.push(Clause { of, how: How::Wait });
             }
             this.check_locks(place)?;
-            let wanted = this.wanted(selection, &mut tree)?;
+            let mut wanted = this.wanted(selection, &mut tree)?;
+            for narrowing in through.map_or_else(Vec::new, |target| this.narrowings(target)) {
+                wanted.extend(this.narrowed_by(narrowing, &mut tree)?);
+            }
             let list = list(this, &wanted)?;
             let columns = list.into_iter().map(|value| (String::new(), value)).collect();
             let steps = std::mem::take(&mut this.level().steps);
@@ -359,16 +419,44 @@ impl Compiler<'_> {
         })
     }
 
+    /// The condition of a view on the rows of the innermost level's first relation.
+    fn narrowed_by(
+        &mut self,
+        (mut names, path, written): (RelationNames, SearchPath, ast::Expr),
+        tree: &mut Tree,
+    ) -> Result<Where> {
+        let mut level = self.levels.pop().expect("a change is being compiled");
+        names.swap(&mut level.relations[0]);
+        // What stands beside it cannot be named.
+        let beside: Vec<_> = level.relations[1..]
+            .iter_mut()
+            .map(|relation| {
+                (std::mem::take(&mut relation.shown), std::mem::take(&mut relation.name))
+            })
+            .collect();
+        let (wanted, mut level) = self.apart_from_statement(&path, |this| {
+            this.levels.push(level);
+            let wanted = this.wanted(Some(&written), tree);
+            Ok((wanted, this.levels.pop().expect("it was pushed above")))
+        })?;
+        for (relation, (shown, name)) in level.relations[1..].iter_mut().zip(beside) {
+            (relation.shown, relation.name) = (shown, name);
+        }
+        names.swap(&mut level.relations[0]);
+        self.levels.push(level);
+        wanted
+    }
+
     /// The primary key of a table that is changed by key, the first one in FROM. What it takes of
     /// the row is added to the columns.
-    fn key_of_target(
+    pub(super) fn key_of_target(
         &mut self,
-        (table, wanted): (&ast::TableWithJoins, &Where),
+        (target, wanted): (&Target<'_>, &Where),
         assigned: &[SlotId],
         columns: &mut Vec<Expr>,
     ) -> Result<Vec<TakenValue>> {
         let place = self.place;
-        let table = self.catalog.table(self.one_table(table)?.0);
+        let table = target.table;
         let Some(primary) = table.primary else {
             let name = &table.name;
             return Err(unsupported(
@@ -419,7 +507,7 @@ impl Compiler<'_> {
 
     /// Whether a value is the change's own: literals and parameters have the types of their
     /// columns, and go there by themselves; numbers of sequences are drawn for each row.
-    fn stays_in_change(&self, written: &ast::Expr) -> bool {
+    pub(super) fn stays_in_change(&self, written: &ast::Expr) -> bool {
         is_default(written) || is_untyped(written) || self.draws_number(written)
     }
 

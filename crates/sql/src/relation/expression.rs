@@ -14,8 +14,9 @@ use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
 use crate::operand::Operand;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
+use crate::syntax::CallArgument;
 use crate::type_table::kept_as;
-use crate::typing::{call, cast, compared_type, constant};
+use crate::typing::{call, cast, compared_type, constant, null, scalar};
 use crate::written::{arguments, bare, dotted, ident_name};
 
 impl Compiler<'_> {
@@ -128,10 +129,15 @@ impl Compiler<'_> {
                 })?;
                 // Elements are compared as values are, whatever their widths.
                 let left = cast(left, common);
+                let is_null = scalar(ExprKind::IsNull(Box::new(array.clone())), DataType::Boolean);
                 let (plan, column) = self.elements_of(array)?;
                 let inputs = plan.free_slots_with(&[column]);
                 let kind = StepKind::Subquery { plan, kind, column, inputs };
-                self.step(kind, &[left], SqlType::Scalar(DataType::Boolean))
+                let found = self.step(kind, &[left], SqlType::Scalar(DataType::Boolean))?;
+                // Of no array nothing is known; of one without elements it is.
+                let arms = vec![(is_null, null(DataType::Boolean))];
+                let kind = ExprKind::Case { arms, otherwise: Some(Box::new(found)) };
+                Ok(scalar(kind, DataType::Boolean))
             }
         }
     }
@@ -356,7 +362,13 @@ impl Compiler<'_> {
         written: &[&ast::Expr],
         place: Place,
     ) -> Result<Option<(usize, Vec<Expr>)>> {
-        let Some(procedure) = self.procedures.and_then(|all| all.procedure(name)) else {
+        let arguments = written.iter().map(|of| CallArgument {
+            name: None,
+            value: (*of).clone(),
+            place: place_in(*of, place),
+        });
+        let arguments: Vec<_> = arguments.collect();
+        let Some(procedure) = self.routine_meant(name, &arguments, place)? else {
             return Ok(None);
         };
         if !procedure.takes(written.len()) {

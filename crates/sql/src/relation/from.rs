@@ -8,7 +8,7 @@ use hotrow_transaction::catalog::View;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
-use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::functions::{self, Evaluation};
 use crate::relation::level::{
     Bound, Late, Level, Relation, RelationColumn, RelationKind, scalar_of,
@@ -16,7 +16,7 @@ use crate::relation::level::{
 use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
-use crate::written::{dotted, object_name};
+use crate::written::{dotted, has_hints, object_name};
 
 use super::{lists, system};
 
@@ -45,7 +45,7 @@ impl Tree {
     }
 
     /// Joins, in any order, what this one joins in any order and what the other one does.
-    fn joined(mut self, other: Self) -> Self {
+    pub(super) fn joined(mut self, other: Self) -> Self {
         let Self::Inner { items, on, late } = &mut self else {
             return Self::nothing().joined(self).joined(other);
         };
@@ -296,6 +296,7 @@ impl Compiler<'_> {
     fn bind_factor(&mut self, factor: &TableFactor) -> Result<Tree> {
         let place = place_in(factor, self.place);
         match factor {
+            _ if has_hints(factor) => Err(syntax(place, "hints of a table are not PostgreSQL's")),
             TableFactor::Table { name, alias, args: None, sample: None, .. } => {
                 let relation = self.named_relation(name, alias.as_ref(), place)?;
                 self.enter(relation, place)
@@ -407,6 +408,7 @@ impl Compiler<'_> {
         };
         let mut relation = Relation {
             name: shown,
+            star: None,
             schema: Some(schema),
             columns: Vec::new(),
             shown: known.len(),
@@ -432,14 +434,7 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Relation> {
         let query = self.view_query(view, place)?;
-        let around = std::mem::take(&mut self.levels);
-        self.levels_around += around.len();
-        let path = std::mem::replace(&mut self.path, view.path.clone());
-        let bound = self.query_plan(&query);
-        self.path = path;
-        self.levels_around -= around.len();
-        self.levels = around;
-        let bound = bound?;
+        let bound = self.apart_from_statement(&view.path, |this| this.query_plan(&query))?;
         let types = view.columns.iter().map(|(_, sql_type)| *sql_type);
         let gives = bound.outputs.iter().map(|(name, slot)| (name, self.slot_type(*slot)));
         if !gives.eq(view.given.iter().zip(types)) {
@@ -494,7 +489,7 @@ impl Compiler<'_> {
         });
         let (columns, shown) = (columns.collect(), bound.outputs.len());
         let kind = RelationKind::Planned(Some(bound.plan));
-        Ok(Relation { name, schema: None, columns, shown, kind })
+        Ok(Relation { name, schema: None, columns, shown, star: None, kind })
     }
 
     /// A function that gives rows; it sees what stands before it.

@@ -235,6 +235,14 @@ impl Compiler<'_> {
         };
         let output = self.slot(&format!("${name}"), gives)?;
         let data_type = scalar_of(gives);
+        let shows_order = matches!(
+            function,
+            Aggregation::Text(_) | Aggregation::Array | Aggregation::JsonArray(_)
+        );
+        if let (true, Some(slot)) = (distinct && shows_order && order.is_empty(), argument) {
+            // Duplicates are found side by side, so that the values come in their order.
+            order.push(SortKey { slot, descending: false, nulls_first: false });
+        }
         Ok(GroupAggregate { function, argument, of, distinct, filter, order, output, data_type })
     }
 

@@ -11,7 +11,7 @@ use hotrow_query::{
 use hotrow_transaction::program::{Expr, SlotId};
 use sqlparser::ast;
 
-use crate::state::{Row, RowColumn};
+use crate::state::{Row, RowColumn, Star};
 
 /// What is in scope of one SELECT.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Level {
     /// That of the rows of one table in a schema.
     pub(crate) fn over(row: Row, schema: Option<Arc<str>>) -> Self {
         let relation = Relation::over(row, schema);
-        let shown = (0..relation.shown).map(|column| (0, column)).collect();
+        let shown = relation.starred().into_iter().map(|column| (0, column)).collect();
         Self { relations: vec![relation], shown, ..Self::default() }
     }
 
@@ -77,6 +77,8 @@ pub(crate) struct Relation {
     pub(crate) columns: Vec<RelationColumn>,
     /// how many of them can be named; those behind are keys of a table's indexes
     pub(crate) shown: usize,
+    /// those that `*` stands for, where these are not all that can be named
+    pub(crate) star: Option<Star>,
     pub(crate) kind: RelationKind,
 }
 
@@ -99,7 +101,7 @@ pub(crate) enum RelationKind {
 impl Relation {
     /// That of the rows of one table in a schema.
     pub(crate) fn over(row: Row, schema: Option<Arc<str>>) -> Self {
-        let Row { table, name, columns, shown, bound } = row;
+        let Row { table, name, columns, shown, bound, star } = row;
         let columns = columns.into_iter().zip(0..).map(|(column, at)| RelationColumn {
             name: column.name,
             sql_type: SqlType::Scalar(column.data_type),
@@ -108,12 +110,17 @@ impl Relation {
             hidden: false,
         });
         let (columns, kind) = (columns.collect(), RelationKind::Table(table));
-        Self { name, schema, columns, shown, kind }
+        Self { name, schema, columns, shown, star, kind }
     }
 
     /// The columns that can be named.
     pub(crate) fn shown(&self) -> &[RelationColumn] {
         &self.columns[..self.shown]
+    }
+
+    /// The columns that `*` stands for.
+    pub(crate) fn starred(&self) -> Vec<usize> {
+        self.star.as_ref().map_or_else(|| (0..self.shown).collect(), |star| star.shown.clone())
     }
 
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
@@ -136,7 +143,29 @@ impl Relation {
         let mut bound: Vec<_> = bound.collect();
         bound.sort_by_key(|(_, slot)| *slot); // as they were asked for
         let (name, columns) = (self.name.clone(), columns.collect());
-        Row { table, name, columns, shown: self.shown, bound }
+        Row { table, name, columns, shown: self.shown, star: self.star.clone(), bound }
+    }
+}
+
+/// Names of a table's rows and columns.
+pub(crate) struct RelationNames {
+    pub(crate) relation: String,
+    pub(crate) columns: Vec<String>,
+}
+
+impl RelationNames {
+    /// Those of a row.
+    pub(crate) fn of(row: &Row) -> Self {
+        let columns = row.columns.iter().map(|column| column.name.clone()).collect();
+        Self { relation: row.name.clone(), columns }
+    }
+
+    /// Exchanges them with those of a relation.
+    pub(crate) fn swap(&mut self, with: &mut Relation) {
+        std::mem::swap(&mut self.relation, &mut with.name);
+        for (name, column) in self.columns.iter_mut().zip(&mut with.columns) {
+            std::mem::swap(name, &mut column.name);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_query::Plan;
 use hotrow_transaction::catalog::Index;
+use hotrow_transaction::catalog::TriggerEvent;
 use hotrow_transaction::program::{Expr, ExprKind, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
@@ -134,7 +135,9 @@ impl Compiler<'_> {
         let compared = Compared::of(parts(selection));
         // Most statements have no list, and need not be looked at any further.
         !compared.lists.is_empty()
-            && self.one_table(table).is_ok_and(|(table, _)| self.is_led_by_lists(table, &compared))
+            && self.changed_table(table, TriggerEvent::Update).is_ok_and(|target| {
+                target.through.is_none() && self.is_led_by_lists(target.table.id, &compared)
+            })
     }
 
     /// Whether what an expression names is a column by which such lists lead.

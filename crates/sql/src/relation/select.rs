@@ -41,6 +41,15 @@ pub(super) struct Where {
     pub(super) steps: Vec<Step>,
 }
 
+impl Where {
+    /// What is wanted, too.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.conditions.extend(other.conditions);
+        self.late.extend(other.late);
+        self.steps.extend(other.steps);
+    }
+}
+
 impl Compiler<'_> {
     /// Rows of a query and the names of its columns.
     pub(super) fn query_plan(&mut self, query: &ast::Query) -> Result<Bound> {

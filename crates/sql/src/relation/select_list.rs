@@ -43,8 +43,9 @@ impl Compiler<'_> {
                         let message = format!("missing FROM-clause entry for table \"{name}\"");
                         return Err(error(b"42P01", place, message));
                     };
-                    let own = (0..relations[at].shown).map(|column| (at, column));
-                    self.all_columns(&mut columns, own.collect())?;
+                    let own = relations[at].starred();
+                    let own = own.into_iter().map(|column| (at, column)).collect();
+                    self.all_columns(&mut columns, own)?;
                 }
                 other => {
                     let place = place_in(other, self.place);

@@ -81,7 +81,8 @@ impl Compiler<'_> {
         });
         let columns = columns.collect();
         let kind = RelationKind::Planned(Some(plan));
-        let relation = Relation { name: String::new(), schema: None, columns, shown: 0, kind };
+        let (name, schema, star) = (String::new(), None, None);
+        let relation = Relation { name, schema, columns, shown: 0, star, kind };
         self.level().relations.push(relation);
         let at = self.level().relations.len() - 1;
         if let Tree::Inner { items, .. } = tree {

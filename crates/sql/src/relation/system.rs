@@ -291,7 +291,12 @@ const RELATIONS: &[(&str, &str)] = &[
          action_condition:t action_statement:t action_orientation:t action_timing:t \
          action_reference_old_table:t action_reference_new_table:t",
     ),
-    ("information_schema.views", "table_catalog:t table_schema:t table_name:t view_definition:t"),
+    (
+        "information_schema.views",
+        "table_catalog:t table_schema:t table_name:t view_definition:t check_option:t \
+         is_updatable:t is_insertable_into:t is_trigger_updatable:t is_trigger_deletable:t \
+         is_trigger_insertable_into:t",
+    ),
     (
         "information_schema.sequences",
         "sequence_catalog:t sequence_schema:t sequence_name:t data_type:t start_value:t \

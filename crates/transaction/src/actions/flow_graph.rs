@@ -57,7 +57,7 @@ pub fn explain_flow(catalog: &Catalog, program: &ActionProgram, procedure: &Proc
 /// The graph as a drawing in DOT: a column for each phase, an arrow for each value that is waited
 /// for, and a rendezvous point between two phases.
 pub fn draw_flow(catalog: &Catalog, program: &ActionProgram, procedure: &Procedure) -> String {
-    let mut text = format!("digraph {} {{\n", quoted(&procedure.name));
+    let mut text = format!("digraph {} {{\n", quoted(procedure.shown_name()));
     text.push_str("  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
     match nodes(catalog, program, procedure) {
         Err(why) => {

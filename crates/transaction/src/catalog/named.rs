@@ -20,8 +20,22 @@ pub struct View {
     pub path: SearchPath,
     /// the query, as SQL
     pub text: String,
+    /// which rows may be written through it
+    pub check: ViewCheck,
     /// what the query itself calls its columns: it has to go on giving these
     pub given: Vec<String>,
+}
+
+/// WITH CHECK OPTION: whether rows that are written through a view have to be rows of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ViewCheck {
+    /// they need not
+    #[default]
+    None,
+    /// they have to satisfy its own condition
+    Local,
+    /// and those of the views that it stands on
+    Cascaded,
 }
 
 impl View {

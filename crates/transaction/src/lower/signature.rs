@@ -16,7 +16,10 @@ use hotrow_base::types::{DataType, SqlType};
 use super::Lowerer;
 use super::expr::common_type;
 use crate::outcome::SqlError;
-use crate::program::{BitFunction, Expr, ExprKind, Function, IntervalFunction, TemplateFunction};
+use crate::program::{
+    BitFunction, Expr, ExprKind, Function, IntervalFunction, RealFunction as R, TemplateFunction,
+    TextFunction, WholeFunction,
+};
 
 /// What an operand must be.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -206,6 +209,26 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         F::NullIf => match given {
             [SqlType::Scalar(a), SqlType::Scalar(b)] => all(W::As(common_type(*a, *b))),
             _ => false,
+        },
+        F::Require => match given {
+            [_, rest @ ..] => {
+                let wanted = [W::Int, W::Text, W::Text];
+                rest.len() == 3 && wanted.iter().zip(rest).all(|(w, given)| w.fits(*given))
+            }
+            [] => false,
+        },
+        F::Real(R::AtanOfTwo | R::AtanOfTwoInDegrees | R::LogOf) => takes(&[W::Number; 2]),
+        F::Real(_) => takes(&[W::Number]),
+        F::Whole(WholeFunction::Factorial) => takes(&[W::Int]),
+        F::Whole(_) => takes(&[W::Int; 2]),
+        F::Recode(function) => match function {
+            TextFunction::Translate => takes(&[W::Text; 3]),
+            TextFunction::StartsWith => takes(&[W::Text; 2]),
+            TextFunction::InitCap | TextFunction::Code => takes(&[W::Text]),
+            TextFunction::Character | TextFunction::Hex32 | TextFunction::Hex64 => takes(&[W::Int]),
+            TextFunction::Encode | TextFunction::Decode => takes(&[W::Bytes, W::Text]),
+            TextFunction::GetByte => takes(&[W::Bytes, W::Int]),
+            _ => takes(&[W::Bytes]),
         },
         F::Length | F::OctetLength => takes(&[W::Bytes]),
         F::Lower | F::Upper | F::Reverse => takes(&[W::Text]),

@@ -59,9 +59,122 @@ pub enum TemplateFunction {
     ToNumber,
 }
 
+/// Trigonometric and related functions of double precision, which give such.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RealFunction {
+    /// sine of radians
+    Sin,
+    /// cosine of radians
+    Cos,
+    /// tangent of radians
+    Tan,
+    /// cotangent of radians
+    Cot,
+    /// arc sine
+    Asin,
+    /// arc cosine
+    Acos,
+    /// arc tangent
+    Atan,
+    /// atan2(y, x)
+    AtanOfTwo,
+    /// sine of degrees
+    SinOfDegrees,
+    /// cosine of degrees
+    CosOfDegrees,
+    /// tangent of degrees
+    TanOfDegrees,
+    /// cotangent of degrees
+    CotOfDegrees,
+    /// arc sine in degrees
+    AsinInDegrees,
+    /// arc cosine in degrees
+    AcosInDegrees,
+    /// arc tangent in degrees
+    AtanInDegrees,
+    /// atan2(y, x) in degrees
+    AtanOfTwoInDegrees,
+    /// hyperbolic sine
+    Sinh,
+    /// hyperbolic cosine
+    Cosh,
+    /// hyperbolic tangent
+    Tanh,
+    /// its inverse
+    Asinh,
+    /// that of the hyperbolic cosine
+    Acosh,
+    /// that of the hyperbolic tangent
+    Atanh,
+    /// radians as degrees
+    Degrees,
+    /// degrees as radians
+    Radians,
+    /// cube root
+    CubeRoot,
+    /// logarithm to the base 10
+    Log10,
+    /// logarithm: (base, of)
+    LogOf,
+}
+
+/// Functions of whole numbers, of the result's type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WholeFunction {
+    /// greatest common divisor
+    Gcd,
+    /// least common multiple
+    Lcm,
+    /// factorial, a numeric
+    Factorial,
+}
+
+/// Functions that write texts and bytes in other ways.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TextFunction {
+    /// translate(text, from, to): character by character
+    Translate,
+    /// whether a text begins with another
+    StartsWith,
+    /// words with capitals
+    InitCap,
+    /// the character with a number
+    Character,
+    /// the number of the first character
+    Code,
+    /// an integer in hexadecimal
+    Hex32,
+    /// a bigint in hexadecimal
+    Hex64,
+    /// bits in a text or bytea
+    BitLength,
+    /// digest, in hexadecimal
+    Md5,
+    /// digest
+    Sha224,
+    /// digest
+    Sha256,
+    /// digest
+    Sha384,
+    /// digest
+    Sha512,
+    /// encode(bytea, format)
+    Encode,
+    /// decode(text, format)
+    Decode,
+    /// get_byte(bytea, number)
+    GetByte,
+}
+
 /// Scalar functions, each with argument and result types already fixed by the compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
+    /// of double precision
+    Real(RealFunction),
+    /// of whole numbers
+    Whole(WholeFunction),
+    /// texts and bytes in other ways
+    Recode(TextFunction),
     /// absolute value
     Abs,
     /// largest whole number not above
@@ -84,6 +197,9 @@ pub enum Function {
     Ln,
     /// modulo as a function
     Mod,
+    /// the first argument where the second is true, else an error: (value, condition, its SQLSTATE,
+    /// its message)
+    Require,
     /// greatest non-NULL argument
     Greatest,
     /// least non-NULL argument

@@ -3,7 +3,7 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Column, Table, is_temporary};
+use hotrow_transaction::catalog::{Column, Table, ViewCheck, is_temporary};
 
 use crate::relation::system::cells::{
     default_text, identity, indexes, is_function, sequences, tables, text,
@@ -11,6 +11,7 @@ use crate::relation::system::cells::{
 use crate::relation::system::constraints::{foreign_keys, key_kind};
 
 use super::{Fields, SystemContext, functions};
+use crate::scope::Compiler;
 
 pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     let catalog = || text(context.database);
@@ -55,8 +56,9 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             }
             for view in context.catalog.views() {
                 let mut fields = of_relation(&view.schema, &view.name);
+                let is_updatable = yes_or_no(Compiler::new(context.catalog).is_updatable(view));
                 fields.push(("table_type", text("VIEW")));
-                fields.push(("is_insertable_into", text("NO")));
+                fields.push(("is_insertable_into", is_updatable));
                 fields.push(("is_typed", text("NO")));
                 all.push(fields);
             }
@@ -65,6 +67,20 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             for view in context.catalog.views() {
                 let mut fields = of_relation(&view.schema, &view.name);
                 fields.push(("view_definition", text(functions::definition_of(view))));
+                let check = match view.check {
+                    ViewCheck::None => "NONE",
+                    ViewCheck::Local => "LOCAL",
+                    ViewCheck::Cascaded => "CASCADED",
+                };
+                fields.push(("check_option", text(check)));
+                let is_updatable = yes_or_no(Compiler::new(context.catalog).is_updatable(view));
+                fields.push(("is_updatable", is_updatable.clone()));
+                fields.push(("is_insertable_into", is_updatable));
+                for by_trigger in
+                    ["is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into"]
+                {
+                    fields.push((by_trigger, text("NO")));
+                }
                 all.push(fields);
             }
         }
@@ -168,7 +184,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 all.push(vec![
                     ("routine_catalog", catalog()),
                     ("routine_schema", text("public")),
-                    ("routine_name", text(&procedure.name)),
+                    ("routine_name", text(procedure.shown_name())),
                     ("routine_type", text(kind)),
                     ("routine_definition", text(*source)),
                     ("external_language", text("PLPGSQL")),
@@ -264,4 +280,8 @@ fn key_columns<'c>(context: &SystemContext<'c>) -> Vec<(&'c str, &'c Table, &'c 
             .map(|(table, key)| (key.name.as_str(), table, key.child_columns.as_slice(), true)),
     );
     all
+}
+
+fn yes_or_no(value: bool) -> Value {
+    text(if value { "YES" } else { "NO" })
 }

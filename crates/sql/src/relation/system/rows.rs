@@ -506,7 +506,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         let mut all_types: Vec<_> = types.clone().collect();
         let mut modes = vec![text("i"); names.len()];
         // A value has its function's name; what has names of its own is a parameter, too.
-        let is_value = |column: &ResultColumn| column.name == procedure.name;
+        let is_value = |column: &ResultColumn| column.name == procedure.shown_name();
         if !procedure.result.iter().all(is_value) {
             for column in &procedure.result {
                 names.push(text(&column.name));
@@ -519,7 +519,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         let or_null = |all: Vec<Value>| if has_more { Value::Array(all) } else { Value::Null };
         vec![
             ("oid", Value::BigInt(functions::PROCEDURES.of(*number as usize))),
-            ("proname", text(&procedure.name)),
+            ("proname", text(procedure.shown_name())),
             ("pronamespace", Value::BigInt(PUBLIC_SCHEMA)),
             ("proowner", Value::BigInt(OWNER)),
             ("prolang", Value::BigInt(PLPGSQL)),

@@ -15,6 +15,9 @@ use hotrow_transaction::reference::ModelStore;
 
 use super::Database;
 
+/// More than any call of the suite needs, and little enough that one without an end is soon over.
+const STEP_BUDGET: u64 = 1_000_000;
+
 /// A session on the model store. Tables and indexes are made by [`Session::with`] only.
 pub struct Session {
     pub database: Database,
@@ -27,7 +30,9 @@ impl Session {
     pub fn with(script: &str) -> Self {
         let database = Database::with(script);
         let store = ModelStore::new(Arc::new(database.catalog.clone()));
-        Self { database, store, frame: Frame::new() }
+        let mut frame = Frame::new();
+        frame.set_step_budget(STEP_BUDGET);
+        Self { database, store, frame }
     }
 
     /// Runs a script; the outcome of its last statement.

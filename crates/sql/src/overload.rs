@@ -1,0 +1,186 @@
+//! Functions and procedures of one name: which of them a call means.
+//!
+//! Role         routines stand in the schema under keys that are their own. The first of a name has
+//!              the name as its key; those beside it have the types of their parameters behind it
+//! Source       PostgreSQL 15, chapter 10.3, as [`crate::functions`] has it for its own
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure};
+use sqlparser::ast;
+
+use crate::call::places_given;
+use crate::compiled::Dropped;
+use crate::error::{Advice, Result, error};
+use crate::functions::{Fit, Given, call_text, fit_of};
+use crate::operand::Operand;
+use crate::relation::level::Level;
+use crate::scope::Compiler;
+use crate::state::Variable;
+use crate::syntax::{CallArgument, DroppedRoutine, Mode};
+use crate::types::sql_type;
+use crate::written::{bare, dotted};
+
+impl<'c> Compiler<'c> {
+    /// The routine that a call means; none: there is none of this name.
+    ///
+    /// Errors: 42883 where none of several takes such arguments, 42725 where two take them alike.
+    pub(crate) fn routine_meant(
+        &mut self,
+        name: &str,
+        written: &[CallArgument],
+        place: Place,
+    ) -> Result<Option<&'c Procedure>> {
+        let Some(all) = self.procedures else { return Ok(None) };
+        let mut left = all.overloads(name);
+        if left.len() < 2 {
+            return Ok(left.pop());
+        }
+        let given: Vec<Given> = written.iter().map(|of| self.type_given(&of.value)).collect();
+        let fits = |procedure: &Procedure| -> Option<Vec<Fit>> {
+            let places = places_given(procedure, name, written, place).ok()?;
+            let parameter = |number: usize| {
+                let at = places.iter().position(|of| *of == Some(number))?;
+                fit_of(given[number], procedure.given()[at].sql_type)
+            };
+            (0..written.len()).map(parameter).collect()
+        };
+        let mut found: Vec<(&'c Procedure, Vec<Fit>)> =
+            left.into_iter().filter_map(|of| Some((of, fits(of)?))).collect();
+        for good in [Fit::Exact, Fit::Preferred] {
+            let count =
+                |fits: &[Fit]| fits.iter().filter(|f| (good..Fit::Open).contains(f)).count();
+            let most = found.iter().map(|(_, fits)| count(fits)).max();
+            found.retain(|(_, fits)| Some(count(fits)) == most);
+        }
+        if found.len() > 1 {
+            // A literal without a type is a text where it may be.
+            let texts = |of: &Procedure| {
+                let open = given.iter().zip(of.given()).filter(|(given, _)| given.is_none());
+                open.filter(|(_, to)| to.sql_type == SqlType::Scalar(DataType::Text)).count()
+            };
+            let most = found.iter().map(|(of, _)| texts(of)).max();
+            found.retain(|(of, _)| Some(texts(of)) == most);
+        }
+        match found.as_slice() {
+            [(one, _)] => Ok(Some(one)),
+            [] => {
+                let message = format!("function {} does not exist", call_text(name, &given));
+                Err(error(b"42883", place, message).hint(
+                    "No function matches the given name and argument types. You might need to \
+                     add explicit type casts.",
+                ))
+            }
+            _ => {
+                let message = format!("function {} is not unique", call_text(name, &given));
+                Err(error(b"42725", place, message).hint(
+                    "Could not choose a best candidate function. You might need to add explicit \
+                     type casts.",
+                ))
+            }
+        }
+    }
+
+    /// The only routine of a name, for what names it without arguments.
+    pub(crate) fn routine_alone(&self, name: &str, place: Place) -> Result<Option<&'c Procedure>> {
+        let mut all = self.procedures.map_or_else(Vec::new, |all| all.overloads(name));
+        match all.len() {
+            0 | 1 => Ok(all.pop()),
+            _ => Err(error(b"42725", place, format!("function name \"{name}\" is not unique"))
+                .hint("Specify the argument list to select the function unambiguously.")),
+        }
+    }
+
+    /// Under which key a routine with these parameters stands, or will stand.
+    pub(crate) fn routine_key(&self, name: &str, types: &[SqlType]) -> (String, bool) {
+        let all = self.procedures.map_or_else(Vec::new, |all| all.overloads(name));
+        match all.iter().find(|of| types_of(of).eq(types.iter().copied())) {
+            Some(same) => (same.name.clone(), true),
+            None if all.iter().all(|of| of.name != name) => (name.to_owned(), false),
+            None => (format!("{name}{OVERLOAD_MARK}{}", listed(types.iter())), false),
+        }
+    }
+
+    /// The routine that DROP names: by its key, or as it was named, if there is none.
+    pub(crate) fn routine_dropped(&self, written: &DroppedRoutine) -> Result<Dropped> {
+        let (name, place, parameters) = written;
+        let Some(parameters) = parameters else {
+            let name = self.routine_alone(name, *place)?.map_or(name, |of| &of.name).clone();
+            return Ok(Dropped { name, place: *place });
+        };
+        let given = parameters.iter().filter(|parameter| parameter.mode != Mode::Out);
+        let types: Vec<_> = given.map(|of| self.type_of(&of.type_name)).collect::<Result<_>>()?;
+        let name = match self.routine_key(name, &types) {
+            (key, true) => key,
+            (_, false) => format!("{name}({})", listed(types.iter())),
+        };
+        Ok(Dropped { name, place: *place })
+    }
+
+    /// The type of an argument, as far as it is known before it is compiled.
+    fn type_given(&mut self, written: &ast::Expr) -> Given {
+        match bare(written) {
+            ast::Expr::Cast { data_type, .. } => {
+                sql_type(data_type, self.type_names(), self.place).ok()
+            }
+            ast::Expr::Array(array) => {
+                let first = array.elem.first()?;
+                match self.type_given(first)? {
+                    SqlType::Scalar(of) => Some(SqlType::Array(of)),
+                    SqlType::Array(_) => None,
+                }
+            }
+            ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_)
+                if let Some(of) = self.variable_type(written) =>
+            {
+                Some(of)
+            }
+            // What it calls would be called twice: a cast of it tells its type.
+            other if self.is_procedure && self.may_call([other]) => None,
+            other => self.type_compiled(other),
+        }
+    }
+
+    /// The type of what is compiled to find it out, and then forgotten.
+    fn type_compiled(&mut self, written: &ast::Expr) -> Given {
+        let needs_query = self.needs_query.take();
+        // Columns of rows keep the slots that they get here; elsewhere nothing is kept.
+        let mark = self.levels.is_empty().then(|| self.mark());
+        if mark.is_some() {
+            self.levels.push(Level::default());
+        }
+        let steps = self.levels.last().map_or(0, |level| level.steps.len());
+        let operand = self.closed(|this| this.operand(written));
+        if let Some(level) = self.levels.last_mut() {
+            level.steps.truncate(steps);
+        }
+        if let Some(mark) = mark {
+            self.levels.pop();
+            self.back_to(&mark);
+        }
+        self.needs_query = needs_query;
+        match operand {
+            Ok(Operand::Typed(expr)) => Some(expr.sql_type),
+            Ok(Operand::Unknown(_) | Operand::Parameter(_)) | Err(_) => None,
+        }
+    }
+
+    fn variable_type(&self, written: &ast::Expr) -> Given {
+        let parts = match bare(written) {
+            ast::Expr::Identifier(name) => dotted(std::slice::from_ref(name)),
+            ast::Expr::CompoundIdentifier(parts) => dotted(parts),
+            _ => return None,
+        };
+        match self.qualified_variable(&parts) {
+            Some(Variable::Scalar { slot, .. }) => Some(self.slot_expr(*slot).sql_type),
+            _ => None,
+        }
+    }
+}
+
+fn types_of(procedure: &Procedure) -> impl Iterator<Item = SqlType> + '_ {
+    procedure.given().iter().map(|parameter| parameter.sql_type)
+}
+
+fn listed<'t>(types: impl Iterator<Item = &'t SqlType>) -> String {
+    types.map(ToString::to_string).collect::<Vec<_>>().join(",")
+}

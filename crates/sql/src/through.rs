@@ -1,0 +1,452 @@
+//! Views that are written through: what INSERT, UPDATE and DELETE of a view change.
+//!
+//! Role         a view of rows of one table is that table under other names. A statement that
+//!              changes it is compiled for the table, whose columns have the view's names, with the
+//!              view's conditions beside its own
+//! Invariants   I1 names of columns that a view does not have begin with a zero byte, which no text
+//!              of a statement has
+//!              I2 a view's conditions see the view's own FROM, and nothing of the statement
+//! Source       PostgreSQL 15, CREATE VIEW, "Updatable Views". We differ: a column that the view
+//!              computes cannot be named in a statement that changes it
+
+use std::rc::Rc;
+
+use hotrow_base::ids::ColumnId;
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{SearchPath, Table, TriggerEvent, View, ViewCheck};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
+use hotrow_transaction::walk::substitute;
+use sqlparser::ast::{self, GroupByExpr, SelectItem, SetExpr, TableFactor};
+
+use crate::error::{Advice, Result, error, unsupported};
+use crate::functions::{is_aggregate, is_set_returning};
+use crate::path::conjuncts;
+use crate::relation::RelationNames;
+use crate::scope::Compiler;
+use crate::state::{Row, Star};
+
+use crate::token::folded;
+use crate::typing::constant;
+use crate::written::{bare, dotted, function_name, object_name};
+
+/// Views stand on each other at most this deep.
+const VIEWS_MAX: usize = 64;
+
+/// What a statement changes: a table, by its own name or through a view.
+#[derive(Clone)]
+pub(crate) struct Target<'c> {
+    pub(crate) table: &'c Table,
+    /// the name of its rows in the statement
+    pub(crate) alias: String,
+    /// the view that the statement names
+    pub(crate) through: Option<Rc<Through>>,
+}
+
+/// A view of rows of a table.
+pub(crate) struct Through {
+    /// its name
+    pub(crate) view: String,
+    columns: Vec<ViewColumn>,
+    /// its conditions, and those of the views that it stands on
+    narrowings: Vec<Narrowing>,
+}
+
+/// A column of a view.
+#[derive(Clone)]
+struct ViewColumn {
+    name: String,
+    /// the column of the table that it is; none: it is computed
+    of: Option<ColumnId>,
+}
+
+/// The condition of a view, and where it is read.
+#[derive(Clone)]
+struct Narrowing {
+    view: String,
+    written: ast::Expr,
+    path: SearchPath,
+    /// the name of the rows that it is on, and of their columns, if these are not the table's own
+    alias: String,
+    columns: Option<Vec<ViewColumn>>,
+    /// new rows have to satisfy it: WITH CHECK OPTION
+    is_checked: bool,
+}
+
+impl Target<'_> {
+    /// Its column with a name.
+    pub(crate) fn column(&self, name: &str) -> Option<ColumnId> {
+        match &self.through {
+            None => self.table.column(name),
+            Some(through) => {
+                through.columns.iter().find(|column| column.name == name).and_then(|of| of.of)
+            }
+        }
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(&self) -> &str {
+        self.through.as_ref().map_or(&self.table.name, |through| &through.view)
+    }
+
+    /// Its columns in their order, up to the first one that nothing can be assigned to.
+    pub(crate) fn columns(&self) -> Vec<ColumnId> {
+        match &self.through {
+            None => (0..self.table.shown().len()).map(|at| ColumnId(at as u16)).collect(),
+            Some(through) => through.columns.iter().map_while(|column| column.of).collect(),
+        }
+    }
+
+    /// The name of the column with a number, if the view computes it.
+    pub(crate) fn computed_at(&self, number: usize) -> Option<&str> {
+        let column = self.through.as_ref()?.columns.get(number)?;
+        column.of.is_none().then_some(column.name.as_str())
+    }
+
+    /// Whether a name is that of a column that the view computes.
+    pub(crate) fn computes(&self, name: &str) -> bool {
+        let mut columns = self.through.iter().flat_map(|through| &through.columns);
+        columns.any(|column| column.name == name && column.of.is_none())
+    }
+}
+
+impl<'c> Compiler<'c> {
+    /// The table or view with a name, to be changed so.
+    pub(crate) fn target(
+        &self,
+        name: &str,
+        alias: Option<&ast::TableAlias>,
+        change: TriggerEvent,
+        place: Place,
+    ) -> Result<Target<'c>> {
+        let (table, through, own) = match self.view_named(name) {
+            None => {
+                let table = self.table(name, place)?;
+                (table, None, &table.name)
+            }
+            Some(view) => {
+                self.refuse_hidden(name, place)?;
+                let (table, through) = self.through(view, (change, place), 0)?;
+                (table, Some(Rc::new(through)), &view.name)
+            }
+        };
+        let alias = match alias {
+            None => own.clone(),
+            Some(alias) if alias.columns.is_empty() => {
+                folded(&alias.name.value, alias.name.quote_style.is_some())
+            }
+            Some(_) => {
+                return Err(unsupported(place, "column aliases in FROM", "use AS in SELECT"));
+            }
+        };
+        Ok(Target { table, alias, through })
+    }
+
+    /// What is changed through a view.
+    fn through(
+        &self,
+        view: &View,
+        (change, place): (TriggerEvent, Place),
+        depth: usize,
+    ) -> Result<(&'c Table, Through)> {
+        let refused = |why: &str| not_changed(&view.name, change, why, place);
+        if depth >= VIEWS_MAX {
+            return Err(crate::error::too_complex(place, "views stand on each other too deep"));
+        }
+        let query = self.view_query(view, place)?;
+        let select = rows_of_one_table(&query).map_err(refused)?;
+        let TableFactor::Table { name, alias, .. } = &select.from[0].relation else {
+            return Err(refused("Views that do not select from a single table or view"));
+        };
+        let name = object_name(name, place)?;
+        let below = match self.catalog.view_seen(&view.path, &name) {
+            Some(below) => Some(self.through(below, (change, place), depth + 1)?),
+            None => None,
+        };
+        let (table, of_table) = match below {
+            Some((table, below)) => (table, Some(below)),
+            None => {
+                let table = self.catalog.table_seen(&view.path, &name);
+                let found = table.filter(|table| table.sequence.is_none());
+                let why = "Views that do not select from a single table or view";
+                (found.ok_or_else(|| refused(why))?, None)
+            }
+        };
+        let beneath = of_table.as_ref().map(|below| below.columns.clone());
+        let alias = match alias {
+            Some(alias) if alias.columns.is_empty() => {
+                folded(&alias.name.value, alias.name.quote_style.is_some())
+            }
+            Some(_) => return Err(refused("Views with names for the columns of FROM")),
+            None => hotrow_transaction::catalog::local(&name).to_owned(),
+        };
+        let given = columns_of(select, (table, beneath.as_deref()), &alias);
+        let names = view.columns.iter().map(|(name, _)| name.clone());
+        let columns: Vec<_> = names.zip(given).map(|(name, of)| ViewColumn { name, of }).collect();
+        if change != TriggerEvent::Delete && columns.iter().all(|column| column.of.is_none()) {
+            return Err(refused("Views that have no updatable columns"));
+        }
+        let mut narrowings = of_table.map(|below| below.narrowings).unwrap_or_default();
+        if view.check == ViewCheck::Cascaded {
+            narrowings.iter_mut().for_each(|narrowing| narrowing.is_checked = true);
+        }
+        narrowings.extend(select.selection.as_ref().map(|written| Narrowing {
+            view: view.name.clone(),
+            written: written.clone(),
+            path: view.path.clone(),
+            alias,
+            columns: beneath,
+            is_checked: view.check != ViewCheck::None,
+        }));
+        Ok((table, Through { view: view.name.clone(), columns, narrowings }))
+    }
+
+    /// Whether rows can be inserted into a view, and changed through it.
+    pub(crate) fn is_updatable(&self, view: &View) -> bool {
+        self.through(view, (TriggerEvent::Update, Place::default()), 0).is_ok()
+    }
+
+    /// Fails where WITH CHECK OPTION stands behind a view that is not written through.
+    pub(crate) fn refuse_check(&self, view: &View, place: Place) -> Result<()> {
+        let Err(why) = self.through(view, (TriggerEvent::Update, place), 0) else { return Ok(()) };
+        let message = "WITH CHECK OPTION is supported only on automatically updatable views";
+        let refused = error(b"0A000", place, message);
+        Err(match why.detail {
+            Some(detail) => refused.hint(detail),
+            None => refused,
+        })
+    }
+
+    /// The rows of what a statement changes.
+    pub(crate) fn target_row(&self, target: &Target<'_>) -> Row {
+        let mut row = self.row_of(target.table.id, &target.alias);
+        if let Some(through) = &target.through {
+            rename(&mut row, &through.columns);
+            let (known, computed): (Vec<_>, Vec<_>) =
+                through.columns.iter().partition(|column| column.of.is_some());
+            row.star = Some(Star {
+                shown: known.iter().filter_map(|column| Some(column.of?.index())).collect(),
+                computed: computed.into_iter().map(|column| column.name.clone()).collect(),
+            });
+        }
+        row
+    }
+
+    /// The conditions of the view that a statement names, on rows of its table.
+    pub(crate) fn narrowing_conditions(
+        &mut self,
+        target: &Target<'_>,
+        row: &mut Row,
+    ) -> Result<Vec<Expr>> {
+        let mut conditions = Vec::new();
+        for narrowing in target.through.iter().flat_map(|through| &through.narrowings) {
+            conditions.extend(conjuncts(self.narrowing_condition(narrowing, row)?));
+        }
+        Ok(conditions)
+    }
+
+    fn narrowing_condition(
+        &mut self,
+        narrowing: &Narrowing,
+        row: &mut Row,
+    ) -> Result<Option<Expr>> {
+        let mut own = self.row_of(row.table, &narrowing.alias);
+        if let Some(columns) = &narrowing.columns {
+            rename(&mut own, columns);
+        }
+        own.bound = std::mem::take(&mut row.bound);
+        let compiled = self.apart_from_statement(&narrowing.path, |this| {
+            this.with_row(own, |this| this.condition_of(Some(&narrowing.written)))
+        });
+        let (condition, own) = compiled?;
+        row.bound = own.bound;
+        Ok(condition)
+    }
+
+    /// The names under which the view's conditions find the columns of the innermost level's first
+    /// relation, and the conditions.
+    pub(crate) fn narrowings(
+        &self,
+        target: &Target<'_>,
+    ) -> Vec<(RelationNames, SearchPath, ast::Expr)> {
+        let all = target.through.iter().flat_map(|through| &through.narrowings);
+        let names = |narrowing: &Narrowing| {
+            let mut row = self.row_of(target.table.id, &narrowing.alias);
+            if let Some(columns) = &narrowing.columns {
+                rename(&mut row, columns);
+            }
+            RelationNames::of(&row)
+        };
+        all.map(|of| (names(of), of.path.clone(), of.written.clone())).collect()
+    }
+
+    /// As [`Compiler::check_option`], of a row that is inserted.
+    pub(crate) fn check_inserted(
+        &mut self,
+        target: &Target<'_>,
+        values: &mut [Expr],
+    ) -> Result<()> {
+        if target.through.is_none() {
+            return Ok(());
+        }
+        let mut set: Vec<_> = (0..).map(ColumnId).zip(values.iter().cloned()).collect();
+        let mut row = self.row_of(target.table.id, &target.alias);
+        self.check_option(target, &mut row, &mut set)?;
+        for (value, (_, new)) in values.iter_mut().zip(set) {
+            *value = new;
+        }
+        Ok(())
+    }
+
+    /// Has a row that is written through a view be refused where it would not be one of the view's
+    /// rows (WITH CHECK OPTION). `set`: its new values, of which at least one is there.
+    pub(crate) fn check_option(
+        &mut self,
+        target: &Target<'_>,
+        row: &mut Row,
+        set: &mut [(ColumnId, Expr)],
+    ) -> Result<()> {
+        let Some(through) = target.through.clone() else { return Ok(()) };
+        for narrowing in through.narrowings.iter().filter(|narrowing| narrowing.is_checked) {
+            let Some(condition) = self.narrowing_condition(narrowing, row)? else { continue };
+            self.needs_query.take().map_or(Ok(()), Err)?;
+            let message = format!("new row violates check option for view \"{}\"", narrowing.view);
+            require(row, set, condition, (b"44000", message));
+        }
+        Ok(())
+    }
+}
+
+/// Has new values of a row fail where they do not make a condition on it true.
+pub(crate) fn require(
+    row: &Row,
+    set: &mut [(ColumnId, Expr)],
+    mut condition: Expr,
+    (code, message): (&[u8; 5], String),
+) {
+    let new: Vec<_> = row
+        .bound
+        .iter()
+        .filter_map(|(column, slot)| {
+            let (_, value) = set.iter().find(|(of, _)| of == column)?;
+            Some((*slot, value))
+        })
+        .collect();
+    substitute(&mut condition, &new);
+    let Some((_, value)) = set.first_mut() else { return };
+    let text = |text: String| constant(Value::Text(text), DataType::Text);
+    let code = String::from_utf8_lossy(code).into_owned();
+    let (given, sql_type) = (value.clone(), value.sql_type);
+    let kind = ExprKind::Call(Function::Require, vec![given, condition, text(code), text(message)]);
+    *value = Expr { kind, sql_type };
+}
+
+fn rename(row: &mut Row, columns: &[ViewColumn]) {
+    for (at, column) in row.columns.iter_mut().enumerate() {
+        let named = columns.iter().find(|named| named.of == Some(ColumnId(at as u16)));
+        column.name = match named {
+            Some(named) => named.name.clone(),
+            None => format!("\0{}", column.name), // I1
+        };
+    }
+}
+
+/// The SELECT that a view is, if it gives rows of one table as they are; else what stands in the
+/// way.
+fn rows_of_one_table(query: &ast::Query) -> std::result::Result<&ast::Select, &'static str> {
+    let SetExpr::Select(select) = &*query.body else {
+        return Err("Views containing UNION, INTERSECT, or EXCEPT");
+    };
+    let grouped = match &select.group_by {
+        GroupByExpr::All(_) => true,
+        GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
+    };
+    let calls = |is_one: &dyn Fn(&ast::Function) -> bool| {
+        select.projection.iter().any(|item| match item {
+            SelectItem::UnnamedExpr(written) | SelectItem::ExprWithAlias { expr: written, .. } => {
+                matches!(bare(written), ast::Expr::Function(function) if is_one(function))
+            }
+            _ => false,
+        })
+    };
+    let one_table = match select.from.as_slice() {
+        [table] => table.joins.is_empty(),
+        _ => false,
+    };
+    Err(match () {
+        () if select.distinct.is_some() => "Views containing DISTINCT",
+        () if grouped => "Views containing GROUP BY",
+        () if select.having.is_some() => "Views containing HAVING",
+        () if query.with.is_some() => "Views containing WITH",
+        () if query.limit_clause.is_some() || query.fetch.is_some() => {
+            "Views containing LIMIT or OFFSET"
+        }
+        () if calls(&|of| of.over.is_none() && is_aggregate(&function_name(of))) => {
+            "Views that return aggregate functions"
+        }
+        () if calls(&|of| of.over.is_some()) => "Views that return window functions",
+        () if calls(&|of| is_set_returning(&function_name(of))) => {
+            "Views that return set-returning functions"
+        }
+        () if !one_table => "Views that do not select from a single table or view",
+        () => return Ok(select),
+    })
+}
+
+/// By column of a view: the column of the table that it is.
+fn columns_of(
+    select: &ast::Select,
+    (table, beneath): (&Table, Option<&[ViewColumn]>),
+    alias: &str,
+) -> Vec<Option<ColumnId>> {
+    let own = |name: &str| match beneath {
+        None => table.column(name),
+        Some(columns) => columns.iter().find(|column| column.name == name)?.of,
+    };
+    let mut given = Vec::new();
+    for item in &select.projection {
+        match item {
+            SelectItem::UnnamedExpr(written) | SelectItem::ExprWithAlias { expr: written, .. } => {
+                given.push(match bare(written) {
+                    ast::Expr::Identifier(name) => {
+                        own(&folded(&name.value, name.quote_style.is_some()))
+                    }
+                    ast::Expr::CompoundIdentifier(parts) => match dotted(parts).as_slice() {
+                        [.., of, name] if of == alias => own(name),
+                        _ => None,
+                    },
+                    _ => None,
+                });
+            }
+            _ => match beneath {
+                None => given.extend((0..table.shown().len()).map(|at| Some(ColumnId(at as u16)))),
+                Some(columns) => given.extend(columns.iter().map(|column| column.of)),
+            },
+        }
+    }
+    given
+}
+
+/// That a view is not written through, and why.
+fn not_changed(view: &str, change: TriggerEvent, why: &str, place: Place) -> SqlError {
+    let what = match change {
+        TriggerEvent::Insert => "insert into",
+        TriggerEvent::Update => "update",
+        TriggerEvent::Delete => "delete from",
+    };
+    error(b"55000", place, format!("cannot {what} view \"{view}\""))
+        .detail(format!("{why} are not automatically updatable."))
+        .hint("change the tables that it reads")
+}
+
+/// That nothing can be assigned to a column of a view.
+pub(crate) fn is_computed(view: &str, column: &str, change: TriggerEvent, at: Place) -> SqlError {
+    let what = match change {
+        TriggerEvent::Insert => "insert into",
+        _ => "update",
+    };
+    let message = format!("cannot {what} column \"{column}\" of view \"{view}\"");
+    error(b"0A000", at, message)
+        .detail("View columns that are not columns of their base relation are not updatable.")
+}
