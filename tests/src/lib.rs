@@ -5,7 +5,7 @@
 //! all its variants and knows none by name. To add a case, write text in `cases/`.
 //!
 //! Reading order: [`matrix`], [`state`], [`seed`], [`case`], [`case_run`], [`loaded`],
-//! [`replay`].
+//! [`replay`], [`regression`].
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ pub mod generate;
 pub mod history_run;
 pub mod loaded;
 pub mod matrix;
+pub mod regression;
 pub mod replay;
 pub mod schedule;
 pub mod seed;

@@ -12,6 +12,7 @@ mod layering;
 mod lists;
 mod messages;
 mod optimistic;
+mod regression;
 mod replay;
 mod row_order;
 mod seen;
