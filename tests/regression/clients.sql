@@ -1,4 +1,5 @@
--- Statements with names and cursors of SQL, which are the server's: an embedded session refuses them.
+-- Statements with names, cursors of SQL, COPY and several statements in one message, which are the server's:
+-- an embedded session refuses them, or does each by itself.
 CREATE TABLE t (id int PRIMARY KEY, a int);
 INSERT INTO t VALUES (1, 1), (3, 3), (7, 7), (8, 8);
 PREPARE p1 (int) AS SELECT * FROM t WHERE id = $1;
@@ -43,3 +44,14 @@ COMMIT;
 FETCH NEXT FROM c;
 CLOSE c;
 CLOSE nope;
+INSERT INTO t VALUES (9, 9); INSERT INTO t VALUES (9, 9);
+SELECT count(*) FROM t WHERE id = 9;
+SELECT 1; SELECT 2;
+BEGIN; INSERT INTO t VALUES (9, 9); COMMIT;
+SELECT count(*) FROM t WHERE id = 9;
+COPY t TO STDOUT;
+COPY (SELECT 1, 'x') TO STDOUT WITH CSV;
+COPY t FROM '/nowhere/file';
+CREATE TEMP TABLE tmp2 (a int);
+DISCARD ALL;
+SELECT * FROM tmp2;

@@ -224,7 +224,7 @@ def numbers():
     for _ in range(150):
         expression = rng.choice(constants)
         for _ in range(rng.randint(1, 4)):
-            expression = rng.choice(["{} {} {}", "({} {} {})", "-{} {} {}"]).format(expression, rng.choice(["+", "-", "*", "/", "%"]), rng.choice(constants))
+            expression = rng.choice(["{} {} {}", "({} {} {})", "- {} {} {}"]).format(expression, rng.choice(["+", "-", "*", "/", "%"]), rng.choice(constants))
         yield f"SELECT {expression} AS v;"
 
 

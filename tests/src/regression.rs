@@ -139,6 +139,7 @@ pub fn open() -> Database {
 /// A session whose statements end.
 pub fn session(db: &Database) -> Session {
     let session = db.session();
+    session.identify("postgres", "regression", 1);
     session.execute("SET statement_timeout = '5s'").expect("it is a setting");
     session
 }

@@ -333,7 +333,8 @@ impl Ground for Reads<'_, '_> {
         let value = self.with_context(|context| system_function(context, function, arguments));
         let must_exist = matches!(
             (function, arguments),
-            (SystemFunction::RelationOid | SystemFunction::CurrentSetting, [Value::Text(_)])
+            (SystemFunction::CurrentSetting, [Value::Text(_)])
+                | (SystemFunction::RelationOid, [Value::Text(_), Value::Bool(true)])
         );
         match (value, arguments.first()) {
             (Value::Null, Some(Value::Text(name))) if must_exist => Err(match function {

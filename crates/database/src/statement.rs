@@ -174,6 +174,7 @@ impl Runner<'_> {
         let tag = match statement.changed_by_with() {
             _ if is_filled => format!("SELECT {}", rows.touched()),
             Some(verb) => tag(verb, &rows),
+            None if statement.is_table_of_query() => "CREATE TABLE AS".to_owned(),
             None => tag(&statement.text, &rows),
         };
         notices.extend_from_slice(rows.notices());

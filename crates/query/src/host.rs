@@ -167,15 +167,11 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         },
         H::StringToArray => match (text(first), text(second)) {
             (Some(whole), Some(separator)) => Some(Value::Array(parted(whole, separator)?)),
+            (Some(whole), None) => Some(Value::Array(characters(whole)?)),
             _ => None,
         },
         H::ArrayPosition => array(first)
-            .and_then(|values| {
-                let is_it = |value: &Value| {
-                    !value.is_null() && !second.is_null() && compare(value, second).is_eq()
-                };
-                position(values, is_it)
-            })
+            .and_then(|values| position(values, |value| is_same(value, second)))
             .transpose()?,
         H::ArrayConcat => match (array(first), array(second)) {
             (None, None) => None,
@@ -366,6 +362,18 @@ fn parted(whole: &str, separator: &str) -> Result<Vec<Value>, SqlError> {
         (whole, "") => Ok(vec![part(whole)?]),
         (whole, separator) => whole.split(separator).map(part).collect(),
     }
+}
+
+/// A text's characters, which string_to_array gives where its separator is NULL.
+fn characters(whole: &str) -> Result<Vec<Value>, SqlError> {
+    let mut list = current::charge();
+    let mut pace = Pace::default();
+    let mut part = |character: char| {
+        pace.went(character.len_utf8())?;
+        list.add(3 * size_of::<Value>())?;
+        Ok::<_, SqlError>(Value::Text(character.to_string()))
+    };
+    whole.chars().map(&mut part).collect()
 }
 
 /// The part with a number, from 1, or from the end, from -1.

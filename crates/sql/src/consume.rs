@@ -6,8 +6,9 @@ use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, Raise, ResultColumn,
     RowSetId, RowsTo, SlotId, Statement, StatementKind,
 };
-use hotrow_transaction::walk::{self, reads_any};
+use hotrow_transaction::walk::{self, can_fail, reads_any};
 
+use crate::comparison::negated;
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
 use crate::relation::array::array_assigned;
@@ -29,6 +30,22 @@ pub(crate) enum Sink {
     Result,
     /// rows that other statements read
     Kept,
+}
+
+/// A filter that computes those of the columns that can fail, for each row that it lets pass:
+/// PERFORM gives nobody its values, and fails where one of them does.
+fn with_values_computed(filter: Option<Expr>, columns: &[(String, Expr)]) -> Option<Expr> {
+    let is_null = |of: Expr| scalar(ExprKind::IsNull(Box::new(of)), DataType::Boolean);
+    let fallible = columns.iter().filter(|(_, value)| can_fail(value));
+    // Whether a value is NULL is never NULL.
+    let conditions = fallible.map(|(_, value)| negated(is_null(is_null(value.clone()))));
+    conditions.fold(filter, |filter, condition| match filter {
+        None => Some(condition),
+        Some(filter) => {
+            let kind = ExprKind::And(Box::new(filter), Box::new(condition));
+            Some(scalar(kind, DataType::Boolean))
+        }
+    })
 }
 
 /// The names and types of columns, or of fields.
@@ -285,7 +302,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let Selected { columns, kind } = selected;
         match kind {
-            SelectedKind::Rows { source, distinct, order_by, limit, offset } => {
+            SelectedKind::Rows { mut source, distinct, order_by, limit, offset } => {
                 let consume = match sink {
                     Sink::Kept => {
                         let rows = self.row_set();
@@ -303,7 +320,10 @@ impl Compiler<'_> {
                         let access = self.access(source, Effect::Read(consume))?;
                         return self.emit_kept_rows(out, (rows, access), &columns);
                     }
-                    Sink::Discard => Consume::Discard,
+                    Sink::Discard => {
+                        source.filter = with_values_computed(source.filter, &columns);
+                        Consume::Discard
+                    }
                     Sink::Result => Consume::Rows {
                         to: RowsTo::Result,
                         columns: self.result_values(&columns)?,
@@ -333,7 +353,12 @@ impl Compiler<'_> {
             SelectedKind::Aggregated { source, aggregates } => {
                 let (mut into, mut results) = (Vec::new(), Vec::new());
                 match &sink {
-                    Sink::Discard => {}
+                    // What fails, fails though nobody wants it.
+                    Sink::Discard => {
+                        for (_, value) in columns.iter().filter(|(_, value)| can_fail(value)) {
+                            into.push((self.slot("$unused", value.sql_type)?, value.clone()));
+                        }
+                    }
                     Sink::Slots { slots, .. } => into = self.fitted(slots, &columns)?,
                     // The aggregates' own slots are of no use once the access has ended.
                     Sink::Result | Sink::Kept => {
@@ -374,7 +399,12 @@ impl Compiler<'_> {
         sink: Sink,
     ) -> Result<()> {
         match sink {
-            Sink::Discard => {}
+            Sink::Discard => {
+                for (_, value) in columns.iter().filter(|(_, value)| can_fail(value)) {
+                    let slot = self.slot("$unused", value.sql_type)?;
+                    self.emit_assign(out, slot, value.clone());
+                }
+            }
             Sink::Result => self.emit_result_row(out, columns)?,
             Sink::Kept => self.emit_kept_row(out, columns)?,
             Sink::Slots { slots, .. } => {

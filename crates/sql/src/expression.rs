@@ -463,7 +463,17 @@ impl Compiler<'_> {
         let place = place_in(written, self.place);
         match op {
             ast::UnaryOperator::Not => Ok(Operand::Typed(negated(self.condition(written, "NOT")?))),
-            ast::UnaryOperator::Plus => self.operand(written),
+            ast::UnaryOperator::Plus => {
+                let operand = self.operand(written)?;
+                let is_number = |of| matches!(of, SqlType::Scalar(of) if of.is_number());
+                match &operand {
+                    Operand::Typed(expr) if !is_number(expr.sql_type) => {
+                        let message = format!("operator does not exist: + {}", expr.sql_type);
+                        Err(error(b"42883", place, message))
+                    }
+                    _ => Ok(operand),
+                }
+            }
             ast::UnaryOperator::Minus => {
                 // -9223372036854775808 and -32768::smallint are read as one literal
                 if let ast::Expr::Value(value) = written

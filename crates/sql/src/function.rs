@@ -412,12 +412,7 @@ impl Compiler<'_> {
             ValueForm::Concat(function) => {
                 let mut texts = Vec::new();
                 for (operand, place) in arguments {
-                    let expr = self.settle(operand, DataType::Text, place)?;
-                    self.scalar_type(&expr, place)?;
-                    texts.push(match expr.data_type() {
-                        DataType::Boolean => letter_of(expr),
-                        _ => cast(expr, DataType::Text),
-                    });
+                    texts.push(self.as_shown(operand, place)?);
                 }
                 Ok(call(function, texts, DataType::Text))
             }
@@ -546,12 +541,4 @@ pub(crate) fn argument_count(function: &ast::Function) -> usize {
         ast::FunctionArguments::List(list) => list.args.len(),
         ast::FunctionArguments::None | ast::FunctionArguments::Subquery(_) => 0,
     }
-}
-
-/// A truth as it is shown, `t` or `f`, where a cast to text would make a word of it.
-fn letter_of(truth: Expr) -> Expr {
-    let text = |letter: &str| constant(Value::Text(letter.to_owned()), DataType::Text);
-    let is_false = crate::comparison::negated(truth.clone());
-    let arms = vec![(truth, text("t")), (is_false, text("f"))];
-    scalar(ExprKind::Case { arms, otherwise: None }, DataType::Text)
 }

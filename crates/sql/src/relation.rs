@@ -205,7 +205,9 @@ impl Compiler<'_> {
                 if relation.columns[column].hidden {
                     continue;
                 }
-                if found.is_some() {
+                let others = relation.shown().iter().skip(column + 1);
+                let mut others = others.filter(|other| other.name == name && !other.hidden);
+                if found.is_some() || others.next().is_some() {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(error(b"42702", place, message));
                 }

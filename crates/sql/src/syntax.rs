@@ -124,34 +124,38 @@ impl ScriptStatement {
 
     /// INSERT, UPDATE or DELETE, where a WITH stands before it.
     pub fn changed_by_with(&self) -> Option<&'static str> {
-        match &self.syntax {
-            Syntax::Sql(statement) => match &**statement {
-                ast::Statement::Query(query) => changed_by(query).map(|(verb, _)| verb),
-                _ => None,
-            },
+        let Syntax::Sql(statement) = &self.syntax else { return None };
+        match &**statement {
+            ast::Statement::Query(query) => changed_by(query).map(|(verb, _)| verb),
             _ => None,
         }
     }
 
     /// Whether it is a query with a change in its WITH.
     pub fn has_changes_in_with(&self) -> bool {
-        match &self.syntax {
-            Syntax::Sql(statement) => {
-                matches!(&**statement, ast::Statement::Query(query) if has_changes(query))
-            }
-            _ => false,
+        let Syntax::Sql(statement) = &self.syntax else { return false };
+        matches!(&**statement, ast::Statement::Query(query) if has_changes(query))
+    }
+
+    /// CREATE TABLE ... AS, and the table's query.
+    fn table_of_query(&self) -> Option<(&ast::CreateTable, &ast::Query)> {
+        let Syntax::Sql(statement) = &self.syntax else { return None };
+        match &**statement {
+            ast::Statement::CreateTable(table) => Some((table, table.query.as_deref()?)),
+            _ => None,
         }
     }
 
-    /// CREATE TABLE ... AS: the table, and the INSERT that gives it its rows.
+    /// Whether it is CREATE TABLE ... AS.
+    pub fn is_table_of_query(&self) -> bool {
+        self.table_of_query().is_some()
+    }
+
+    /// CREATE TABLE ... AS: the table, and the INSERT that gives it its rows, if any.
     pub fn filled(&self) -> Option<(String, String)> {
-        let Syntax::Sql(statement) = &self.syntax else { return None };
-        let ast::Statement::CreateTable(ast::CreateTable { name, query: Some(query), .. }) =
-            &**statement
-        else {
-            return None;
-        };
-        Some((name.to_string(), format!("INSERT INTO {name} {query}")))
+        let (ast::CreateTable { name, with_data, .. }, query) = self.table_of_query()?;
+        let is_filled = with_data.as_ref().is_none_or(|with| with.data);
+        is_filled.then(|| (name.to_string(), format!("INSERT INTO {name} {query}")))
     }
 
     /// The temporary table that it creates, by its name in its schema, and what becomes of that
@@ -171,7 +175,7 @@ impl ScriptStatement {
         Some(Temporary {
             name: local(&name).to_owned(),
             at_commit,
-            is_query: table.query.is_some(),
+            is_query: self.filled().is_some(),
         })
     }
 

@@ -153,9 +153,10 @@ fn known() -> BTreeSet<(String, String)> {
 }
 
 fn list(all: &BTreeMap<String, Vec<Checked>>) -> String {
-    let mut out = "# Area, key and way of what differs from PostgreSQL's answers, and the statement's beginning. \
-        Written by the\n# test `regression` with REGRESSION_ACCEPT=1.\n"
-        .to_owned();
+    let mut out =
+        "# Area, key and way of what differs from PostgreSQL's answers, and the statement's \
+        beginning.\n# Written by the test of the regression suite with REGRESSION_ACCEPT=1.\n"
+            .to_owned();
     for (area, checked) in all {
         for one in checked.iter().filter(|one| !one.is_alike()) {
             let begin: String = one.statement.replace('\n', " ").chars().take(100).collect();

@@ -16,7 +16,7 @@ use crate::relation::level::Expansion;
 use crate::scope::Compiler;
 use crate::syntax::CallArgument;
 use crate::type_table::kept_as;
-use crate::typing::{call, cast, compared_type, constant, null, scalar};
+use crate::typing::{call, cast, compared_type, constant, scalar};
 use crate::written::{arguments, bare, dotted, ident_name};
 
 impl Compiler<'_> {
@@ -129,14 +129,14 @@ impl Compiler<'_> {
                 })?;
                 // Elements are compared as values are, whatever their widths.
                 let left = cast(left, common);
-                let is_null = scalar(ExprKind::IsNull(Box::new(array.clone())), DataType::Boolean);
+                // Of no array nothing is known; of one without elements it is.
+                let is_there =
+                    negated(scalar(ExprKind::IsNull(Box::new(array.clone())), DataType::Boolean));
                 let (plan, column) = self.elements_of(array)?;
                 let inputs = plan.free_slots_with(&[column]);
                 let kind = StepKind::Subquery { plan, kind, column, inputs };
-                let found = self.step(kind, &[left], SqlType::Scalar(DataType::Boolean))?;
-                // Of no array nothing is known; of one without elements it is.
-                let arms = vec![(is_null, null(DataType::Boolean))];
-                let kind = ExprKind::Case { arms, otherwise: Some(Box::new(found)) };
+                let truth = self.step(kind, &[left], SqlType::Scalar(DataType::Boolean))?;
+                let kind = ExprKind::Case { arms: vec![(is_there, truth)], otherwise: None };
                 Ok(scalar(kind, DataType::Boolean))
             }
         }
@@ -479,7 +479,12 @@ impl Compiler<'_> {
             (false, false) => (SystemFunction::TypeName, DataType::Text),
         };
         let of = if expr.data_type().is_text() { DataType::Text } else { DataType::BigInt };
-        self.host(HostFunction::System(function), &[cast(expr, of)], SqlType::Scalar(gives))
+        let mut arguments = vec![cast(expr, of)];
+        if function == SystemFunction::RelationOid {
+            // It has to exist, which it need not for to_regclass.
+            arguments.push(constant(Value::Bool(true), DataType::Boolean));
+        }
+        self.host(HostFunction::System(function), &arguments, SqlType::Scalar(gives))
     }
 
     fn array_cast(
@@ -502,8 +507,25 @@ impl Compiler<'_> {
             let array = self.host(HostFunction::ArrayOf, &[], SqlType::Array(to))?;
             return Ok(Some(Operand::Typed(array)));
         }
+        // ARRAY[1.5]::integer[] casts the elements.
+        if let ast::Expr::Array(array) = bare(written) {
+            let cast = |value: &ast::Expr| ast::Expr::Cast {
+                kind: ast::CastKind::DoubleColon,
+                expr: Box::new(value.clone()),
+                data_type: element.clone(),
+                format: None,
+            };
+            let elements: Vec<_> = array.elem.iter().map(cast).collect();
+            return self.array_of(&elements, place).map(|array| Some(Operand::Typed(array)));
+        }
         let operand = self.operand(written)?;
-        Ok(Some(Operand::Typed(self.array_value(operand, to, place)?)))
+        let array = self.array_value(operand, to, place)?;
+        let from = array.data_type();
+        if from.is_number() && !from.is_integer() && (to.is_integer() || to == DataType::Boolean) {
+            let advice = "write ARRAY(SELECT x::integer FROM unnest(...) AS x)";
+            return Err(unsupported(place, "a cast that rounds elements", advice));
+        }
+        Ok(Some(Operand::Typed(array)))
     }
 
     /// A value as an array of such elements.

@@ -115,6 +115,11 @@ impl Compiler<'_> {
                     return Err(unsupported(place, "this kind of join", advice));
                 }
             };
+            let is_cross = matches!(&join.join_operator, JoinOperator::CrossJoin(_));
+            if *constraint == JoinConstraint::None && !is_cross {
+                let message = "syntax error: a join needs ON or USING";
+                return Err(syntax(place, message).hint("CROSS JOIN has neither"));
+            }
             let right = self.bind_factor(&join.relation)?;
             if (kind == JoinKind::Full || swapped) && !self.needs(&right).is_empty() {
                 let message = "invalid reference to FROM-clause entry of a LATERAL one: the \

@@ -21,7 +21,7 @@ use super::select::extended;
 /// GROUP BY as it is written.
 #[derive(Default)]
 pub(super) struct Grouping {
-    exprs: Vec<Expr>,
+    pub(super) exprs: Vec<Expr>,
     /// several groupings at once: the keys of each; none: one by all keys
     sets: Option<Vec<Vec<usize>>>,
 }

@@ -10,6 +10,7 @@ use hotrow_base::stack::deeper;
 use hotrow_query::{Plan, SortKey, Step};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place, SlotId};
+use hotrow_transaction::walk;
 use sqlparser::ast::{self, SetExpr};
 
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
@@ -184,6 +185,11 @@ impl Compiler<'_> {
         let windows = self.level().windows.take().unwrap_or_default();
         let steps = std::mem::take(&mut self.level().steps);
         let keys = self.group_keys(&select.group_by, &columns, place)?;
+        let is_aggregate = |slot| asked.aggregates.iter().any(|asked| asked.output == slot);
+        if keys.exprs.iter().any(|key| walk::reads_any(key, is_aggregate)) {
+            let message = "aggregate functions are not allowed in GROUP BY";
+            return Err(error(b"42803", place, message));
+        }
         let key_steps = std::mem::take(&mut self.level().steps);
         let counts = self.row_counts(around)?;
         let is_grouped = keys.groups() || asked.groups() || having.is_some();

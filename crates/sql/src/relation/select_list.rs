@@ -7,7 +7,7 @@ use sqlparser::ast::{self, SelectItem};
 use crate::error::{Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::folded;
-use crate::written::{dotted, ident_name, object_name};
+use crate::written::{bare, dotted, ident_name, object_name};
 
 impl Compiler<'_> {
     /// The select list.
@@ -79,11 +79,22 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         ast::Expr::Nested(inner) => column_name(inner),
         ast::Expr::Cast { expr: inner, data_type, .. } => {
             let own = column_name(inner);
-            match own.as_str() {
-                "?column?" | "case" => type_name(data_type).unwrap_or(own),
-                _ => own,
+            // The name of a type gives way to that of another one around it.
+            let is_weak = matches!(own.as_str(), "?column?" | "case")
+                || matches!(bare(inner), ast::Expr::Cast { .. } | ast::Expr::TypedString(_));
+            match is_weak {
+                true => type_name(data_type).unwrap_or(own),
+                false => own,
             }
         }
+        ast::Expr::TypedString(literal) => {
+            type_name(&literal.data_type).unwrap_or_else(|| "?column?".to_owned())
+        }
+        ast::Expr::Exists { negated: false, .. } => "exists".to_owned(),
+        ast::Expr::Array(_) => "array".to_owned(),
+        ast::Expr::Subquery(query) => first_column_name(&query.body),
+        ast::Expr::Collate { expr, .. } => column_name(expr),
+        ast::Expr::CompoundFieldAccess { root, .. } => column_name(root),
         ast::Expr::Case { else_result: Some(last), .. } => match column_name(last) {
             unnamed if unnamed == "?column?" => "case".to_owned(),
             named => named,
@@ -101,6 +112,24 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         ast::Expr::Position { .. } => "position".to_owned(),
         ast::Expr::Ceil { .. } => "ceil".to_owned(),
         ast::Expr::Floor { .. } => "floor".to_owned(),
+        _ => "?column?".to_owned(),
+    }
+}
+
+/// The name of a query's first column, as far as its text tells it.
+fn first_column_name(body: &ast::SetExpr) -> String {
+    let item = match body {
+        ast::SetExpr::Select(select) => select.projection.first(),
+        ast::SetExpr::Query(query) => return first_column_name(&query.body),
+        ast::SetExpr::SetOperation { left, .. } => return first_column_name(left),
+        ast::SetExpr::Values(_) => return "column1".to_owned(),
+        _ => None,
+    };
+    match item {
+        Some(ast::SelectItem::UnnamedExpr(written)) => column_name(written),
+        Some(ast::SelectItem::ExprWithAlias { alias, .. }) => {
+            folded(&alias.value, alias.quote_style.is_some())
+        }
         _ => "?column?".to_owned(),
     }
 }

@@ -5,7 +5,7 @@ use hotrow_query::{Plan, SetOperation};
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 
-use crate::error::{Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::operand::Operand;
 use crate::relation::level::{Bound, scalar_of};
 use crate::scope::Compiler;
@@ -24,7 +24,10 @@ impl Compiler<'_> {
         let operation = match operator {
             SetOperator::Union => SetOperation::Union,
             SetOperator::Intersect => SetOperation::Intersect,
-            SetOperator::Except | SetOperator::Minus => SetOperation::Except,
+            SetOperator::Except => SetOperation::Except,
+            SetOperator::Minus => {
+                return Err(syntax(place, "syntax error at or near \"MINUS\"").hint("write EXCEPT"));
+            }
         };
         let all = match quantifier {
             SetQuantifier::All => true,

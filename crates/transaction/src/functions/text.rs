@@ -304,13 +304,10 @@ fn map_case(machine: &mut Machine, text: Datum, case: Case) -> Result<Datum, Fau
     while at < range.end {
         let len = case_piece(&machine.heap[at..range.end]);
         machine.went(len)?;
-        // A character may become three.
+        // A character in another case may take more bytes.
         let _copies = machine.borrow(4 * len)?;
         let piece = String::from_utf8_lossy(&machine.heap[at..at + len]);
-        let mapped = match case {
-            Case::Lower => piece.to_lowercase(),
-            Case::Upper => piece.to_uppercase(),
-        };
+        let mapped: String = piece.chars().map(|c| mapped(c, case)).collect();
         machine.reserve(mapped.len())?;
         machine.heap.extend_from_slice(mapped.as_bytes());
         at += len;
@@ -318,9 +315,23 @@ fn map_case(machine: &mut Machine, text: Datum, case: Case) -> Result<Datum, Fau
     Ok(Datum::range(start as u32, (machine.heap.len() - start) as u32))
 }
 
-/// How many of the first bytes of a text can be mapped without the rest. A sigma is another one at
-/// the end of a word, so a cut lies between two letters or digits of ASCII, or blanks, which end
-/// that question on both sides.
+/// A character in another case: one character, as in PostgreSQL. `ß` has no such capital letter,
+/// and stays; a sigma is the same one at the end of a word.
+fn mapped(c: char, case: Case) -> char {
+    match case {
+        Case::Lower => c.to_lowercase().next().unwrap_or(c),
+        Case::Upper => {
+            let mut upper = c.to_uppercase();
+            match (upper.next(), upper.next()) {
+                (Some(one), None) => one,
+                _ => c,
+            }
+        }
+    }
+}
+
+/// How many of the first bytes of a text are mapped at a time. A cut lies between two letters or
+/// digits of ASCII, or blanks, so that it does not part the bytes of a character.
 fn case_piece(bytes: &[u8]) -> usize {
     let ends = |byte: u8| byte.is_ascii_alphanumeric() || byte == b' ';
     let cut = |pair: &[u8]| ends(pair[0]) && ends(pair[1]);
