@@ -132,7 +132,7 @@ BEGIN
   ELSIF k = 5 THEN RAISE no_data_found;
   ELSIF k = 6 THEN RAISE SQLSTATE 'AB123';
   ELSIF k = 7 THEN ASSERT false, 'asserted';
-  ELSIF k = 8 THEN PERFORM owner::int FROM acc;
+  ELSIF k = 8 THEN PERFORM owner::int FROM acc WHERE id = 3;
   ELSIF k = 9 THEN PERFORM 1 / 0;
   ELSIF k = 10 THEN RAISE EXCEPTION USING MESSAGE = 'only message';
   ELSIF k = 11 THEN RAISE unique_violation USING MESSAGE = 'like dup';
