@@ -238,6 +238,7 @@ impl Compiler<'_> {
             let message = format!("tables can have at most {CHECKS_MAX} CHECK constraints");
             return Err(error(b"54011", place, message).hint("join some of them with AND"));
         }
+        refuse_taken(draft, name.as_deref(), place)?;
         let row = Row::of(&draft.table.name, draft.table.shown());
         let (mut condition, row) = self.with_row(row, |this| this.condition(written, "CHECK"))?;
         let bound = row.bound;
@@ -274,6 +275,7 @@ impl Compiler<'_> {
         columns: Vec<ColumnId>,
         place: Place,
     ) -> Result<()> {
+        refuse_taken(draft, name.as_deref(), place)?;
         let actions = referential_actions(written, place)?;
         let at = place_in(&written.foreign_table, place);
         let parent_name = object_name(&written.foreign_table, at)?;
@@ -466,4 +468,21 @@ fn referential_actions(
         return Err(unsupported(place, "MATCH FULL or PARTIAL", "declare the columns NOT NULL"));
     }
     Ok([action(key.on_delete), action(key.on_update)])
+}
+
+/// Fails where a constraint of the table has this name.
+fn refuse_taken(draft: &Draft, name: Option<&str>, place: Place) -> Result<()> {
+    let table = &draft.table;
+    let indexes = table.primary.iter().chain(&table.unique).map(|index| &index.name);
+    let checks = table.checks.iter().map(|check| &check.name);
+    let keys = table.foreign_keys.iter().map(|key| &key.name);
+    let mut known = indexes.chain(checks).chain(keys);
+    match name.filter(|name| known.any(|known| known == name)) {
+        None => Ok(()),
+        Some(name) => {
+            let of = &table.name;
+            let message = format!("constraint \"{name}\" for relation \"{of}\" already exists");
+            Err(error(b"42710", place, message))
+        }
+    }
 }
