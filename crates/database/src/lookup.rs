@@ -40,7 +40,8 @@ pub(crate) fn procedure_named<'a>(
     }
     found.ok_or_else(|| {
         let names = schema.named_procedures().map(|(_, known)| known.procedure.shown_name());
-        let names: Vec<_> = names.take(20).collect();
+        let mut names: Vec<_> = names.take(20).collect();
+        names.dedup();
         let hint = match names.as_slice() {
             [] => "No procedure is registered; CREATE FUNCTION registers one.".to_owned(),
             names => format!("There are: {}.", names.join(", ")),

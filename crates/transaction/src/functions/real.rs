@@ -55,9 +55,9 @@ pub(super) fn call(code: &CallCode, function: R, arguments: &[Datum]) -> Result<
         R::Atan => a.atan(),
         R::AtanOfTwo => a.atan2(b),
         R::SinOfDegrees => sine(a),
-        R::CosOfDegrees => sine(90.0 + a % 360.0),
+        R::CosOfDegrees => cosine(a),
         R::TanOfDegrees => tangent(a),
-        R::CotOfDegrees => tangent(90.0 - a % 360.0),
+        R::CotOfDegrees => cotangent(a),
         R::AsinInDegrees => whole_degrees(a.asin(), a),
         R::AcosInDegrees => 90.0 - whole_degrees(a.asin(), a),
         R::AtanInDegrees => a.atan() / FRAC_PI_4 * 45.0,
@@ -80,8 +80,7 @@ pub(super) fn call(code: &CallCode, function: R, arguments: &[Datum]) -> Result<
             of / base
         }
     };
-    // Sine and its kin have poles, where PostgreSQL gives infinity, too.
-    if result.is_infinite() && a.is_finite() && matches!(function, R::Sinh | R::Cosh | R::Degrees) {
+    if result.is_infinite() && a.is_finite() && function == R::Degrees {
         return Err(Fault::FloatOverflow);
     }
     Ok(Datum::float(result))
@@ -98,30 +97,73 @@ fn logarithm(of: f64) -> Result<f64, Fault> {
 
 /// The sine of degrees.
 fn sine(degrees: f64) -> f64 {
-    let turned = degrees % 360.0;
-    let (sign, turned) = if turned < 0.0 { (-1.0, -turned) } else { (1.0, turned) };
-    let (sign, turned) = if turned > 180.0 { (-sign, turned - 180.0) } else { (sign, turned) };
-    let first = if turned > 90.0 { 180.0 - turned } else { turned };
-    let value = match first {
-        0.0 => 0.0,
-        30.0 => 0.5,
-        90.0 => 1.0,
-        first => first.to_radians().sin(),
-    };
-    // Zero has no sign.
-    if value == 0.0 { 0.0 } else { sign * value }
+    let (turned, is_negative) = (degrees.abs() % 360.0, degrees < 0.0);
+    let (turned, is_below) = if turned > 180.0 { (360.0 - turned, true) } else { (turned, false) };
+    let value = sine_within_quarter(if turned > 90.0 { 180.0 - turned } else { turned });
+    signed(value, is_negative != is_below)
+}
+
+/// The cosine of degrees.
+fn cosine(degrees: f64) -> f64 {
+    let turned = degrees.abs() % 360.0;
+    let turned = if turned > 180.0 { 360.0 - turned } else { turned };
+    let (turned, is_left) = if turned > 90.0 { (180.0 - turned, true) } else { (turned, false) };
+    signed(cosine_within_quarter(turned), is_left)
 }
 
 /// The tangent of degrees.
 fn tangent(degrees: f64) -> f64 {
-    let turned = degrees % 180.0;
-    match turned {
-        45.0 | -135.0 => 1.0,
-        135.0 | -45.0 => -1.0,
-        _ => {
-            let value = sine(turned) / sine(90.0 + turned);
-            if value == 0.0 { 0.0 } else { value }
-        }
+    let (value, is_negative) = quarter_of_half(degrees);
+    let one = sine_within_quarter(45.0) / cosine_within_quarter(45.0);
+    let quotient = sine_within_quarter(value) / cosine_within_quarter(value);
+    signed(quotient / one, is_negative)
+}
+
+/// The cotangent of degrees.
+fn cotangent(degrees: f64) -> f64 {
+    let (value, is_negative) = quarter_of_half(degrees);
+    let one = cosine_within_quarter(45.0) / sine_within_quarter(45.0);
+    let quotient = cosine_within_quarter(value) / sine_within_quarter(value);
+    signed(quotient / one, is_negative)
+}
+
+/// The angle of the first quarter that has the same tangent but for its sign, and that.
+fn quarter_of_half(degrees: f64) -> (f64, bool) {
+    let (turned, is_negative) = (degrees.abs() % 180.0, degrees < 0.0);
+    match turned > 90.0 {
+        true => (180.0 - turned, !is_negative),
+        false => (turned, is_negative),
+    }
+}
+
+/// Of 0 to 90 degrees: exact at 0, 30 and 90, as [`to_thirty`] and [`to_sixty`] are.
+fn sine_within_quarter(degrees: f64) -> f64 {
+    if degrees <= 30.0 { to_thirty(degrees) } else { to_sixty(90.0 - degrees) }
+}
+
+fn cosine_within_quarter(degrees: f64) -> f64 {
+    if degrees <= 60.0 { to_sixty(degrees) } else { to_thirty(90.0 - degrees) }
+}
+
+/// The sine of 0 to 30 degrees, as a share of that of 30.
+fn to_thirty(degrees: f64) -> f64 {
+    degrees.to_radians().sin() / 30_f64.to_radians().sin() / 2.0
+}
+
+/// The cosine of 0 to 60 degrees: how far it is from one, as a share of how far that of 60 is.
+fn to_sixty(degrees: f64) -> f64 {
+    let below = |degrees: f64| 1.0 - degrees.to_radians().cos();
+    1.0 - below(degrees) / below(60.0) / 2.0
+}
+
+/// Zero has no sign.
+fn signed(value: f64, is_negative: bool) -> f64 {
+    if value == 0.0 {
+        0.0
+    } else if is_negative {
+        -value
+    } else {
+        value
     }
 }
 

@@ -86,7 +86,7 @@ fn character(machine: &mut Machine, code: i64) -> Result<Datum, Fault> {
         return Err(Fault::new(b"54000", "null character not permitted"));
     }
     if code < 0 {
-        return Err(Fault::new(b"54000", "character number must be positive"));
+        return Err(Fault::new(b"22023", "character number must be positive"));
     }
     let character = u32::try_from(code).ok().and_then(char::from_u32);
     let Some(character) = character else {
