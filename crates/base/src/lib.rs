@@ -19,6 +19,7 @@ pub mod key;
 pub mod keywords;
 pub mod memory;
 pub mod numbering;
+pub mod packed;
 pub mod panics;
 pub mod pool;
 pub mod prefetch;

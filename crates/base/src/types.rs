@@ -2,9 +2,13 @@
 //!
 //! Role         shared by catalog, rows, keys, expressions and the API; knows no SQL text
 
+use std::collections::HashSet;
 use std::fmt;
+use std::ops::Deref;
+use std::sync::LazyLock;
 
 use crate::enumeration::EnumType;
+use crate::sync::Latch;
 
 /// The digits of a second that a time has where its type says nothing of them, and at most.
 pub const TIME_DIGITS: u8 = 6;
@@ -62,9 +66,48 @@ pub enum DataType {
     Jsonb,
     /// an enum: the place of a label
     Enum(EnumType),
+    /// an array of values of one type, in one piece of bytes ([`crate::packed`]): what columns
+    /// and results have; variables and expressions have [`SqlType::Array`]
+    Array(ElementType),
+}
+
+/// The type of an array's elements, which is no array.
+///
+/// Bounds       kept until the process ends, once for each type that arrays were declared of
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ElementType(&'static DataType);
+
+/// All of them, latched where types are named only.
+static ELEMENTS: LazyLock<Latch<HashSet<&'static DataType>>> = LazyLock::new(Latch::default);
+
+impl Deref for ElementType {
+    type Target = DataType;
+
+    fn deref(&self) -> &DataType {
+        self.0
+    }
 }
 
 impl DataType {
+    /// Arrays of this type, which is none of arrays.
+    pub fn array(self) -> Self {
+        let mut elements = ELEMENTS.lock();
+        if let Some(known) = elements.get(&self) {
+            return Self::Array(ElementType(known));
+        }
+        let element: &'static Self = Box::leak(Box::new(self));
+        elements.insert(element);
+        Self::Array(ElementType(element))
+    }
+
+    /// The type of its elements, if it is one of arrays.
+    pub fn element(self) -> Option<Self> {
+        match self {
+            Self::Array(element) => Some(*element),
+            _ => None,
+        }
+    }
+
     /// smallint, integer, bigint or oid.
     pub const fn is_integer(self) -> bool {
         matches!(self, Self::SmallInt | Self::Integer | Self::BigInt | Self::Oid)
@@ -98,12 +141,14 @@ impl DataType {
         matches!(self, Self::Json | Self::Jsonb)
     }
 
-    /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json).
+    /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json, arrays).
     pub const fn is_bytes(self) -> bool {
-        self.is_text() || self.is_json() || matches!(self, Self::Bytea | Self::Uuid)
+        self.is_text()
+            || self.is_json()
+            || matches!(self, Self::Bytea | Self::Uuid | Self::Array(_))
     }
 
-    /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb.
+    /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb, arrays.
     pub const fn is_variable(self) -> bool {
         self.is_bytes() && !matches!(self, Self::Char(_) | Self::Uuid)
     }
@@ -140,6 +185,7 @@ impl fmt::Display for DataType {
             Self::Json => f.write_str("json"),
             Self::Jsonb => f.write_str("jsonb"),
             Self::Enum(of) => f.write_str(of.name()),
+            Self::Array(element) => write!(f, "{}[]", **element),
         }
     }
 }
@@ -149,8 +195,26 @@ impl fmt::Display for DataType {
 pub enum SqlType {
     /// one value
     Scalar(DataType),
-    /// an array of values, none of them an array
+    /// an array of values, whose elements lie in a list
     Array(DataType),
+}
+
+impl SqlType {
+    /// The type as columns and results have it.
+    pub fn packed(self) -> DataType {
+        match self {
+            Self::Scalar(data_type) => data_type,
+            Self::Array(element) => element.array(),
+        }
+    }
+
+    /// The type as variables have it: the elements of an array lie in a list.
+    pub fn spread(self) -> Self {
+        match self {
+            Self::Scalar(DataType::Array(element)) => Self::Array(*element),
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for SqlType {

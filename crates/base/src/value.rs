@@ -25,6 +25,7 @@ pub use error::ValueError;
 use crate::datum::Datum;
 use crate::decimal::Decimal;
 use crate::enumeration::EnumType;
+use crate::packed;
 use crate::temporal::Interval;
 use crate::types::DataType;
 
@@ -123,6 +124,10 @@ impl Value {
             DataType::Json => Self::Json(text()),
             DataType::Jsonb => Self::Jsonb(text()),
             DataType::Enum(of) => Self::Enum(of, int as u16),
+            DataType::Array(element) => {
+                let elements = packed::elements(datum, heap);
+                Self::Array(elements.map(|it| Self::from_datum(it, *element, heap)).collect())
+            }
         }
     }
 

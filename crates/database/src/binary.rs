@@ -63,7 +63,9 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         }
         Value::Uuid(value) => out.put_slice(value),
         Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
-        Value::Array(elements) => write_array(elements, data_type, out),
+        Value::Array(elements) => {
+            write_array(elements, data_type.element().unwrap_or(data_type), out);
+        }
     }
 }
 
@@ -178,6 +180,7 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
             }
             None => return Err(incorrect()),
         },
+        DataType::Array(element) => return read_array(bytes, *element),
         DataType::Numeric { .. } => {
             let written = numeric::read(bytes).ok_or_else(incorrect)?;
             return Ok(Value::parse(data_type, &written)?);

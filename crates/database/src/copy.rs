@@ -370,9 +370,7 @@ impl Default for Data {
 }
 
 fn scalar(sql_type: &SqlType) -> DataType {
-    match sql_type {
-        SqlType::Scalar(data_type) | SqlType::Array(data_type) => *data_type,
-    }
+    sql_type.packed()
 }
 
 fn shown(text: &str) -> String {

@@ -51,9 +51,9 @@ impl Names {
     /// The rows of `pg_prepared_statements`.
     pub(crate) fn rows(&self) -> Vec<Fields> {
         let type_name = |of: &SqlType| {
-            let (SqlType::Scalar(data_type) | SqlType::Array(data_type)) = of;
-            let brackets = if matches!(of, SqlType::Array(_)) { "[]" } else { "" };
-            Value::Text(format!("{}{brackets}", known_type(*data_type).standard))
+            let data_type = of.packed();
+            let brackets = if data_type.element().is_some() { "[]" } else { "" };
+            Value::Text(format!("{}{brackets}", known_type(data_type).standard))
         };
         let row = |(name, named): (&String, &Named)| {
             vec![

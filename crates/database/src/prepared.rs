@@ -396,14 +396,6 @@ impl Prepared {
         if values.is_empty() {
             return Ok(None);
         }
-        if self.parameters().iter().any(|of| matches!(of, SqlType::Array(_))) {
-            let message = "this engine's statements take no arrays".to_owned();
-            return Err(advised(
-                b"0A000",
-                message,
-                "Write a procedure, and CALL it with the array.",
-            ));
-        }
         // As they are bound where there is no need for a text.
         let bound = self.bound(values)?;
         let text = with_literals(&self.statement, self.parameters(), &bound)?;

@@ -10,44 +10,6 @@ use hotrow_transaction::random::Randomness;
 /// A function that is evaluated beside programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostFunction {
-    /// array_to_string(array, separator [, for NULL])
-    ArrayToString,
-    /// string_to_array(text, separator)
-    StringToArray,
-    /// array_position(array, text)
-    ArrayPosition,
-    /// ARRAY[...], of texts
-    ArrayOf,
-    /// array || array
-    ArrayConcat,
-    /// an array as text: `{1,2}`
-    ArrayText,
-    /// array_append(array, element), array || element
-    ArrayAppend,
-    /// array_prepend(element, array), element || array
-    ArrayPrepend,
-    /// array_remove(array, element)
-    ArrayRemove,
-    /// array_replace(array, old, new)
-    ArrayReplace,
-    /// trim_array(array, n)
-    TrimArray,
-    /// array_positions(array, element)
-    ArrayPositions,
-    /// array[from:to]
-    ArraySlice,
-    /// CASE of arrays: the array that the first argument counts, from 1 on; NULL counts none
-    ArrayChoice,
-    /// COALESCE of arrays
-    ArrayCoalesce,
-    /// array = array
-    ArrayEqual,
-    /// array[index]
-    ArrayElement,
-    /// the array as it is behind `array[index] := value`
-    ArraySet,
-    /// array_length(array, 1), array_upper(array, 1)
-    ArrayLength,
     /// text ~ pattern
     Matches,
     /// text ~* pattern
@@ -66,8 +28,6 @@ pub enum HostFunction {
     JsonRecords(JsonRecords),
     /// a function of a path in a jsonb
     JsonPath(PathFunction),
-    /// an array of a text: `{1,2}`
-    TextArray(DataType),
     /// a path as PostgreSQL shows it: `text::jsonpath`
     JsonPathText,
     /// pg_size_pretty(bytes)

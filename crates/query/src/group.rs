@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::plan::{Aggregation, Group, GroupAggregate};
 use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::interpret::Running;
 use hotrow_transaction::outcome::SqlError;
@@ -38,9 +38,7 @@ enum State {
 
 impl<'q> Total<'q> {
     pub(crate) fn new(aggregate: &'q GroupAggregate) -> Self {
-        let of = match aggregate.of {
-            SqlType::Scalar(data_type) | SqlType::Array(data_type) => data_type,
-        };
+        let of = aggregate.of.packed();
         let state = match aggregate.function {
             Aggregation::Plain(function) => {
                 State::Running(Box::new(Running::new(function, of, aggregate.data_type)))
@@ -91,14 +89,7 @@ impl<'q> Total<'q> {
             }
         }
         match (&mut self.state, value) {
-            (State::Running(running), value) => {
-                // Counted whatever it is; arrays are no datums.
-                let value = match value {
-                    Value::Array(_) => &Value::Int(0),
-                    value => value,
-                };
-                running.add(value)?;
-            }
+            (State::Running(running), value) => running.add(value)?,
             (State::Truth(truth), Value::Bool(value)) => {
                 let all = self.aggregate.function == Aggregation::All;
                 let before = truth.unwrap_or(all);

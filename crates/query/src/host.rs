@@ -1,19 +1,17 @@
-//! Functions of arrays, patterns and names.
+//! Functions of patterns and names.
 
 use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json::{self, JsonFunction};
 use hotrow_base::memory::Charge;
 use hotrow_base::quote;
 use hotrow_base::types::DataType;
-use hotrow_base::value::{TextBuilder, Value};
+use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::random::{Randomness, Spot};
 
 use crate::Row;
 use crate::functions::HostFunction;
 use crate::json_paths;
-use crate::memory::TEXT_BYTES_MAX;
-use crate::order::compare;
 use crate::pattern::{self, Flags};
 use crate::patterns;
 
@@ -45,11 +43,6 @@ pub(crate) fn integer(value: &Value) -> Option<i64> {
 /// A function's value; NULL where an argument that it needs is NULL.
 pub(crate) fn value(function: HostFunction, arguments: &[Value]) -> Result<Value, SqlError> {
     match function {
-        HostFunction::ArrayOf => {
-            let mut copies = current::charge();
-            copies.add(arguments.iter().map(Value::bytes).sum())?;
-            return Ok(Value::Array(arguments.to_vec()));
-        }
         HostFunction::Json(function, gives) => return json_value(function, arguments, gives),
         HostFunction::JsonPath(function) => {
             let first = json_paths::values(function, arguments)?.into_iter().next();
@@ -100,54 +93,6 @@ fn json_value(
     Ok(json::call(function, &flat, gives)?)
 }
 
-/// A copy of an array, if it is one.
-fn copied(array: Option<&Value>) -> Result<Option<Value>, SqlError> {
-    let Some(array) = array else { return Ok(None) };
-    current::charge().add(array.bytes())?;
-    Ok(Some(array.clone()))
-}
-
-/// An array of copies of these values, which are paid for while they are made.
-fn put_together<'v>(values: impl Iterator<Item = &'v Value> + Clone) -> Result<Value, SqlError> {
-    let mut copies = current::charge();
-    copies.add(values.clone().map(|value| value.bytes() + size_of::<Value>()).sum())?;
-    Ok(Value::Array(values.cloned().collect()))
-}
-
-/// Whether two elements are not distinct.
-fn is_same(left: &Value, right: &Value) -> bool {
-    left.is_null() == right.is_null() && (left.is_null() || compare(left, right).is_eq())
-}
-
-/// Elements of an array, as PostgreSQL has it.
-const ELEMENTS_MAX: i64 = (1 << 27) - 1;
-
-/// The elements of an array, of which one is another now; NULLs stand before one behind the end.
-fn with_element(
-    array: Option<&[Value]>,
-    at: i64,
-    value: Option<&Value>,
-) -> Result<Vec<Value>, SqlError> {
-    let old = array.unwrap_or_default();
-    if at < 1 || old.is_empty() && at > 1 {
-        let message = format!("an array that begins at {at} is not supported: arrays begin at 1");
-        return Err(SqlError::new(b"0A000", message));
-    }
-    if at > ELEMENTS_MAX {
-        let message = format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})");
-        return Err(SqlError::new(b"54000", message));
-    }
-    let (at, value) = (at as usize - 1, value.cloned().unwrap_or(Value::Null));
-    let count = old.len().max(at + 1);
-    let bytes: usize = old.iter().map(Value::bytes).sum();
-    current::charge().add(count * size_of::<Value>() + bytes + value.bytes())?;
-    let mut elements = Vec::with_capacity(count);
-    elements.extend_from_slice(old);
-    elements.resize(count, Value::Null);
-    elements[at] = value;
-    Ok(elements)
-}
-
 fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>, SqlError> {
     use HostFunction as H;
     let [first, rest @ ..] = arguments else { return Ok(None) };
@@ -158,99 +103,6 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         quoted.add(4 * first.bytes())?;
     }
     let found = match function {
-        H::ArrayToString => match (array(first), text(second)) {
-            (Some(values), Some(separator)) => {
-                let null = rest.get(1).and_then(text);
-                Some(Value::Text(joined(values, separator, null)?))
-            }
-            _ => None,
-        },
-        H::StringToArray => match (text(first), text(second)) {
-            (Some(whole), Some(separator)) => Some(Value::Array(parted(whole, separator)?)),
-            (Some(whole), None) => Some(Value::Array(characters(whole)?)),
-            _ => None,
-        },
-        H::ArrayPosition => array(first)
-            .and_then(|values| position(values, |value| is_same(value, second)))
-            .transpose()?,
-        H::ArrayConcat => match (array(first), array(second)) {
-            (None, None) => None,
-            (left, right) => {
-                let right = right.unwrap_or_default();
-                Some(put_together(left.unwrap_or_default().iter().chain(right))?)
-            }
-        },
-        H::ArrayText => {
-            current::charge().add(2 * first.bytes())?;
-            array(first).map(|_| Value::Text(first.to_string()))
-        }
-        H::ArrayAppend => {
-            Some(put_together(array(first).unwrap_or_default().iter().chain([second]))?)
-        }
-        H::ArrayPrepend => {
-            Some(put_together([first].into_iter().chain(array(second).unwrap_or_default()))?)
-        }
-        H::ArrayRemove | H::ArrayReplace => array(first)
-            .map(|values| {
-                let put = (function == H::ArrayReplace).then(|| rest.get(1)).flatten();
-                let other = values.iter().filter_map(|value| match is_same(value, second) {
-                    true => put,
-                    false => Some(value),
-                });
-                put_together(other)
-            })
-            .transpose()?,
-        H::TrimArray => match (array(first), integer(second)) {
-            (Some(values), Some(count)) => {
-                let left = usize::try_from(count).ok().and_then(|n| values.len().checked_sub(n));
-                let Some(left) = left else {
-                    let most = values.len();
-                    let message =
-                        format!("number of elements to trim must be between 0 and {most}");
-                    return Err(SqlError::new(b"2202E", message));
-                };
-                Some(put_together(values[..left].iter())?)
-            }
-            _ => None,
-        },
-        H::ArraySlice => match (array(first), integer(second), rest.get(1).and_then(integer)) {
-            (Some(values), Some(from), Some(to)) => {
-                let (from, to) = (from.max(1), to.min(values.len() as i64));
-                let taken = if from > to { &[] } else { &values[from as usize - 1..to as usize] };
-                Some(put_together(taken.iter())?)
-            }
-            _ => None,
-        },
-        H::ArrayPositions => array(first)
-            .map(|values| {
-                let found = (1..).zip(values).filter(|(_, value)| is_same(value, second));
-                let found: Vec<_> = found.map(|(at, _)| Value::Int(at)).collect();
-                put_together(found.iter())
-            })
-            .transpose()?,
-        H::ArrayChoice => {
-            let chosen = integer(first).and_then(|at| usize::try_from(at - 1).ok());
-            copied(chosen.and_then(|at| rest.get(at)))?
-        }
-        H::ArrayCoalesce => copied(arguments.iter().find(|array| !array.is_null()))?,
-        H::ArrayEqual => match (first, second) {
-            (Value::Array(_), Value::Array(_)) => Some(Value::Bool(compare(first, second).is_eq())),
-            _ => None,
-        },
-        H::ArrayElement => (|| {
-            let at = integer(second)?.checked_sub(1)?;
-            array(first)?.get(usize::try_from(at).ok()?).cloned()
-        })(),
-        H::ArraySet => {
-            let Some(at) = integer(second) else {
-                let message = "array subscript in assignment must not be null";
-                return Err(SqlError::new(b"22004", message));
-            };
-            Some(Value::Array(with_element(array(first), at, rest.get(1))?))
-        }
-        H::ArrayLength => array(first)
-            .filter(|values| !values.is_empty())
-            .map(|values| Value::Int(values.len() as i32)),
         H::Matches | H::MatchesAnyCase => match (text(first), text(second)) {
             (Some(text), Some(pattern)) => {
                 let any_case = function == H::MatchesAnyCase;
@@ -272,13 +124,11 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             }
             _ => None,
         },
-        H::TextArray(of) => text(first).map(|text| Value::parse_array(of, text)).transpose()?,
         H::JsonPathText => text(first).map(json::normal_path).transpose()?,
         H::SizePretty => integer(first).map(|bytes| Value::Text(pretty(bytes))),
         H::QuoteIdent => text(first).map(|name| Value::Text(quote::identifier(name))),
         H::QuoteLiteral => text(first).map(|text| Value::Text(quote::literal(text))),
-        H::ArrayOf
-        | H::Json(..)
+        H::Json(..)
         | H::JsonRows(_)
         | H::JsonRecords(_)
         | H::JsonPath(_)
@@ -294,20 +144,6 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         | H::ExpandArray => None,
     };
     Ok(found)
-}
-
-/// The place of the first value that is it, from 1.
-fn position(values: &[Value], is_it: impl Fn(&Value) -> bool) -> Option<Result<Value, SqlError>> {
-    let mut pace = Pace::default();
-    for (at, value) in values.iter().enumerate() {
-        if let Err(why) = pace.went(value.bytes()) {
-            return Some(Err(why.into()));
-        }
-        if is_it(value) {
-            return Some(Ok(Value::Int(at as i32 + 1)));
-        }
-    }
-    None
 }
 
 /// A number of bytes, rounded half up, in the unit that leaves fewer than five digits.
@@ -326,54 +162,6 @@ fn pretty(bytes: i64) -> String {
         (halves, unit) = (halves >> 10, next);
     }
     format!("{} {unit}", (halves + i64::from(halves > 0)) / 2)
-}
-
-/// The elements as one text.
-fn joined(values: &[Value], separator: &str, null: Option<&str>) -> Result<String, SqlError> {
-    let mut out = TextBuilder::new("text", TEXT_BYTES_MAX);
-    let mut is_first = true;
-    for value in values {
-        let shown = match (value, null) {
-            (Value::Null, None) => continue,
-            (Value::Null, Some(null)) => null,
-            (Value::Text(text), _) => text,
-            (other, _) => &other.to_string(),
-        };
-        if !std::mem::take(&mut is_first) {
-            out.push(separator)?;
-        }
-        out.push(shown)?;
-    }
-    Ok(out.finish())
-}
-
-/// The parts of a text between separators.
-fn parted(whole: &str, separator: &str) -> Result<Vec<Value>, SqlError> {
-    let mut list = current::charge();
-    let mut pace = Pace::default();
-    let mut part = |part: &str| {
-        pace.went(part.len() + 1)?;
-        // A list that grows is there twice.
-        list.add(part.len() + 3 * size_of::<Value>())?;
-        Ok::<_, SqlError>(Value::Text(part.to_owned()))
-    };
-    match (whole, separator) {
-        ("", _) => Ok(Vec::new()),
-        (whole, "") => Ok(vec![part(whole)?]),
-        (whole, separator) => whole.split(separator).map(part).collect(),
-    }
-}
-
-/// A text's characters, which string_to_array gives where its separator is NULL.
-fn characters(whole: &str) -> Result<Vec<Value>, SqlError> {
-    let mut list = current::charge();
-    let mut pace = Pace::default();
-    let mut part = |character: char| {
-        pace.went(character.len_utf8())?;
-        list.add(3 * size_of::<Value>())?;
-        Ok::<_, SqlError>(Value::Text(character.to_string()))
-    };
-    whole.chars().map(&mut part).collect()
 }
 
 /// The part with a number, from 1, or from the end, from -1.

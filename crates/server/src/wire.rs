@@ -82,7 +82,7 @@ pub(crate) fn size(sql_type: SqlType) -> i16 {
 /// A type's length or digits, as RowDescription tells them.
 pub(crate) fn modifier(sql_type: SqlType) -> i32 {
     let (SqlType::Scalar(data_type) | SqlType::Array(data_type)) = sql_type;
-    match data_type {
+    match data_type.element().unwrap_or(data_type) {
         DataType::Varchar(n) | DataType::Char(n) => n as i32 + 4,
         DataType::Numeric { precision, scale } => {
             (i32::from(precision) << 16 | i32::from(scale)) + 4

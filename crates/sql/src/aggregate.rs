@@ -17,6 +17,7 @@ pub(crate) fn result_type(function: AggregateFunction, of: DataType) -> Option<D
     Some(match (function, of) {
         (F::Count, _) => T::BigInt,
         (F::Min | F::Max, T::Boolean | T::Uuid | T::Bytea | T::Json | T::Jsonb) => return None,
+        (F::Min | F::Max, T::Array(element)) => result_type(function, *element).map(|_| of)?,
         (F::Min | F::Max, of) => of,
         (F::Sum | F::Avg, T::Interval) => T::Interval,
         (F::Sum, T::SmallInt | T::Integer) => T::BigInt,

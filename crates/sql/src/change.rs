@@ -25,7 +25,7 @@ use crate::state::Row;
 use crate::syntax::Into;
 use crate::through::{Target, is_computed};
 use crate::token::folded;
-use crate::typing::{bigint, null};
+use crate::typing::{bigint, null, packed};
 use crate::written::{has_hints, object_name};
 
 /// Who receives RETURNING: INTO's targets, or the result of an ad-hoc statement.
@@ -296,10 +296,7 @@ impl<'c> Compiler<'c> {
     /// RETURNING: values that a program has.
     pub(crate) fn returned_columns(&mut self, items: &[SelectItem]) -> Result<Vec<(String, Expr)>> {
         let columns = self.listed_columns(items)?;
-        for (_, value) in &columns {
-            self.scalar_type(value, self.place)?;
-        }
-        Ok(columns)
+        Ok(columns.into_iter().map(|(name, value)| (name, packed(value))).collect())
     }
 
     /// The table, or the view, that UPDATE or DELETE names.

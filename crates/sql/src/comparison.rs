@@ -10,7 +10,7 @@ use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
-use crate::operand::Operand;
+use crate::operand::{Operand, is_array};
 use crate::scope::Compiler;
 use crate::typing::{cast, comparable, compared_type, constant, joined, scalar};
 use crate::written::{bare, row_values};
@@ -21,7 +21,7 @@ const ORDERED_MAX: usize = 64;
 impl Compiler<'_> {
     pub(crate) fn is_null(&mut self, written: &ast::Expr) -> Result<Expr> {
         self.each_value(written, |this, value| {
-            let expr = this.expr(value)?;
+            let expr = this.row_expr(value)?;
             Ok(scalar(ExprKind::IsNull(Box::new(expr)), DataType::Boolean))
         })
     }
@@ -170,6 +170,9 @@ impl Compiler<'_> {
     ) -> Result<(Expr, Expr)> {
         let (left_place, right_place) = (place_in(left, self.place), place_in(right, self.place));
         let (left, right) = (self.operand(left)?, self.operand(right)?);
+        if is_array(&left) || is_array(&right) {
+            return self.array_sides([left, right], sign, [left_place, right_place]);
+        }
         let known = |operand: &Operand| match operand {
             Operand::Typed(expr) => Some(expr.data_type()),
             _ => None,

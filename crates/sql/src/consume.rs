@@ -4,14 +4,14 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, Raise, ResultColumn,
-    RowSetId, RowsTo, SlotId, Statement, StatementKind,
+    RowSetId, RowsTo, Slot, SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk::{self, can_fail, reads_any};
 
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
-use crate::relation::array::array_assigned;
+use crate::relation::array::assign_to;
 use crate::relation::one_access::{Selected, SelectedKind};
 use crate::scope::Compiler;
 use crate::state::Variable;
@@ -247,21 +247,9 @@ impl Compiler<'_> {
     ) -> Result<Vec<(SlotId, Expr)>> {
         let mut fitted = Vec::with_capacity(slots.len());
         for (slot, (_, value)) in slots.iter().zip(columns) {
-            let to = self.slot_expr(*slot);
-            let name = &self.slots[slot.index()].name;
-            let value = match to.sql_type {
-                SqlType::Array(element) => {
-                    array_assigned(value.clone(), element, self.place, || {
-                        format!("variable \"{name}\"")
-                    })?
-                }
-                SqlType::Scalar(to) => {
-                    assign(value.clone(), to, Coercion::Explicit, self.place, || {
-                        format!("variable \"{name}\"")
-                    })?
-                }
-            };
-            fitted.push((*slot, value));
+            let Slot { name, sql_type } = &self.slots[slot.index()];
+            let named = || format!("variable \"{name}\"");
+            fitted.push((*slot, assign_to(value.clone(), *sql_type, self.place, named)?));
         }
         Ok(fitted)
     }
@@ -485,7 +473,7 @@ impl Compiler<'_> {
                 .iter()
                 .map(|(name, e)| ResultColumn {
                     name: name.clone(),
-                    data_type: e.data_type(),
+                    data_type: e.sql_type.packed(),
                     origin: self.origin_of(e),
                 })
                 .collect();

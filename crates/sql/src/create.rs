@@ -75,13 +75,6 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
             compiler.take_drawn_slots()?;
         }
         let sql_type = compiler.type_of(&parameter.type_name)?;
-        if parameter.mode != Mode::In && matches!(sql_type, SqlType::Array(_)) {
-            return Err(unsupported(
-                parameter.place,
-                "an array as a result",
-                "return its elements as rows: RETURNS SETOF, RETURN NEXT",
-            ));
-        }
         let slot = compiler.slot(&parameter.name, sql_type)?;
         if parameter.mode != Mode::Out {
             compiler.parameters.push(slot);
@@ -120,10 +113,8 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
     }
     if let Some(Returns::Table(columns)) = &routine.returns {
         for (name, place, type_name) in columns {
-            let SqlType::Scalar(data_type) = compiler.type_of(type_name)? else {
-                return Err(unsupported(*place, "an array as a result", "return one row each"));
-            };
-            let slot = compiler.slot(name, SqlType::Scalar(data_type))?;
+            let sql_type = compiler.type_of(type_name)?;
+            let slot = compiler.slot(name, sql_type)?;
             let variable = Variable::Scalar { slot, constant: false, not_null: false };
             compiler.declare(name, variable, *place)?;
             outs.push((usize::MAX, name.clone(), slot));
@@ -136,18 +127,11 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
 /// Sets what the routine returns; whether that is a set of rows.
 pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs) -> Result<bool> {
     let scalar = |compiler: &Compiler<'_>, type_name| -> Result<DataType> {
-        match compiler.type_of(type_name)? {
-            SqlType::Scalar(data_type) => Ok(data_type),
-            SqlType::Array(_) => Err(unsupported(
-                type_name.place,
-                "an array as a result",
-                "return its elements as rows: RETURNS SETOF, RETURN NEXT",
-            )),
-        }
+        compiler.type_of(type_name).map(SqlType::packed)
     };
     compiler.result = outs
         .iter()
-        .map(|(name, slot)| ResultColumn::new(name.clone(), compiler.slot_expr(*slot).data_type()))
+        .map(|(name, slot)| ResultColumn::new(name.clone(), compiler.slot_type(*slot).packed()))
         .collect();
     let slots: Vec<_> = outs.into_iter().map(|(_, slot)| slot).collect();
     let named = |name: &str, data_type| vec![ResultColumn::new(name, data_type)];
@@ -177,7 +161,7 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
         Some(Returns::Void | Returns::Trigger) | None => {}
         Some(Returns::Scalar(type_name)) if slots.is_empty() => {
             if let Some(fields) = compiler.row_type(type_name) {
-                compiler.result = compiler.columns_of_rows(fields, type_name)?;
+                compiler.result = compiler.columns_of_rows(fields);
                 compiler.returning = Returning::Row;
                 return Ok(false);
             }
@@ -202,13 +186,11 @@ pub(crate) fn set_of(
         return Ok(true);
     }
     if let Some(fields) = compiler.row_type(type_name) {
-        compiler.result = compiler.columns_of_rows(fields, type_name)?;
+        compiler.result = compiler.columns_of_rows(fields);
         compiler.returning = Returning::SetOfRows(Vec::new());
         return Ok(true);
     }
-    let SqlType::Scalar(data_type) = compiler.type_of(type_name)? else {
-        return Err(unsupported(type_name.place, "a set of arrays", "return one row per element"));
-    };
+    let data_type = compiler.type_of(type_name)?.packed();
     compiler.result = vec![ResultColumn::new(routine.name.clone(), data_type)];
     compiler.returning = Returning::SetOfValues(data_type);
     Ok(true)

@@ -126,7 +126,7 @@ impl Compiler<'_> {
             TypeNameKind::Plain(plain) => sql_type(plain, self.type_names(), place),
             TypeNameKind::SameAs(parts) => {
                 if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
-                    return Ok(self.slot_expr(*slot).sql_type);
+                    return Ok(self.slot_expr(*slot).sql_type.spread());
                 }
                 let parts: &[String] = match parts.as_slice() {
                     [schema, rest @ ..] if schema == "public" && rest.len() == 2 => rest,
@@ -137,7 +137,7 @@ impl Compiler<'_> {
                 };
                 let table = self.table(table, place)?;
                 let column = self.table_column(table, column, place)?;
-                Ok(SqlType::Scalar(table.columns[column.index()].data_type))
+                Ok(SqlType::Scalar(table.columns[column.index()].data_type).spread())
             }
             TypeNameKind::RowOf(_) | TypeNameKind::Record => Err(unsupported(
                 place,

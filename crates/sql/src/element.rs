@@ -2,14 +2,13 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_query::HostFunction;
-use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Place, SlotId};
+use hotrow_transaction::program::{ArithmeticOp, ArrayFunction, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use crate::error::{Result, error, place_in, syntax, unsupported};
 use crate::scope::Compiler;
-use crate::typing::{Coercion, constant, integer, scalar};
-use crate::written::ident_name;
+use crate::typing::{Coercion, array_call, constant, integer, scalar};
+use crate::written::{arguments, ident_name};
 
 impl Compiler<'_> {
     pub(crate) fn element(
@@ -25,14 +24,14 @@ impl Compiler<'_> {
             return Ok(element);
         }
         let (array, subscript) = match chain {
-            [AccessExpr::Subscript(subscript)] => (self.array(root)?, subscript),
+            [AccessExpr::Subscript(subscript)] => (self.array_expr(root)?, subscript),
             // procedure.parameter[i]
             [AccessExpr::Dot(ast::Expr::Identifier(name)), AccessExpr::Subscript(subscript)] => {
                 let ast::Expr::Identifier(first) = root else {
                     return Err(syntax(place, "this subscript has no array before it"));
                 };
                 let path = ast::Expr::CompoundIdentifier(vec![first.clone(), name.clone()]);
-                (self.array(&path)?, subscript)
+                (self.array_expr(&path)?, subscript)
             }
             _ => {
                 return Err(unsupported(
@@ -45,15 +44,18 @@ impl Compiler<'_> {
         let index = match subscript {
             Subscript::Index { index } => index,
             Subscript::Slice { lower_bound, upper_bound, stride: None } => {
-                let (slot, _) = array;
-                return self.slice(slot, [lower_bound.as_ref(), upper_bound.as_ref()]);
+                return self.slice(array, [lower_bound.as_ref(), upper_bound.as_ref()]);
             }
             Subscript::Slice { .. } => return Err(syntax(place, "a slice has two bounds")),
         };
         let index = self.value_for(index, DataType::Integer, Coercion::Assignment, || {
             "array subscript".to_owned()
         })?;
-        let (slot, element) = array;
+        let element = array.data_type();
+        let ExprKind::Slot(slot) = array.kind else {
+            let of = vec![array, index];
+            return Ok(array_call(ArrayFunction::Element, of, SqlType::Scalar(element)));
+        };
         let index = match &self.firing.arguments {
             // TG_ARGV begins with 0.
             Some((of, arguments)) if *of == slot => match index.kind {
@@ -74,8 +76,7 @@ impl Compiler<'_> {
     }
 
     /// `array[from:to]`
-    fn slice(&mut self, array: SlotId, bounds: [Option<&ast::Expr>; 2]) -> Result<Expr> {
-        let array = self.slot_expr(array);
+    fn slice(&mut self, array: Expr, bounds: [Option<&ast::Expr>; 2]) -> Result<Expr> {
         let sql_type = array.sql_type;
         let mut arguments = vec![array];
         for (bound, end) in bounds.into_iter().zip([1, i32::MAX]) {
@@ -88,7 +89,21 @@ impl Compiler<'_> {
                 }
             });
         }
-        self.host(HostFunction::ArraySlice, &arguments, sql_type)
+        Ok(array_call(ArrayFunction::Slice, arguments, sql_type))
+    }
+
+    /// An expression that must be an array.
+    pub(crate) fn array_expr(&mut self, written: &ast::Expr) -> Result<Expr> {
+        let place = place_in(written, self.place);
+        let expr = self.expr(written)?;
+        match expr.sql_type {
+            SqlType::Array(_) => Ok(expr),
+            SqlType::Scalar(of) => {
+                let message =
+                    format!("cannot subscript type {of} because it does not support subscripting");
+                Err(error(b"42804", place, message))
+            }
+        }
     }
 
     /// An expression that must name an array; its slot and the type of its elements.
@@ -112,5 +127,41 @@ impl Compiler<'_> {
                 format!("an array parameter is needed here, but expression is of type {other}"),
             )),
         }
+    }
+
+    /// `set(array, index, value)` and `set(array, from, to, array)`.
+    pub(crate) fn assigned_elements(
+        &mut self,
+        function: &ast::Function,
+        place: Place,
+    ) -> Result<Expr> {
+        let (_, written) = arguments(function, place)?;
+        let [array, bounds @ .., value] = written.as_slice() else {
+            return Err(error(b"42601", place, "an assignment needs a subscript"));
+        };
+        let array = self.array_expr(array)?;
+        let (element, sql_type) = (array.data_type(), array.sql_type);
+        let mut given = vec![array];
+        for bound in bounds {
+            let subscript = || "array subscript".to_owned();
+            given.push(self.value_for(
+                bound,
+                DataType::Integer,
+                Coercion::Assignment,
+                subscript,
+            )?);
+        }
+        let what = || "an element".to_owned();
+        let function = match bounds {
+            [_] => {
+                given.push(self.value_for(value, element, Coercion::Assignment, what)?);
+                ArrayFunction::Set
+            }
+            _ => {
+                given.push(self.array_for(value, element, what)?);
+                ArrayFunction::SetSlice
+            }
+        };
+        Ok(array_call(function, given, sql_type))
     }
 }

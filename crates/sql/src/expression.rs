@@ -8,7 +8,6 @@ use hotrow_base::interrupt::current;
 use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
-use hotrow_query::HostFunction;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, NOW, Place, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
@@ -17,6 +16,7 @@ use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_compl
 use crate::operand::{OpenText, Operand};
 use crate::operator::oid_as_bigint;
 use crate::parameters::parameter_number;
+use crate::relation::array::array_assigned;
 use crate::scope::Compiler;
 use crate::script::FREE_BYTES;
 use crate::state::Variable;
@@ -24,8 +24,8 @@ use crate::temporal;
 use crate::token::folded;
 use crate::types::sql_type;
 use crate::typing::{
-    Coercion, assign, cast, common_type, constant, explicit_cast, integer, null, parse_literal,
-    scalar,
+    Coercion, assign, cast, common_type, constant, explicit_cast, for_rows, integer, null, packed,
+    parse_literal, scalar, spread,
 };
 use crate::written::{complement_bound_looser, dotted, sign_bound_tighter};
 
@@ -45,6 +45,11 @@ impl Compiler<'_> {
     pub(crate) fn expr(&mut self, written: &ast::Expr) -> Result<Expr> {
         let operand = self.operand(written)?;
         self.settle(operand, DataType::Text, place_in(written, self.place))
+    }
+
+    /// Compiles an expression that is a value of a query's rows.
+    pub(crate) fn row_expr(&mut self, written: &ast::Expr) -> Result<Expr> {
+        self.expr(written).map(for_rows)
     }
 
     /// Compiles a condition.
@@ -71,6 +76,15 @@ impl Compiler<'_> {
         what: impl FnOnce() -> String,
     ) -> Result<Expr> {
         let place = place_in(written, self.place);
+        if let DataType::Array(element) = to {
+            let what = what();
+            return match coercion {
+                Coercion::Assignment => self.array_of_column(written, *element, || what.clone()),
+                Coercion::Explicit => {
+                    self.array_for(written, *element, || what.clone()).map(packed)
+                }
+            };
+        }
         let operand = self.operand(written)?;
         let expr = self.settle(operand, to, place)?;
         assign(expr, to, coercion, place, what)
@@ -86,7 +100,7 @@ impl Compiler<'_> {
         match operand {
             Operand::Typed(expr) => Ok(expr),
             Operand::Parameter(at) => Ok(self.settle_parameter(at, wanted)),
-            Operand::Unknown(None) => Ok(null(wanted)),
+            Operand::Unknown(None) => Ok(spread(null(wanted))),
             Operand::Unknown(Some(OpenText { text, literal })) => {
                 if let Some(moment) = self.moment(&text, wanted) {
                     // Another text would be no moment.
@@ -102,6 +116,7 @@ impl Compiler<'_> {
                     DataType::Varchar(_) | DataType::Char(_) => {
                         Ok(cast(as_type(DataType::Text)?, wanted))
                     }
+                    DataType::Array(_) => Ok(spread(as_type(wanted)?)),
                     // and a time is one with all of its digits first
                     DataType::Time(_) => as_type(DataType::Time(TIME_DIGITS)),
                     wanted => as_type(wanted),
@@ -223,7 +238,7 @@ impl Compiler<'_> {
                 let place = place_in(written, place);
                 let to = crate::types::data_type(&literal.data_type, self.type_names(), place)?;
                 let operand = self.literal(&literal.value.value, place)?;
-                cast(self.settle(operand, to, place)?, to)
+                spread(cast(self.settle(operand, to, place)?, to))
             }
             E::Interval(literal) => {
                 let place = place_in(written, place);
@@ -281,7 +296,7 @@ impl Compiler<'_> {
         let at = parameter_number(name).and_then(|number| number.checked_sub(1));
         match at.and_then(|at| Some((at, *self.parameters.get(at)?))) {
             Some((at, _)) if self.given.get(at) == Some(&None) => Ok(Operand::Parameter(at)),
-            Some((_, slot)) => Ok(Operand::Typed(self.slot_expr(slot))),
+            Some((_, slot)) => Ok(Operand::Typed(spread(self.slot_expr(slot)))),
             None => Err(error(b"42P02", place, format!("there is no parameter {name}"))),
         }
     }
@@ -325,30 +340,8 @@ impl Compiler<'_> {
             Some(_) => values.pop().map(Box::new),
             None => None,
         };
-        if let SqlType::Array(_) = sql_type {
-            return self.case_of_arrays(whens, values, otherwise, sql_type);
-        }
         let arms = whens.into_iter().zip(values).collect();
         Ok(Expr { kind: ExprKind::Case { arms, otherwise }, sql_type })
-    }
-
-    /// Programs compute no arrays: theirs is only which one it is. So each array is computed,
-    /// whether it is the one or not.
-    fn case_of_arrays(
-        &mut self,
-        whens: Vec<Expr>,
-        arrays: Vec<Expr>,
-        otherwise: Option<Box<Expr>>,
-        sql_type: SqlType,
-    ) -> Result<Expr> {
-        let arms = whens.into_iter().zip((1..).map(crate::typing::integer)).collect::<Vec<_>>();
-        let last =
-            otherwise.as_ref().map(|_| Box::new(crate::typing::integer(arms.len() as i32 + 1)));
-        let kind = ExprKind::Case { arms, otherwise: last };
-        let which = Expr { kind, sql_type: SqlType::Scalar(DataType::Integer) };
-        let arrays = arrays.into_iter().chain(otherwise.map(|array| *array));
-        let arguments = std::iter::once(which).chain(arrays).collect::<Vec<_>>();
-        self.host(HostFunction::ArrayChoice, &arguments, sql_type)
     }
 
     /// Converts all values to their common type; in a query they may be arrays, of one type.
@@ -358,12 +351,16 @@ impl Compiler<'_> {
         what: &str,
         place: Place,
     ) -> Result<(Vec<Expr>, SqlType)> {
-        let array = values.iter().find_map(|(value, _)| match value {
+        let elements = values.iter().filter_map(|(value, _)| match value {
             Operand::Typed(Expr { sql_type: SqlType::Array(element), .. }) => Some(*element),
             _ => None,
         });
-        if let Some(element) = array {
-            let arrays = values.into_iter().map(|(value, at)| self.array_value(value, element, at));
+        if let Some(element) = elements.reduce(|one, other| common_type(one, other).unwrap_or(one))
+        {
+            let arrays = values.into_iter().map(|(value, at)| {
+                let array = self.array_value(value, element, at)?;
+                array_assigned(array, element, at, || what.to_owned())
+            });
             return Ok((arrays.collect::<Result<_>>()?, SqlType::Array(element)));
         }
         let (values, data_type) = self.unified(values, what, place)?;
@@ -414,12 +411,11 @@ impl Compiler<'_> {
     }
 
     /// A value that is to be shown as text: an array as `{1,2}`.
-    pub(crate) fn text_of(&mut self, expr: Expr) -> Result<Expr> {
+    pub(crate) fn text_of(&self, expr: Expr) -> Result<Expr> {
         if let SqlType::Scalar(_) = expr.sql_type {
             return Ok(expr);
         }
-        let text = SqlType::Scalar(DataType::Text);
-        self.alone(|this| this.host(HostFunction::ArrayText, &[expr], text))
+        Ok(cast(expr, DataType::Text))
     }
 
     fn written_cast(

@@ -4,20 +4,24 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, SystemFunction};
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, Place};
+use hotrow_transaction::program::{
+    ArithmeticOp, ArrayFunction, Expr, ExprKind, Extent, Function, NOW, Place,
+};
 use sqlparser::ast;
 
 use crate::error::{Result, error, place_in, unsupported};
 use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
 use crate::operand::{Arguments, Operand, types_of};
 use crate::operator::{as_numeric, numbers};
+use crate::relation::array::array_of;
 use crate::rounding::{number_of_template, rounded, rounded_to};
 use crate::scope::Compiler;
+use crate::subscripts::is_assignment;
 use crate::temporal::at_time_zone;
 use crate::type_table::known_type;
 use crate::types::BARE_NUMERIC;
 use crate::typing::{
-    Coercion, call, cast, common_type, comparable, constant, integer, null, scalar,
+    Coercion, array_cast, call, cast, common_type, comparable, constant, integer, null, scalar,
 };
 use crate::written::{arguments, function_name};
 
@@ -121,6 +125,9 @@ impl Compiler<'_> {
     }
 
     fn function(&mut self, function: &ast::Function, place: Place) -> Result<Expr> {
+        if is_assignment(function) {
+            return self.assigned_elements(function, place);
+        }
         let name = function_name(function);
         if name == "pg_trigger_depth" && argument_count(function) == 0 {
             return Ok(self.trigger_depth());
@@ -219,9 +226,6 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Expr> {
         match (form, written) {
-            (SyntaxForm::ArrayLength | SyntaxForm::Cardinality, [array, ..]) => {
-                self.array_function(form, name, array, written, place)
-            }
             (SyntaxForm::Extract, [field, value]) => match field {
                 ast::Expr::Value(ast::ValueWithSpan {
                     value: ast::Value::SingleQuotedString(field),
@@ -283,8 +287,7 @@ impl Compiler<'_> {
                 let schemas: Vec<_> = schemas
                     .map(|schema| constant(Value::Text(schema.to_owned()), DataType::Text))
                     .collect();
-                let gives = SqlType::Array(DataType::Text);
-                self.host(HostFunction::ArrayOf, &schemas, gives)?
+                array_of(schemas, DataType::Text)
             }
             Constant::Schema => {
                 let mut schemas = self.path.schemas();
@@ -309,37 +312,7 @@ impl Compiler<'_> {
         if is_lazy {
             values = self.emit_lazy_coalesce(values, befores)?;
         }
-        if let SqlType::Array(_) = sql_type {
-            return self.host(HostFunction::ArrayCoalesce, &values, sql_type);
-        }
         Ok(Expr { kind: ExprKind::Coalesce(values), sql_type })
-    }
-
-    fn array_function(
-        &mut self,
-        form: SyntaxForm,
-        name: &str,
-        array: &ast::Expr,
-        written: &[&ast::Expr],
-        place: Place,
-    ) -> Result<Expr> {
-        let (slot, element) = self.array(array)?;
-        if let SyntaxForm::Cardinality = form {
-            let array = Expr { kind: ExprKind::Slot(slot), sql_type: SqlType::Array(element) };
-            return Ok(call(Function::Cardinality, vec![array], DataType::Integer));
-        }
-        let first_dimension = matches!(
-            written.get(1),
-            Some(ast::Expr::Value(v)) if matches!(&v.value, ast::Value::Number(n, _) if n == "1")
-        );
-        if written.len() != 2 || !first_dimension {
-            return Err(unsupported(
-                place,
-                format!("{name} of another dimension than 1"),
-                format!("write {name}(a, 1) or cardinality(a)"),
-            ));
-        }
-        Ok(scalar(ExprKind::ArrayLength(slot), DataType::Integer))
     }
 
     /// A function of values: that of this name which takes such.
@@ -348,12 +321,24 @@ impl Compiler<'_> {
         match row.evaluation {
             Evaluation::Program(function) => {
                 let values = self.arguments_for(row, arguments)?;
-                let gives = match (row.result, values.first()) {
-                    (Type::Is(SqlType::Scalar(of)), _) => of,
-                    (_, Some(first)) => first.data_type(),
-                    (_, None) => DataType::Text,
+                let mut given = values.iter().map(|value| value.sql_type);
+                let gives = match row.result {
+                    Type::Is(of) => of,
+                    Type::AnyArray => match given.find(|of| matches!(of, SqlType::Array(_))) {
+                        Some(array) if function != Function::Array(ArrayFunction::Fill) => array,
+                        _ => SqlType::Array(values.first().map_or(DataType::Text, Expr::data_type)),
+                    },
+                    _ => SqlType::Scalar(values.first().map_or(DataType::Text, Expr::data_type)),
                 };
-                Ok(call(function, values, gives))
+                let kind = match (function, values.as_slice()) {
+                    // These have an instruction of their own.
+                    (
+                        Function::Array(ArrayFunction::Extent(Extent::Length)),
+                        [Expr { kind: ExprKind::Slot(slot), .. }, dimension],
+                    ) if *dimension == integer(1) => ExprKind::ArrayLength(*slot),
+                    _ => ExprKind::Call(function, values),
+                };
+                Ok(Expr { kind, sql_type: gives })
             }
             Evaluation::Host(_) if self.reads.is_some() && !row.is_in_procedures() => {
                 Err(not_replayable(name, place))
@@ -475,13 +460,21 @@ impl Compiler<'_> {
             _ => None,
         };
         let given = types_of(&arguments);
-        let element = arguments.iter().find_map(of_array).unwrap_or(DataType::Text);
+        let element = match row.evaluation {
+            Evaluation::Program(Function::Array(_) | Function::ArrayAppend) => {
+                let common = common_element(row, &arguments);
+                common.ok_or_else(|| functions::no_function(row.name, &given, self.place))?
+            }
+            _ => arguments.iter().find_map(of_array).unwrap_or(DataType::Text),
+        };
         let mut values = Vec::<Expr>::new();
         for (at, (operand, place)) in arguments.into_iter().enumerate() {
             let value = match row.argument(at) {
                 Type::Is(SqlType::Scalar(to)) => cast(self.settle(operand, to, place)?, to),
-                Type::Is(SqlType::Array(of)) => self.array_value(operand, of, place)?,
-                Type::AnyArray => self.array_value(operand, element, place)?,
+                Type::Is(SqlType::Array(of)) => {
+                    array_cast(self.array_value(operand, of, place)?, of)
+                }
+                Type::AnyArray => array_cast(self.array_value(operand, element, place)?, element),
                 Type::Relation => {
                     cast(self.settle(operand, DataType::Text, place)?, DataType::Text)
                 }
@@ -525,6 +518,22 @@ impl Compiler<'_> {
             format!("argument of {clause}")
         })
     }
+}
+
+/// The type of the elements of all arrays, and of the values that are to be such, among a
+/// function's arguments. None: there is none that they have in common.
+fn common_element(row: &FunctionRow, arguments: &Arguments) -> Option<DataType> {
+    let mut common = None;
+    for (at, (operand, _)) in arguments.iter().enumerate() {
+        let Operand::Typed(Expr { sql_type, .. }) = operand else { continue };
+        let own = match (row.argument(at), sql_type) {
+            (Type::AnyArray, SqlType::Array(of)) | (Type::AnyElement, SqlType::Scalar(of)) => *of,
+            (Type::AnyArray | Type::AnyElement, _) => return None,
+            _ => continue,
+        };
+        common = Some(common.map_or(Some(own), |known| common_type(known, own))?);
+    }
+    Some(common.unwrap_or(DataType::Text))
 }
 
 /// What to write in place of a field that is known only when the call runs.

@@ -24,10 +24,11 @@ use crate::call::{other_count, places_given};
 use crate::compile::{called_function, written_arguments};
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
+use crate::relation::array::assign_to;
 use crate::scope::Compiler;
 use crate::state::Given;
 use crate::syntax::{CallArgument, CallSyntax, Into, Target};
-use crate::typing::{Coercion, assign, bigint, cast, constant};
+use crate::typing::{Coercion, bigint, cast, constant, constant_array, spread};
 use crate::written::function_name;
 
 /// Statements of called procedures in one program.
@@ -178,8 +179,8 @@ impl<'c> Compiler<'c> {
         let given = self.inline(callee, arguments, *place)?;
         for (target, (_, value)) in targets.into_iter().zip(given) {
             let slot = self.target_slot(&target)?;
-            let to = self.slot_expr(slot).data_type();
-            let value = assign(value, to, Coercion::Explicit, target.place, || {
+            let to = self.slot_type(slot);
+            let value = assign_to(value, to, target.place, || {
                 format!("variable \"{}\"", target.parts.join("."))
             })?;
             self.emit_assign(out, slot, value);
@@ -303,9 +304,7 @@ impl<'c> Compiler<'c> {
             Some(value) => Ok(value),
             None => match (callee.default_of(at), callee.given()[at].sql_type) {
                 (Some(default), SqlType::Scalar(of)) => Ok(constant(default.clone(), of)),
-                (Some(_), SqlType::Array(_)) => {
-                    Err(unsupported(place, "a default of an array here", "pass the array"))
-                }
+                (Some(default), SqlType::Array(of)) => Ok(constant_array(default.clone(), of)),
                 (None, _) => Err(other_count(callee, callee.shown_name(), written.len(), place)),
             },
         });
@@ -395,7 +394,7 @@ impl<'c> Compiler<'c> {
         let mut slots = Vec::new();
         for column in &callee.result {
             let slot = self.temporary(&format!("{}()", callee.shown_name()), column.data_type)?;
-            given.push((column.name.clone(), self.slot_expr(slot)));
+            given.push((column.name.clone(), spread(self.slot_expr(slot))));
             slots.push((slot, column.data_type));
         }
         let exit = self.new_label()?;

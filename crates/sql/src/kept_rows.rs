@@ -25,7 +25,7 @@ use crate::relation::level::{Bound, Expansion};
 use crate::relation::one_access::Wanted;
 use crate::scope::Compiler;
 use crate::state::{KeptColumn, KeptRows};
-use crate::typing::{bigint, call, cast, scalar};
+use crate::typing::{bigint, call, cast, packed, scalar};
 use crate::written::{changed_by, has_changes, ident_name, object_name};
 
 impl Compiler<'_> {
@@ -57,7 +57,7 @@ impl Compiler<'_> {
         if self.keeping.open.as_ref().is_some_and(Vec::is_empty) {
             let mut kept = Vec::new();
             for (name, value) in columns {
-                let of = SqlType::Array(self.scalar_type(value, self.place)?);
+                let of = SqlType::Array(value.sql_type.packed());
                 let slot = self.slot(&format!("$kept.{name}"), of)?;
                 kept.push(KeptColumn { name: name.clone(), slot });
             }
@@ -68,7 +68,7 @@ impl Compiler<'_> {
         for (slot, (_, value)) in slots.into_iter().zip(columns) {
             let array = self.slot_expr(slot);
             let sql_type = array.sql_type;
-            let kind = ExprKind::Call(Function::ArrayAppend, vec![array, value.clone()]);
+            let kind = ExprKind::Call(Function::ArrayAppend, vec![array, packed(value.clone())]);
             self.emit_assign(out, slot, Expr { kind, sql_type });
         }
         Ok(())

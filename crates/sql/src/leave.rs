@@ -12,7 +12,7 @@ use crate::error::{Advice, Result, error, syntax, too_complex, unsupported};
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Returning, Variable};
 use crate::syntax::{Block, LeaveSyntax, RaiseSyntax, Way};
-use crate::typing::{Coercion, cast, constant};
+use crate::typing::{Coercion, cast, constant, packed};
 
 impl Compiler<'_> {
     /// A label that no other block has.
@@ -149,7 +149,9 @@ impl Compiler<'_> {
             (Returning::Value(_) | Returning::Row, None) => {
                 return Err(syntax(self.place, "missing expression after RETURN"));
             }
-            (Returning::Outs(slots), None) => slots.iter().map(|s| self.slot_expr(*s)).collect(),
+            (Returning::Outs(slots), None) => {
+                slots.iter().map(|s| packed(self.slot_expr(*s))).collect()
+            }
             (_, None) => Vec::new(),
             (Returning::Outs(_), Some(_)) => {
                 return Err(error(
@@ -189,7 +191,7 @@ impl Compiler<'_> {
                 vec![self.value_for(value, to, Coercion::Explicit, what)?]
             }
             (Returning::SetOfRows(slots), None) if !slots.is_empty() => {
-                slots.iter().map(|s| self.slot_expr(*s)).collect()
+                slots.iter().map(|s| packed(self.slot_expr(*s))).collect()
             }
             (Returning::SetOfRows(_), Some(ast::Expr::Identifier(ident))) => {
                 let name = crate::token::folded(&ident.value, ident.quote_style.is_some());
@@ -300,7 +302,7 @@ impl Compiler<'_> {
                 self.emit_raise(out, b"2F005", message, None);
             }
             Returning::Outs(slots) => {
-                let values = slots.iter().map(|slot| self.slot_expr(*slot)).collect();
+                let values = slots.iter().map(|slot| packed(self.slot_expr(*slot))).collect();
                 self.emit(out, StatementKind::Return(values));
             }
             Returning::Trigger(_) => {

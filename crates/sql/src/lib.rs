@@ -108,6 +108,7 @@ mod setting;
 mod source;
 mod state;
 mod statement;
+mod subscripts;
 mod syntax;
 mod temporal;
 mod temporary;

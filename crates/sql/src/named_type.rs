@@ -198,13 +198,14 @@ impl Compiler<'_> {
             return Ok(());
         };
         let of = DataType::Enum(*of);
+        let is_of = |column: DataType| column == of || column.element() == Some(of);
         // Not those that are kept for sessions to come: they are made anew for another type.
         let asked = |table: &&Table| {
             but.is_none_or(|but| *table.schema != *but)
                 && self.path.shows(&table.schema, &table.name)
         };
         for table in self.catalog.tables().iter().filter(asked) {
-            if let Some(column) = table.columns.iter().find(|c| c.data_type == of) {
+            if let Some(column) = table.columns.iter().find(|c| is_of(c.data_type)) {
                 return Err(needed(local(name), &table.name, &column.name, place));
             }
         }

@@ -33,6 +33,11 @@ pub(crate) fn types_of(arguments: &[(Operand, Place)]) -> Vec<Option<SqlType>> {
     arguments.iter().map(of).collect()
 }
 
+/// Whether an operand is an array.
+pub(crate) fn is_array(operand: &Operand) -> bool {
+    matches!(operand, Operand::Typed(Expr { sql_type: SqlType::Array(_), .. }))
+}
+
 /// Whether an operand is a jsonb.
 pub(crate) fn is_jsonb(operand: &Operand) -> bool {
     match operand {

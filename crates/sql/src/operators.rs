@@ -24,7 +24,7 @@ use crate::change::Receiver;
 use crate::consume::Sink;
 use crate::error::{Result, refuse_operators, unsupported};
 use crate::relation::extended;
-use crate::relation::level::{Level, scalar_of};
+use crate::relation::level::Level;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::source::Source;
@@ -283,7 +283,7 @@ impl Compiler<'_> {
         let reads = reads.expect("an expression of a procedure is being compiled");
         let columns = outputs.iter().map(|slot| {
             let of = &self.slots[slot.index()];
-            ResultColumn::new(of.name.clone(), scalar_of(of.sql_type))
+            ResultColumn::new(of.name.clone(), of.sql_type.packed())
         });
         let query = Query {
             columns: columns.collect(),

@@ -67,13 +67,19 @@ impl Compiler<'_> {
 
     /// Gives a parameter the type that is wanted of it, if it has none.
     pub(crate) fn settle_parameter(&mut self, at: usize, wanted: DataType) -> Expr {
-        let open = match wanted {
+        let open = |wanted: DataType| match wanted {
             DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
             DataType::Numeric { .. } => BARE_NUMERIC,
             DataType::Time(_) => DataType::Time(TIME_DIGITS),
             other => other,
         };
-        self.give(at, SqlType::Scalar(open));
+        self.give(
+            at,
+            match wanted {
+                DataType::Array(element) => SqlType::Array(open(*element)),
+                scalar => SqlType::Scalar(open(scalar)),
+            },
+        );
         self.slot_expr(self.parameters[at])
     }
 

@@ -39,15 +39,16 @@ mod window;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
-use hotrow_transaction::program::{Expr, Place, SlotId};
+use hotrow_query::{Plan, Query};
+use hotrow_transaction::program::{ArrayFunction, Expr, Place};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, refuse_operators};
-use crate::relation::level::{Bound, Level, Relation, RelationColumn, RelationKind, scalar_of};
+use crate::relation::level::{Bound, Level, Relation, RelationColumn, RelationKind};
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::Row;
+use crate::typing::{array_call, constant, spread};
 
 pub use change::Change;
 pub(crate) use change::{FoundRow, RowBeside, written_values};
@@ -82,7 +83,7 @@ impl Compiler<'_> {
     fn query_of(&mut self, mut bound: Bound) -> Result<Query> {
         self.write_vectors(&mut bound)?;
         let columns = bound.outputs.iter().map(|(name, slot)| {
-            let data_type = scalar_of(self.slot_type(*slot));
+            let data_type = self.slot_type(*slot).packed();
             let origin = self.origin_of(&self.slot_expr(*slot));
             hotrow_transaction::program::ResultColumn { name: name.clone(), data_type, origin }
         });
@@ -107,20 +108,15 @@ impl Compiler<'_> {
                 continue;
             }
             let written = self.temporary("vector", DataType::Text)?;
-            let blank = Value::Text(" ".to_owned());
-            let arguments = [self.slot_expr(slot), crate::typing::constant(blank, DataType::Text)];
-            let arguments = self.scalars(&arguments)?;
-            let kind = StepKind::Function(HostFunction::ArrayToString);
-            let step = Box::new(Step { arguments, kind, outputs: vec![written] });
+            let blank = constant(Value::Text(" ".to_owned()), DataType::Text);
+            let of = vec![spread(self.slot_expr(slot)), blank];
+            let text = array_call(ArrayFunction::Join, of, SqlType::Scalar(DataType::Text));
+            let scalars = self.scalars(&[text])?;
             let input = Box::new(std::mem::replace(&mut bound.plan, Plan::One));
-            bound.plan = Plan::Extend { input, step };
+            bound.plan = Plan::Compute { input, scalars, outputs: vec![written] };
             bound.outputs[at].1 = written;
         }
         Ok(())
-    }
-
-    fn slot_type(&self, slot: SlotId) -> SqlType {
-        self.slots[slot.index()].sql_type
     }
 
     /// Counts a part of the query, each an operator or a few upon the others: their number bounds
@@ -261,7 +257,7 @@ impl Compiler<'_> {
         let known = &self.levels[depth].relations[relation];
         let RelationColumn { name, sql_type, slot, .. } = &known.columns[column];
         if let Some(slot) = *slot {
-            return Ok(self.slot_expr(slot));
+            return Ok(spread(self.slot_expr(slot)));
         }
         let (name, sql_type) = (format!("${}.{name}", known.name), *sql_type);
         let table = match known.kind {
@@ -272,6 +268,6 @@ impl Compiler<'_> {
         let origin = table.map(|table| (slot, (table, ColumnId(column as u16))));
         self.origins.extend(origin);
         self.levels[depth].relations[relation].columns[column].slot = Some(slot);
-        Ok(self.slot_expr(slot))
+        Ok(spread(self.slot_expr(slot)))
     }
 }

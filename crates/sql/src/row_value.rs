@@ -4,12 +4,12 @@
 //! Role         a row is its fields, each with a slot or an expression of its own; no value of a
 //!              program is a row
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::SqlType;
 use hotrow_transaction::program::{Expr, ResultColumn, SlotId, Statement};
 use sqlparser::ast;
 
 use crate::consume::types_of;
-use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in};
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::{Target, TypeName, TypeNameKind};
@@ -38,19 +38,8 @@ impl Compiler<'_> {
     }
 
     /// The columns of a result that is such a row.
-    pub(crate) fn columns_of_rows(
-        &self,
-        fields: Vec<(String, SqlType)>,
-        written: &TypeName,
-    ) -> Result<Vec<ResultColumn>> {
-        let column = |(name, of): (String, SqlType)| match of {
-            SqlType::Scalar(of) => Ok(ResultColumn::new(name, of)),
-            SqlType::Array(_) => {
-                let hint = "return its elements as rows: RETURNS SETOF, RETURN NEXT";
-                Err(unsupported(written.place, "an array as a result", hint))
-            }
-        };
-        fields.into_iter().map(column).collect()
+    pub(crate) fn columns_of_rows(&self, fields: Vec<(String, SqlType)>) -> Vec<ResultColumn> {
+        fields.into_iter().map(|(name, of)| ResultColumn::new(name, of.packed())).collect()
     }
 
     /// The fields of a row that an expression gives, which is to have these: a record, a row that
@@ -69,7 +58,7 @@ impl Compiler<'_> {
                     Some((name, of)) => (name.clone(), Some(*of)),
                     None => (format!("f{}", at + 1), None),
                 };
-                let value = match of {
+                let value = match of.map(SqlType::spread) {
                     Some(SqlType::Array(element)) => self.array_for(value, element, &what)?,
                     Some(SqlType::Scalar(of)) => {
                         let operand = self.operand(value)?;
@@ -84,7 +73,7 @@ impl Compiler<'_> {
         match bare(written) {
             ast::Expr::Value(literal) if matches!(literal.value, ast::Value::Null) => {
                 let none = |(name, of): &(String, SqlType)| {
-                    let value = Expr { sql_type: *of, ..null(DataType::Text) };
+                    let value = null(of.packed());
                     (name.clone(), value)
                 };
                 return Ok(wanted.iter().map(none).collect());

@@ -24,6 +24,7 @@ use crate::state::{
     Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, ProcedureNames,
     ProcedureReads, Programs, Returning, Row, Variable,
 };
+use crate::typing::spread;
 
 /// Slots a procedure may have.
 const SLOTS_MAX: usize = 30_000;
@@ -363,6 +364,10 @@ impl<'c> Compiler<'c> {
         Ok(self.slot_expr(slot))
     }
 
+    pub(crate) fn slot_type(&self, slot: SlotId) -> SqlType {
+        self.slots[slot.index()].sql_type
+    }
+
     /// The column of a table that an expression is.
     pub(crate) fn origin_of(&self, expr: &Expr) -> Option<(TableId, ColumnId)> {
         let ExprKind::Slot(slot) = expr.kind else { return None };
@@ -376,7 +381,7 @@ impl<'c> Compiler<'c> {
         match (column, self.variable(name)) {
             (Some(_), Some(_)) => Err(is_ambiguous(name, self.relation_with(name), place)),
             (Some(column), None) => Ok(column),
-            (None, Some(Variable::Scalar { slot, .. })) => Ok(self.slot_expr(*slot)),
+            (None, Some(Variable::Scalar { slot, .. })) => Ok(spread(self.slot_expr(*slot))),
             (None, Some(Variable::Cursor(_))) => {
                 let what = format!("cursor \"{name}\" as a value");
                 Err(unsupported(place, what, "FETCH its rows, or loop over them: FOR r IN cursor"))
@@ -442,7 +447,7 @@ impl<'c> Compiler<'c> {
         };
         if let Some(Variable::Record { fields, open }) = self.variable(qualifier) {
             if let Some((_, slot)) = fields.iter().find(|(field, _)| field == name) {
-                return Ok(self.slot_expr(*slot));
+                return Ok(spread(self.slot_expr(*slot)));
             }
             return Err(if *open {
                 error(b"55000", place, format!("record \"{qualifier}\" is not assigned yet"))
@@ -452,7 +457,7 @@ impl<'c> Compiler<'c> {
             });
         }
         if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
-            return Ok(self.slot_expr(*slot));
+            return Ok(spread(self.slot_expr(*slot)));
         }
         Err(error(b"42P01", place, format!("missing FROM-clause entry for table \"{qualifier}\"")))
     }

@@ -20,7 +20,7 @@ use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Names, Returning};
 use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind, Target};
-use crate::typing::{Coercion, assign, cast, constant, joined, scalar};
+use crate::typing::{Coercion, assign, cast, constant, joined, packed, scalar};
 use crate::written::changed_by;
 
 impl Compiler<'_> {
@@ -255,14 +255,18 @@ impl Compiler<'_> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let slot = self.target_slot(target)?;
-        let of = self.slot_expr(slot).sql_type;
+        let of = self.slot_type(slot).spread();
         if !matches!(of, SqlType::Array(_)) {
             let message =
                 format!("cannot subscript type {of} because it does not support subscripting");
             return Err(error(b"42804", target.place, message));
         }
         let what = || format!("variable \"{}\"", target.parts.join("."));
-        let value = self.array_with(slot, index, value, what)?;
+        let array = self.array_with(slot, index, value, what)?;
+        let value = match self.slot_type(slot) {
+            SqlType::Scalar(_) => packed(array),
+            SqlType::Array(_) => array,
+        };
         self.emit_assign(out, slot, value);
         Ok(())
     }

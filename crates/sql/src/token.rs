@@ -21,6 +21,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 use crate::error::{
     Advice, Result, error, from_parser, place_of, syntax, too_complex, unsupported,
 };
+use crate::subscripts;
 
 /// Longest text compiled at once.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -523,7 +524,7 @@ fn conflict_targets(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSpan]
 }
 
 /// A token as it may be read again.
-fn as_written(token: &Token) -> String {
+pub(crate) fn as_written(token: &Token) -> String {
     match token {
         Token::Word(word) if word.quote_style.is_some() => quoted(&word.value),
         Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => {
@@ -555,9 +556,15 @@ pub(crate) fn conflict_part(name: &sqlparser::ast::Ident, place: Place) -> Resul
 /// Parses all the tokens as one statement.
 pub(crate) fn parse_statement(tokens: &[TokenWithSpan], end: Place) -> Result<Statement> {
     let plain = conflict_targets(without_key_locks(tokens));
-    let mut parser = parser_over(&plain, depth_max(tokens))?;
+    let subscripted = subscripts::as_names(&plain);
+    let plain = subscripted.as_deref().unwrap_or(&plain);
+    let mut parser = parser_over(plain, depth_max(tokens))?;
     let parsed = parser.parse_statement();
-    finish(parser, parsed, end)
+    let mut statement = finish(parser, parsed, end)?;
+    if subscripted.is_some() {
+        subscripts::as_columns(&mut statement)?;
+    }
+    Ok(statement)
 }
 
 /// Parses all the tokens as a data type.

@@ -83,8 +83,10 @@ pub(crate) const TYPES: &[KnownType] = {
 
 /// What PostgreSQL's catalog says of a type.
 pub fn known_type(data_type: DataType) -> KnownType {
-    if let DataType::Enum(of) = data_type {
-        return enum_type(of);
+    match data_type {
+        DataType::Enum(of) => return enum_type(of),
+        DataType::Array(element) => return array_type(known_type(*element)),
+        _ => {}
     }
     TYPES[place_of(data_type)]
 }
@@ -100,7 +102,8 @@ const fn place_of(data_type: DataType) -> usize {
         T::SmallInt => 3,
         T::Integer => 4,
         // An enum is asked for by its number.
-        T::Text | T::Enum(_) => 5,
+        // Nor is an array asked for here.
+        T::Text | T::Enum(_) | T::Array(_) => 5,
         T::Oid => 6,
         T::Real => 7,
         T::Double => 8,
@@ -123,6 +126,12 @@ const fn place_of(data_type: DataType) -> usize {
 pub(crate) fn kept_as(name: &str) -> Option<DataType> {
     let kept = TYPES.iter().find(|known| known.name == name)?.kept?;
     Some(if kept.is_text() { DataType::Text } else { kept })
+}
+
+/// The type of arrays of another one. Its name is that of the other, which says so where it is
+/// shown.
+fn array_type(of: KnownType) -> KnownType {
+    KnownType { oid: of.array, array: 0, length: -1, category: "A", kept: None, ..of }
 }
 
 /// An enum gets its numbers when this process meets it: they may be others after a restart, so

@@ -39,17 +39,26 @@ pub(crate) fn sql_type(written: &Written, names: TypeNames<'_>, place: Place) ->
                 return Err(unsupported(
                     place,
                     "an array of arrays",
-                    "pass one array per column of the list",
+                    "arrays have one dimension here: write type[], and one array per column or row",
                 ));
             }
-            Ok(SqlType::Array(data_type(element, names, place)?))
+            match data_type(element, names, place)? {
+                // A domain over one.
+                DataType::Array(_) => {
+                    Err(unsupported(place, "an array of arrays", "arrays have one dimension here"))
+                }
+                element => Ok(SqlType::Array(element)),
+            }
         }
-        scalar => Ok(SqlType::Scalar(data_type(scalar, names, place)?)),
+        scalar => Ok(SqlType::Scalar(data_type(scalar, names, place)?).spread()),
     }
 }
 
 /// A scalar type.
 pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -> Result<DataType> {
+    if let Written::Array(_) = written {
+        return sql_type(written, names, place).map(SqlType::packed);
+    }
     let Written::Custom(name, _) = written else { return built_in(written, place) };
     match named_type(name, names, place) {
         Some(named) => scalar_of(&named, name, place),
@@ -100,13 +109,7 @@ pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
         }
         W::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => DataType::Timestamp,
         W::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => DataType::TimestampTz,
-        W::Array(_) => {
-            return Err(unsupported(
-                place,
-                "an array here",
-                "arrays are for parameters: keep one row per element in a table",
-            ));
-        }
+        W::Array(_) => return Err(unsupported(place, "an array here", "write the scalar type")),
         other => return Err(unknown(&other.to_string().to_lowercase(), place)),
     })
 }

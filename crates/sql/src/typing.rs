@@ -7,7 +7,7 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
+use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place};
 
 use crate::error::{Advice, Result, error, unsupported};
 
@@ -38,6 +38,77 @@ pub(crate) fn bigint(value: i64) -> Expr {
 
 pub(crate) fn null(data_type: DataType) -> Expr {
     constant(Value::Null, data_type)
+}
+
+/// An array in one piece, as columns and results have it; another value as it is.
+pub(crate) fn packed(expr: Expr) -> Expr {
+    let SqlType::Array(element) = expr.sql_type else { return expr };
+    match expr.kind {
+        ExprKind::Call(Function::Array(ArrayFunction::Unpack), mut of) if of.len() == 1 => {
+            of.swap_remove(0)
+        }
+        _ => array_call(ArrayFunction::Pack, vec![expr], SqlType::Scalar(element.array())),
+    }
+}
+
+/// The elements of an array that is in one piece, as expressions have it; another value as it is.
+pub(crate) fn spread(expr: Expr) -> Expr {
+    let sql_type = expr.sql_type.spread();
+    if sql_type == expr.sql_type {
+        return expr;
+    }
+    match expr.kind {
+        ExprKind::Call(Function::Array(ArrayFunction::Pack), mut of) if of.len() == 1 => {
+            of.swap_remove(0)
+        }
+        _ => array_call(ArrayFunction::Unpack, vec![expr], sql_type),
+    }
+}
+
+/// A value as the rows of a query have it: an array in one piece, but for one that a slot has.
+pub(crate) fn for_rows(expr: Expr) -> Expr {
+    if let ExprKind::Slot(_) = expr.kind { expr } else { packed(expr) }
+}
+
+/// An array whose elements are known.
+pub(crate) fn constant_array(elements: Value, element: DataType) -> Expr {
+    spread(constant(elements, element.array()))
+}
+
+pub(crate) fn array_call(function: ArrayFunction, of: Vec<Expr>, sql_type: SqlType) -> Expr {
+    Expr { kind: ExprKind::Call(Function::Array(function), of), sql_type }
+}
+
+/// An array with its elements converted to another type; no rules are asked.
+pub(crate) fn array_cast(array: Expr, element: DataType) -> Expr {
+    let array = spread(array);
+    if array.data_type() == element {
+        return array;
+    }
+    let sql_type = SqlType::Array(element);
+    if let Some(constant) = constant_elements(&array)
+        && let Some(values) = constant_cast(constant, element)
+    {
+        return constant_array(values, element);
+    }
+    Expr { kind: ExprKind::Call(Function::ArrayCast, vec![array]), sql_type }
+}
+
+/// The value of an array that is a constant.
+pub(crate) fn constant_elements(array: &Expr) -> Option<&Value> {
+    match &array.kind {
+        ExprKind::Constant(value) => Some(value),
+        ExprKind::Call(Function::Array(ArrayFunction::Unpack), of) => {
+            of.first().and_then(constant_elements)
+        }
+        _ => None,
+    }
+}
+
+fn constant_cast(array: &Value, element: DataType) -> Option<Value> {
+    let mut heap = Vec::new();
+    let datum = array.to_datum(element.array(), &mut heap).ok()?;
+    Some(Value::from_datum(datum, element.array(), &heap))
 }
 
 /// Digits of a number type: (precision, scale).
@@ -115,6 +186,11 @@ pub(crate) fn wider(left: DataType, right: DataType) -> DataType {
 /// Refuses an operator of types that have no equality, or no order.
 pub(crate) fn comparable(data_type: DataType, sign: &str, place: Place) -> Result<()> {
     match data_type {
+        DataType::Array(element) if *element == DataType::Json => {
+            let message = "could not identify a comparison function for type json";
+            Err(error(b"42883", place, message))
+        }
+        DataType::Array(element) => comparable(*element, sign, place),
         DataType::Json => {
             let message = format!("operator does not exist: json {sign} json");
             Err(error(b"42883", place, message).hint("You might need to add explicit type casts."))
@@ -130,15 +206,21 @@ pub(crate) fn comparable(data_type: DataType, sign: &str, place: Place) -> Resul
 
 /// Refuses values whose duplicates nobody could find: DISTINCT, GROUP BY, UNION.
 pub(crate) fn check_equality(sql_type: SqlType, place: Place) -> Result<()> {
-    if sql_type != SqlType::Scalar(DataType::Json) {
-        return Ok(());
+    match sql_type.spread() {
+        SqlType::Scalar(DataType::Json) => {}
+        SqlType::Array(DataType::Json) => {
+            let message = "could not identify an equality operator for type json[]";
+            return Err(error(b"42883", place, message));
+        }
+        _ => return Ok(()),
     }
     Err(error(b"42883", place, "could not identify an equality operator for type json"))
 }
 
 /// Refuses values that nobody could sort.
 pub(crate) fn check_order(sql_type: SqlType, place: Place) -> Result<()> {
-    match sql_type {
+    match sql_type.spread() {
+        SqlType::Array(element) => check_order(SqlType::Scalar(element), place),
         SqlType::Scalar(DataType::Json) => {
             Err(error(b"42883", place, "could not identify an ordering operator for type json")
                 .hint("Use an explicit ordering operator or modify the query."))
@@ -157,6 +239,8 @@ fn allowed(from: DataType, to: DataType, coercion: Coercion) -> bool {
         (from, T::Oid) if from.is_number() => return from.is_integer(),
         (T::Oid, to) if to.is_number() => return matches!(to, T::Integer | T::BigInt),
         (T::Jsonb, T::Oid) => return false,
+        (T::Array(from), T::Array(to)) => return allowed(*from, *to, coercion),
+        (_, T::Array(_)) if !from.is_text() => return false,
         _ => {}
     }
     if from == to
@@ -200,6 +284,12 @@ fn folded(value: &Value, from: DataType, to: DataType) -> Option<Value> {
 
 /// Wraps an expression in a cast where its type differs; no rules are asked.
 pub(crate) fn cast(expr: Expr, to: DataType) -> Expr {
+    if let (SqlType::Array(_), DataType::Array(element)) = (expr.sql_type.spread(), to) {
+        return packed(array_cast(expr, *element));
+    }
+    if let (SqlType::Array(_), true) = (expr.sql_type, to.is_text()) {
+        return cast(packed(expr), to);
+    }
     let from = expr.data_type();
     if from == to {
         return expr;
@@ -223,7 +313,7 @@ pub(crate) fn cast(expr: Expr, to: DataType) -> Expr {
 
 /// Converts as an explicit cast does: text that is too long for varchar(n) is cut.
 pub(crate) fn explicit_cast(expr: Expr, to: DataType, place: Place) -> Result<Expr> {
-    let from = expr.data_type();
+    let from = expr.sql_type.packed();
     if !allowed(from, to, Coercion::Explicit) {
         return Err(error(b"42846", place, format!("cannot cast type {from} to {to}")));
     }
@@ -253,14 +343,7 @@ pub(crate) fn assign(
     place: Place,
     what: impl FnOnce() -> String,
 ) -> Result<Expr> {
-    if let SqlType::Array(_) = expr.sql_type {
-        return Err(error(
-            b"42804",
-            place,
-            format!("{} is of type {to} but expression is of type {}", what(), expr.sql_type),
-        ));
-    }
-    let from = expr.data_type();
+    let from = expr.sql_type.packed();
     if !is_assignable(from, to, coercion) {
         return Err(error(
             b"42804",

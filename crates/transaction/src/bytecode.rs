@@ -43,6 +43,8 @@ pub enum CompareKind {
     Bytes,
     /// intervals, with months of 30 days
     Interval,
+    /// arrays in one piece
+    Array,
 }
 
 impl CompareKind {
@@ -52,6 +54,7 @@ impl CompareKind {
             DataType::Numeric { .. } => Self::Numeric,
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
+            DataType::Array(_) => Self::Array,
             _ if data_type.is_bytes() => Self::Bytes,
             _ => Self::Int,
         }

@@ -686,17 +686,20 @@ impl Catalog {
     /// Has the columns of one type be of another one whose values are kept alike, and that has all
     /// of the first one's.
     pub fn replace_type(&mut self, before: DataType, next: DataType) {
-        let is_such = |table: &&Table| table.columns.iter().any(|c| c.data_type == before);
+        let (arrays, next_arrays) = (before.array(), next.array());
+        let is_of = |of: DataType| of == before || of == arrays;
+        let is_such = |table: &&Table| table.columns.iter().any(|c| is_of(c.data_type));
         let tables: Vec<_> = self.tables.iter().filter(is_such).map(|table| table.id).collect();
         let with_it = |of: SqlType| match of {
             SqlType::Scalar(of) if of == before => SqlType::Scalar(next),
+            SqlType::Scalar(of) if of == arrays => SqlType::Scalar(next_arrays),
             SqlType::Array(of) if of == before => SqlType::Array(next),
             other => other,
         };
         for id in tables {
             let table = self.table_mut(id);
-            for column in table.columns.iter_mut().filter(|column| column.data_type == before) {
-                column.data_type = next;
+            for column in table.columns.iter_mut().filter(|column| is_of(column.data_type)) {
+                column.data_type = if column.data_type == before { next } else { next_arrays };
                 if let Some(default) = &mut column.default {
                     walk::map_types(default, &with_it);
                 }

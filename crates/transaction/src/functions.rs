@@ -8,6 +8,7 @@
 //!              I2 what is appended was made room for, which charges it ([`Machine::reserve`]), and
 //!                 what goes over texts says how far ([`Machine::went`]): it can be interrupted
 
+mod array;
 pub mod cast;
 mod format;
 mod json;
@@ -58,6 +59,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::MakeTimestamp => return time::make_timestamp(machine, code),
         Function::ZoneOffset => return time::zone_offset(machine, code),
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
+        Function::Array(function) => return array::call(machine, code, function),
         Function::Json(function) => return json::call(machine, code, function),
         Function::Random(what) => return random::call(machine, code, what),
         _ => {}

@@ -35,7 +35,7 @@ mod visit;
 pub use aggregate::{Running, Totals};
 pub use fault::Fault;
 pub(crate) use keys::pack;
-pub(crate) use pure::{compare, fits};
+pub(crate) use pure::{compare, fits, satisfies};
 
 use hotrow_base::datum::Datum;
 use pure::dispatch;

@@ -188,6 +188,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => PartKind::Escaped,
         // Of no key that SQL makes.
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => PartKind::Escaped,
+        DataType::Array(_) => PartKind::Escaped,
         DataType::Interval => PartKind::N128,
         DataType::Char(_) => PartKind::Char,
         DataType::Uuid => PartKind::Bytes16,
@@ -213,6 +214,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Char(n) => n as usize,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => return None,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
+        DataType::Array(_) => return None,
     })
 }
 

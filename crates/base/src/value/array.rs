@@ -1,4 +1,5 @@
-//! Arrays: one-dimensional, as parameters only.
+//! Arrays: one-dimensional. As parameters their elements lie in a list; in columns they are
+//! [packed](crate::packed).
 
 use std::fmt;
 
@@ -57,8 +58,24 @@ impl Value {
     /// The value of an array literal, `{1,2,NULL}` or `{"a b",c}`.
     pub fn parse_array(element: DataType, text: &str) -> Result<Self, ValueError> {
         let malformed = || ValueError::malformed_array(text);
-        let inner = text.trim_ascii().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-        let mut rest = inner.ok_or_else(malformed)?.trim_ascii();
+        let begin = text.trim_ascii_start();
+        let is_nested =
+            begin.strip_prefix('{').is_some_and(|in_it| in_it.trim_ascii_start().starts_with('{'));
+        if is_nested || begin.starts_with('[') {
+            return Err(ValueError::array_form(text));
+        }
+        let Some(begun) = text.trim_ascii().strip_prefix('{') else {
+            let detail = "Array value must start with \"{\" or dimension information.";
+            return Err(ValueError::malformed_array_because(text, detail));
+        };
+        let Some(inner) = begun.strip_suffix('}') else {
+            let detail = match begun.contains('}') {
+                true => "Junk after closing right brace.",
+                false => "Unexpected end of input.",
+            };
+            return Err(ValueError::malformed_array_because(text, detail));
+        };
+        let mut rest = inner.trim_ascii();
         // Until somebody has them all, who charges them then.
         let count = 1 + rest.bytes().filter(|byte| *byte == b',').count();
         let _list = charged_list(count, rest.len())?;

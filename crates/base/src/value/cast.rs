@@ -5,6 +5,7 @@ use super::{Value, ValueError};
 use crate::datum::Datum;
 use crate::decimal::{self, POWERS_OF_TEN};
 use crate::json;
+use crate::packed;
 use crate::row::{fit_characters, trim_blanks};
 use crate::temporal::{
     Interval, date_of_timestamp, is_finite_timestamp, rounded_time, time_of_day, timestamp_of_date,
@@ -20,6 +21,11 @@ impl Value {
     pub fn to_datum(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {
         match (self, data_type) {
             (Self::Null, _) => Ok(Datum::NULL),
+            (Self::Array(values), DataType::Array(element)) => {
+                let elements = values.iter().map(|value| value.to_datum(*element, heap));
+                let elements = elements.collect::<Result<Vec<_>, _>>()?;
+                Ok(packed::pack(*element, &elements, heap))
+            }
             _ if data_type.is_text() => self.to_text(data_type, heap),
             (Self::Json(text), DataType::Json)
             | (Self::Jsonb(text), DataType::Json | DataType::Jsonb) => {
@@ -60,7 +66,12 @@ impl Value {
     }
 
     fn no_cast(&self, data_type: DataType) -> ValueError {
-        ValueError::no_cast(self.type_name(), name(data_type))
+        match data_type {
+            DataType::Array(of) => {
+                ValueError::no_cast(self.type_name(), format!("{}[]", name(*of)))
+            }
+            _ => ValueError::no_cast(self.type_name(), name(data_type)),
+        }
     }
 
     fn to_text(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {

@@ -71,6 +71,19 @@ impl ValueError {
         Self::new("22P02", format!("malformed array literal: \"{text}\""))
     }
 
+    /// The same, with what is missing.
+    pub(super) fn malformed_array_because(text: &str, detail: &str) -> Self {
+        Self { detail: Some(detail.to_owned()), ..Self::malformed_array(text) }
+    }
+
+    /// feature_not_supported: an array of arrays, or one that begins elsewhere
+    pub(super) fn array_form(text: &str) -> Self {
+        let text = text.escape_debug();
+        let hint = "Arrays have one dimension here, and begin at 1: write {1,2,3}.";
+        let message = format!("array literal \"{text}\" is not supported");
+        Self { hint: Some(hint), ..Self::new("0A000", message) }
+    }
+
     /// numeric_value_out_of_range, told by a text
     pub(super) fn text_out_of_range(data_type: DataType, text: &str) -> Self {
         let (name, text) = (name(data_type), text.escape_debug());
@@ -297,5 +310,6 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
         DataType::Enum(of) => of.name(),
+        DataType::Array(_) => "array",
     }
 }

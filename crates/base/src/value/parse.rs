@@ -43,6 +43,7 @@ impl Value {
             DataType::Uuid => parse_uuid(bare).map(Self::Uuid),
             DataType::Json => json::check(text).map(|()| Self::Json(text.to_owned())),
             DataType::Jsonb => json::normal(text).map(Self::Jsonb),
+            DataType::Array(element) => Self::parse_array(*element, text),
             // Blanks count, as in PostgreSQL.
             DataType::Enum(of) => of
                 .place(text)

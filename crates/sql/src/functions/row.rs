@@ -127,8 +127,6 @@ pub(crate) enum ValueForm {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SyntaxForm {
     Coalesce,
-    ArrayLength,
-    Cardinality,
     Extract,
     DateTrunc,
     MakeInterval,

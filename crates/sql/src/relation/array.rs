@@ -1,16 +1,21 @@
 //! Arrays as values of a procedure's variables.
 //!
-//! Role         programs only hand arrays on and read them; operators compute them, right before
-//!              the statement that wants one
+//! Role         an expression that is an array has its elements in a list, as variables have;
+//!              columns and results have it [in one piece](hotrow_base::packed), and what reads
+//!              or writes one of these converts it ([`crate::typing::spread`], `packed`)
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::HostFunction;
-use hotrow_transaction::program::{Expr, ExprKind, Function, Place, SlotId};
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place, SlotId};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in};
+use crate::operand::Operand;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, cast, common_type, is_assignable};
+use crate::typing::{
+    Coercion, array_call, array_cast, assign, cast, common_type, comparable, constant_array,
+    is_assignable, packed, spread,
+};
 use crate::written::{arguments, bare, function_name};
 
 impl Compiler<'_> {
@@ -22,6 +27,22 @@ impl Compiler<'_> {
         what: impl Fn() -> String,
     ) -> Result<Expr> {
         self.alone(|this| this.array_inside(written, element, &what))
+    }
+
+    /// Compiles an expression that is assigned to a column of such arrays: where PL/pgSQL reads the
+    /// elements of `ARRAY['1']` as whatever the variable has, a column takes texts for texts.
+    pub(crate) fn array_of_column(
+        &mut self,
+        written: &ast::Expr,
+        element: DataType,
+        what: impl Fn() -> String,
+    ) -> Result<Expr> {
+        let place = place_in(written, self.place);
+        let array = match self.operand(written)? {
+            Operand::Typed(typed) => typed,
+            open => self.array_value(open, element, place)?,
+        };
+        array_assigned(array, element, place, what).map(packed)
     }
 
     fn array_inside(
@@ -36,7 +57,7 @@ impl Compiler<'_> {
             for value in &list.elem {
                 values.push(self.value_for(value, element, Coercion::Assignment, what)?);
             }
-            return self.host(HostFunction::ArrayOf, &values, SqlType::Array(element));
+            return Ok(array_of(values, element));
         }
         if let Some(longer) = self.grown(written, element)? {
             return Ok(longer);
@@ -78,6 +99,43 @@ impl Compiler<'_> {
         Ok(Some(Expr { kind: ExprKind::Call(Function::ArrayAppend, arguments), sql_type }))
     }
 
+    /// Two operands, one of which is an array, as arrays of one type in one piece, which are
+    /// compared as they are.
+    pub(crate) fn array_sides(
+        &mut self,
+        sides: [Operand; 2],
+        sign: &str,
+        places: [Place; 2],
+    ) -> Result<(Expr, Expr)> {
+        let types = sides.each_ref().map(|side| match side {
+            Operand::Typed(expr) => Some(expr.sql_type),
+            _ => None,
+        });
+        let element = types.iter().find_map(|of| match of {
+            Some(SqlType::Array(element)) => Some(*element),
+            _ => None,
+        });
+        let element = element.unwrap_or(DataType::Text);
+        if let [Some(a), Some(b)] = types {
+            let fits = match (a, b) {
+                (SqlType::Array(a), SqlType::Array(b)) => a.is_kept_like(b),
+                _ => false,
+            };
+            if !fits {
+                let message = format!("operator does not exist: {a} {sign} {b}");
+                let hint = "No operator matches the given name and argument types. You might need \
+                            to add explicit type casts.";
+                return Err(error(b"42883", places[0], message).hint(hint));
+            }
+        }
+        let to = element.array();
+        comparable(to, sign, places[0])?;
+        let [one, other] = sides;
+        let one = self.array_value(one, element, places[0])?;
+        let other = self.array_value(other, element, places[1])?;
+        Ok((cast(one, to), cast(other, to)))
+    }
+
     /// `array[index] := value`: the array as it is then.
     pub(crate) fn array_with(
         &mut self,
@@ -86,15 +144,28 @@ impl Compiler<'_> {
         value: &ast::Expr,
         what: impl Fn() -> String,
     ) -> Result<Expr> {
-        let of = self.slot_expr(array);
+        let of = spread(self.slot_expr(array));
         let (element, sql_type) = (of.data_type(), of.sql_type);
         self.alone(|this| {
             let index = this.value_for(index, DataType::Integer, Coercion::Assignment, || {
                 "array subscript".to_owned()
             })?;
             let value = this.value_for(value, element, Coercion::Explicit, &what)?;
-            this.host(HostFunction::ArraySet, &[of, index, value], sql_type)
+            Ok(array_call(ArrayFunction::Set, vec![of, index, value], sql_type))
         })
+    }
+}
+
+/// Converts a value for a variable of any type. `what` names it in the error.
+pub(crate) fn assign_to(
+    value: Expr,
+    to: SqlType,
+    place: Place,
+    what: impl FnOnce() -> String,
+) -> Result<Expr> {
+    match to {
+        SqlType::Array(element) => array_assigned(value, element, place, what),
+        SqlType::Scalar(to) => assign(value, to, Coercion::Explicit, place, what),
     }
 }
 
@@ -105,6 +176,7 @@ pub(crate) fn array_assigned(
     place: Place,
     what: impl FnOnce() -> String,
 ) -> Result<Expr> {
+    let array = spread(array);
     let fits = match array.sql_type {
         SqlType::Array(from) if from == element => return Ok(array),
         SqlType::Array(from) => is_assignable(from, element, Coercion::Assignment),
@@ -116,6 +188,17 @@ pub(crate) fn array_assigned(
         let hint = "You will need to rewrite or cast the expression.";
         return Err(error(b"42804", place, message).hint(hint));
     }
-    let sql_type = SqlType::Array(element);
-    Ok(Expr { kind: ExprKind::Call(Function::ArrayCast, vec![array]), sql_type })
+    Ok(array_cast(array, element))
+}
+
+/// `ARRAY[...]` of values of one type.
+pub(crate) fn array_of(values: Vec<Expr>, element: DataType) -> Expr {
+    let known = |value: &Expr| match &value.kind {
+        ExprKind::Constant(known) => Some(known.clone()),
+        _ => None,
+    };
+    match values.iter().map(known).collect::<Option<Vec<_>>>() {
+        Some(values) => constant_array(Value::Array(values), element),
+        None => array_call(ArrayFunction::Of, values, SqlType::Array(element)),
+    }
 }

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use hotrow_base::ids::ColumnId;
-use hotrow_base::types::SqlType;
 use hotrow_query::{Join, JoinKind, LateCondition, Plan, Scalar, ScalarProgram, Scalars};
 use hotrow_transaction::lower::lower;
 use hotrow_transaction::program::{
@@ -16,12 +15,12 @@ use hotrow_transaction::program::{
 };
 use hotrow_transaction::walk::{expr_slots, operands_mut};
 
-use crate::error::{Result, unsupported};
+use crate::error::Result;
 use crate::path::choose;
-use crate::relation::level::{Late, RelationKind, scalar_of};
+use crate::relation::level::{Late, RelationKind};
 use crate::scope::Compiler;
 use crate::state::Row;
-use crate::typing::joined;
+use crate::typing::{for_rows, joined};
 
 use super::from::Tree;
 use super::join_order::Item;
@@ -100,13 +99,15 @@ impl Compiler<'_> {
         self.refuse_found(exprs)?;
         let (mut values, mut computed) = (Vec::new(), Vec::new());
         for expr in exprs {
+            // Arrays are values of rows: their elements are nobody's but a program's.
+            let expr = for_rows(expr.clone());
             match &expr.kind {
                 ExprKind::Slot(slot) if slot.0 >= FIRST_PARAMETER => {
                     values.push(Scalar::Slot(*slot));
                 }
                 _ => {
                     values.push(Scalar::Computed(computed.len()));
-                    computed.push(expr.clone());
+                    computed.push(expr);
                 }
             }
         }
@@ -443,7 +444,7 @@ impl Compiler<'_> {
             let sql_type = slots[slot.index()].sql_type;
             columns.push(Expr { kind: ExprKind::Slot(slot), sql_type });
             let name = row.columns[column.index()].name.clone();
-            result.push(ResultColumn::new(name, scalar_of(sql_type)));
+            result.push(ResultColumn::new(name, sql_type.packed()));
         }
         let effect = Effect::Read(Consume::all_rows(RowsTo::Result, columns));
         let access = Access { table: row.table, path, bind, filter, effect };
@@ -469,25 +470,22 @@ impl Compiler<'_> {
     /// Appends the values of expressions; those that are slots already stay what they are.
     pub(super) fn computed(&mut self, input: Plan, exprs: &[Expr]) -> Result<(Plan, Vec<SlotId>)> {
         let (mut slots, mut new, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut known: Vec<(&Expr, SlotId)> = Vec::new();
+        let mut known: Vec<(Expr, SlotId)> = Vec::new();
         for expr in exprs {
+            let expr = for_rows(expr.clone());
             match expr.kind {
                 ExprKind::Slot(slot) if slot.0 >= FIRST_PARAMETER => slots.push(slot),
                 _ => {
-                    let SqlType::Scalar(data_type) = expr.sql_type else {
-                        let hint = "make the array of its elements where it is used";
-                        return Err(unsupported(self.place, "an array computed here", hint));
-                    };
                     // Of a select list and ORDER BY: what is written alike is one value.
                     if let Some((_, slot)) = known.iter().find(|(written, _)| *written == expr) {
                         slots.push(*slot);
                         continue;
                     }
-                    let slot = self.temporary("computed", data_type)?;
-                    known.push((expr, slot));
+                    let slot = self.temporary("computed", expr.data_type())?;
                     slots.push(slot);
                     outputs.push(slot);
                     new.push(expr.clone());
+                    known.push((expr, slot));
                 }
             }
         }

@@ -1,13 +1,12 @@
 //! Elements and fields: `array[i]`, `indkey[0]`, `(f(x)).column`.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::HostFunction;
-use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Place};
+use hotrow_transaction::program::{ArithmeticOp, ArrayFunction, Expr, ExprKind, Place};
 use sqlparser::ast;
 
 use crate::error::Result;
 use crate::scope::Compiler;
-use crate::typing::scalar;
+use crate::typing::{array_call, scalar};
 use crate::written::ident_name;
 
 impl Compiler<'_> {
@@ -40,19 +39,8 @@ impl Compiler<'_> {
                 let whole = self.expr(root)?;
                 let SqlType::Array(element) = whole.sql_type else { return Ok(None) };
                 let index = crate::typing::integer(at as i32 + 1);
-                self.host(HostFunction::ArrayElement, &[whole, index], SqlType::Scalar(element))
-                    .map(Some)
-            }
-            (
-                ast::Expr::Function(_) | ast::Expr::Array(_),
-                [ast::AccessExpr::Subscript(ast::Subscript::Index { index })],
-            ) => {
-                let array = self.expr(root)?;
-                let SqlType::Array(element) = array.sql_type else { return Ok(None) };
-                let index =
-                    self.fixed_argument(index, SqlType::Scalar(DataType::Integer), place)?;
-                self.host(HostFunction::ArrayElement, &[array, index], SqlType::Scalar(element))
-                    .map(Some)
+                let of = vec![whole, index];
+                Ok(Some(array_call(ArrayFunction::Element, of, SqlType::Scalar(element))))
             }
             _ => Ok(None),
         }
@@ -83,17 +71,16 @@ impl Compiler<'_> {
             [name] => ast::Expr::Identifier(name.clone()),
             _ => ast::Expr::CompoundIdentifier(path),
         };
+        if !super::system::is_vector(&last) {
+            return Ok(None);
+        }
         let Some(array) = self.array_column(&written)? else { return Ok(None) };
+        let ExprKind::Slot(_) = array.kind else { return Ok(None) }; // a table's
         let index = self.fixed_argument(index, SqlType::Scalar(DataType::Integer), place)?;
-        let index = match super::system::is_vector(&last) {
-            true => {
-                let one = Box::new(crate::typing::integer(1));
-                let kind = ExprKind::Arithmetic(ArithmeticOp::Add, Box::new(index), one);
-                scalar(kind, DataType::Integer)
-            }
-            false => index,
-        };
+        let one = Box::new(crate::typing::integer(1));
+        let kind = ExprKind::Arithmetic(ArithmeticOp::Add, Box::new(index), one);
+        let index = scalar(kind, DataType::Integer);
         let element = SqlType::Scalar(array.data_type());
-        self.host(HostFunction::ArrayElement, &[array, index], element).map(Some)
+        Ok(Some(array_call(ArrayFunction::Element, vec![array, index], element)))
     }
 }

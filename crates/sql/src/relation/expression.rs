@@ -4,19 +4,25 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, Plan, Step, StepKind, SubqueryKind, SystemFunction};
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
+use hotrow_transaction::program::{ArrayFunction, CompareOp, Expr, ExprKind, Place, SlotId};
 use hotrow_transaction::random::Randomness;
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
-use crate::operand::Operand;
+use crate::operand::{OpenText, Operand};
+use crate::parameters::parameter_number;
+use crate::relation::array::array_of;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
+use crate::state::Variable;
 use crate::syntax::CallArgument;
 use crate::type_table::kept_as;
-use crate::typing::{call, cast, compared_type, constant, scalar};
+use crate::typing::{
+    Coercion, array_call, array_cast, cast, comparable, compared_type, constant, constant_array,
+    is_assignable, parse_literal, spread,
+};
 use crate::written::{arguments, bare, dotted, ident_name};
 
 impl Compiler<'_> {
@@ -31,7 +37,7 @@ impl Compiler<'_> {
         let arguments = self.scalars(arguments)?;
         let output = self.slot("$step", gives)?;
         self.level().steps.push(Step { arguments, kind, outputs: vec![output] });
-        Ok(self.slot_expr(output))
+        Ok(spread(self.slot_expr(output)))
     }
 
     pub(crate) fn host(
@@ -113,7 +119,7 @@ impl Compiler<'_> {
                     }
                     Operand::Unknown(Some(open)) => {
                         let element = known.unwrap_or(DataType::Text);
-                        self.array_literal(&open.text, element, place)?
+                        self.array_literal(&open, element, place)?
                     }
                     _ => {
                         let message = "op ANY/ALL (array) requires array on right side";
@@ -127,17 +133,15 @@ impl Compiler<'_> {
                     let message = format!("operator does not exist: {left_type} = {element}");
                     error(b"42883", place, message)
                 })?;
+                let sign = op.symbol();
+                comparable(common, sign, place)?;
                 // Elements are compared as values are, whatever their widths.
-                let left = cast(left, common);
-                // Of no array nothing is known; of one without elements it is.
-                let is_there =
-                    negated(scalar(ExprKind::IsNull(Box::new(array.clone())), DataType::Boolean));
-                let (plan, column) = self.elements_of(array)?;
-                let inputs = plan.free_slots_with(&[column]);
-                let kind = StepKind::Subquery { plan, kind, column, inputs };
-                let truth = self.step(kind, &[left], SqlType::Scalar(DataType::Boolean))?;
-                let kind = ExprKind::Case { arms: vec![(is_there, truth)], otherwise: None };
-                Ok(scalar(kind, DataType::Boolean))
+                let of = vec![cast(left, common), array_cast(array, common)];
+                let function = match any {
+                    true => ArrayFunction::Any(op),
+                    false => ArrayFunction::All(op),
+                };
+                Ok(array_call(function, of, SqlType::Scalar(DataType::Boolean)))
             }
         }
     }
@@ -157,13 +161,11 @@ impl Compiler<'_> {
         Ok((Plan::Extend { input: Box::new(Plan::One), step: Box::new(step) }, column))
     }
 
-    fn array_literal(&mut self, text: &str, element: DataType, place: Place) -> Result<Expr> {
-        let array = Value::parse_array(element, text);
-        let Value::Array(values) = array.map_err(|e| crate::typing::value_error(&e, place))? else {
-            return Err(error(b"22P02", place, format!("malformed array literal: \"{text}\"")));
-        };
-        let parts: Vec<_> = values.into_iter().map(|value| constant(value, element)).collect();
-        self.host(HostFunction::ArrayOf, &parts, SqlType::Array(element))
+    fn array_literal(&mut self, open: &OpenText, element: DataType, place: Place) -> Result<Expr> {
+        if let Some(at) = open.literal {
+            return Ok(spread(self.literal_parameter(at, SqlType::Scalar(element.array()))));
+        }
+        parse_literal(&open.text, element.array(), place).map(spread)
     }
 
     fn array_of(&mut self, elements: &[ast::Expr], place: Place) -> Result<Expr> {
@@ -175,8 +177,14 @@ impl Compiler<'_> {
             return Err(error(b"42P18", place, "cannot determine type of empty array")
                 .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
         }
+        let is_array = |(value, _): &(Operand, Place)| {
+            matches!(value, Operand::Typed(Expr { sql_type: SqlType::Array(_), .. }))
+        };
+        if operands.iter().any(is_array) {
+            return Err(unsupported(place, "an array of arrays", "arrays have one dimension here"));
+        }
         let (values, element) = self.unified(operands, "ARRAY", place)?;
-        self.host(HostFunction::ArrayOf, &values, SqlType::Array(element))
+        Ok(array_of(values, element))
     }
 
     /// Operators that programs do not have.
@@ -186,24 +194,6 @@ impl Compiler<'_> {
         op: &BinaryOperator,
         right: &ast::Expr,
     ) -> Result<Option<Operand>> {
-        if let BinaryOperator::Eq | BinaryOperator::NotEq = op
-            && (self.is_array(left)? || self.is_array(right)?)
-        {
-            let places = [left, right].map(|side| place_in(side, self.place));
-            let sides = [self.operand(left)?, self.operand(right)?];
-            let element = sides.iter().find_map(|side| match side {
-                Operand::Typed(Expr { sql_type: SqlType::Array(element), .. }) => Some(*element),
-                _ => None,
-            });
-            let element = element.unwrap_or(DataType::Text);
-            let [one, other] = sides;
-            let array = self.array_value(one, element, places[0])?;
-            let other = self.array_value(other, element, places[1])?;
-            let truth = SqlType::Scalar(DataType::Boolean);
-            let equal = self.host(HostFunction::ArrayEqual, &[array, other], truth)?;
-            let not = *op == BinaryOperator::NotEq;
-            return Ok(Some(Operand::Typed(if not { negated(equal) } else { equal })));
-        }
         let sign = match op {
             BinaryOperator::PGCustomBinaryOperator(parts) => parts.last().cloned(),
             BinaryOperator::StringConcat => return self.array_concat(left, right),
@@ -262,15 +252,66 @@ impl Compiler<'_> {
     pub(super) fn is_array(&mut self, written: &ast::Expr) -> Result<bool> {
         Ok(match crate::written::bare(written) {
             ast::Expr::Array(_) => true,
+            ast::Expr::CompoundFieldAccess { root, access_chain } => {
+                let last = access_chain.last();
+                let is_slice = |last: &ast::AccessExpr| {
+                    matches!(last, ast::AccessExpr::Subscript(ast::Subscript::Slice { .. }))
+                };
+                last.is_some_and(is_slice) && self.is_array(root)?
+            }
+            ast::Expr::Case { conditions, else_result, .. } => {
+                let values = conditions.iter().map(|arm| &arm.result);
+                for value in values.chain(else_result.as_deref()) {
+                    if self.is_array(value)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
             ast::Expr::Function(function) => {
                 let name = crate::written::function_name(function);
+                if name == "coalesce"
+                    && let Ok((_, of)) = arguments(function, self.place)
+                {
+                    for value in of {
+                        if self.is_array(value)? {
+                            return Ok(true);
+                        }
+                    }
+                }
                 name == "array" || name == "array_agg" || crate::functions::gives_array(&name)
             }
             ast::Expr::Cast { data_type, .. } => matches!(data_type, ast::DataType::Array(_)),
             ast::Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right } => {
                 self.is_array(left)? || self.is_array(right)?
             }
-            other => self.is_array_of_program(other) || self.array_column(other)?.is_some(),
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Placeholder(name) => self.is_array_parameter(name),
+                _ => false,
+            },
+            other => {
+                self.is_array_of_program(other)
+                    || self.is_array_field(other)
+                    || self.array_column(other)?.is_some()
+            }
+        })
+    }
+
+    /// Whether a parameter's type is known to be one of arrays.
+    fn is_array_parameter(&self, name: &str) -> bool {
+        let at = parameter_number(name).and_then(|number| number.checked_sub(1));
+        let known = at.and_then(|at| *self.given.get(at)?);
+        known.is_some_and(|of| matches!(of.spread(), SqlType::Array(_)))
+    }
+
+    /// Whether a name is a field of a record that holds arrays.
+    fn is_array_field(&self, written: &ast::Expr) -> bool {
+        let ast::Expr::CompoundIdentifier(names) = written else { return false };
+        let names = dotted(names);
+        let [record, field] = names.as_slice() else { return false };
+        let Some(Variable::Record { fields, .. }) = self.variable(record) else { return false };
+        fields.iter().any(|(name, slot)| {
+            name == field && matches!(self.slot_type(*slot).spread(), SqlType::Array(_))
         })
     }
 
@@ -316,15 +357,6 @@ impl Compiler<'_> {
                 if self.reads.is_some() =>
             {
                 self.sequence_in(function, place).map(|_| None)
-            }
-            (Evaluation::Syntax(SyntaxForm::ArrayLength), [array, _]) if !is_name(array) => {
-                let array = self.expr(array)?;
-                let gives = SqlType::Scalar(DataType::Integer);
-                self.host(HostFunction::ArrayLength, &[array], gives).map(Some)
-            }
-            (Evaluation::Syntax(SyntaxForm::Cardinality), [array]) if !is_name(array) => {
-                let array = self.expr(array)?;
-                Ok(Some(call(Function::Cardinality, vec![array], DataType::Integer)))
             }
             _ => Ok(None),
         }
@@ -383,15 +415,7 @@ impl Compiler<'_> {
             let default = default.cloned().unwrap_or_default();
             values.push(match of {
                 SqlType::Scalar(of) => constant(default, of),
-                SqlType::Array(of) => {
-                    let Value::Array(elements) = default else {
-                        let advice = "pass an array, or NULL::text[]";
-                        return Err(unsupported(place, "a default of NULL for an array", advice));
-                    };
-                    let elements = elements.into_iter().map(|value| constant(value, of));
-                    let elements: Vec<_> = elements.collect();
-                    self.host(HostFunction::ArrayOf, &elements, SqlType::Array(of))?
-                }
+                SqlType::Array(of) => constant_array(default, of),
             });
         }
         if self.reads.is_some() {
@@ -412,9 +436,13 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let place = place_in(written, place);
         let operand = self.operand(written)?;
-        let expr = self.settle(operand, scalar_or_text(to), place)?;
-        Ok(match (expr.sql_type, to) {
+        let expr = match to.spread() {
+            SqlType::Array(element) => self.array_value(operand, element, place)?,
+            SqlType::Scalar(to) => self.settle(operand, to, place)?,
+        };
+        Ok(match (expr.sql_type, to.spread()) {
             (SqlType::Scalar(_), SqlType::Scalar(to)) => cast(expr, to),
+            (SqlType::Array(_), SqlType::Array(to)) => array_cast(expr, to),
             _ => expr,
         })
     }
@@ -504,28 +532,21 @@ impl Compiler<'_> {
         if let ast::Expr::Array(array) = bare(written)
             && array.elem.is_empty()
         {
-            let array = self.host(HostFunction::ArrayOf, &[], SqlType::Array(to))?;
-            return Ok(Some(Operand::Typed(array)));
-        }
-        // ARRAY[1.5]::integer[] casts the elements.
-        if let ast::Expr::Array(array) = bare(written) {
-            let cast = |value: &ast::Expr| ast::Expr::Cast {
-                kind: ast::CastKind::DoubleColon,
-                expr: Box::new(value.clone()),
-                data_type: element.clone(),
-                format: None,
-            };
-            let elements: Vec<_> = array.elem.iter().map(cast).collect();
-            return self.array_of(&elements, place).map(|array| Some(Operand::Typed(array)));
+            return Ok(Some(Operand::Typed(array_of(Vec::new(), to))));
         }
         let operand = self.operand(written)?;
+        if let Operand::Typed(text) = &operand
+            && text.sql_type == SqlType::Scalar(DataType::Text)
+        {
+            return Ok(Some(Operand::Typed(spread(cast(text.clone(), to.array())))));
+        }
         let array = self.array_value(operand, to, place)?;
         let from = array.data_type();
-        if from.is_number() && !from.is_integer() && (to.is_integer() || to == DataType::Boolean) {
-            let advice = "write ARRAY(SELECT x::integer FROM unnest(...) AS x)";
-            return Err(unsupported(place, "a cast that rounds elements", advice));
+        if !is_assignable(from, to, Coercion::Explicit) {
+            let message = format!("cannot cast type {from}[] to {to}[]");
+            return Err(error(b"42846", place, message));
         }
-        Ok(Some(Operand::Typed(array)))
+        Ok(Some(Operand::Typed(array_cast(array, to))))
     }
 
     /// A value as an array of such elements.
@@ -540,12 +561,8 @@ impl Compiler<'_> {
                 self.give(at, SqlType::Array(element));
                 self.slot_expr(self.parameters[at])
             }
-            Operand::Unknown(Some(open)) => self.array_literal(&open.text, element, place)?,
-            // A slot that nobody gives a value is NULL.
-            Operand::Unknown(None) => {
-                let slot = self.slot("$null", SqlType::Array(element))?;
-                self.slot_expr(slot)
-            }
+            Operand::Unknown(Some(open)) => self.array_literal(&open, element, place)?,
+            Operand::Unknown(None) => constant_array(Value::Null, element),
             Operand::Typed(expr) if matches!(expr.sql_type, SqlType::Array(_)) => expr,
             Operand::Typed(_) => {
                 let message = format!("cannot cast this to {element}[]");
@@ -553,18 +570,6 @@ impl Compiler<'_> {
                 return Err(error(b"42846", place, message).hint(hint));
             }
         })
-    }
-}
-
-const fn is_name(written: &ast::Expr) -> bool {
-    matches!(written, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
-}
-
-/// The type that a literal for it has.
-fn scalar_or_text(sql_type: SqlType) -> DataType {
-    match sql_type {
-        SqlType::Scalar(data_type) => data_type,
-        SqlType::Array(_) => DataType::Text,
     }
 }
 

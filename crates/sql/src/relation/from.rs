@@ -10,9 +10,7 @@ use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::functions::{self, Evaluation};
-use crate::relation::level::{
-    Bound, Late, Level, Relation, RelationColumn, RelationKind, scalar_of,
-};
+use crate::relation::level::{Bound, Late, Level, Relation, RelationColumn, RelationKind};
 use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
@@ -215,7 +213,7 @@ impl Compiler<'_> {
         let mut on = Vec::new();
         for (_, [first, second]) in named {
             let (first, second) = (self.slot_at(*first)?, self.slot_at(*second)?);
-            let (one, two) = (scalar_of(first.sql_type), scalar_of(second.sql_type));
+            let (one, two) = (first.sql_type.packed(), second.sql_type.packed());
             let Some(common) = compared_type(one, two) else {
                 let message = format!("JOIN/USING types {one} and {two} cannot be matched");
                 return Err(error(b"42804", place, message));

@@ -11,7 +11,7 @@ use sqlparser::ast;
 use crate::aggregate::result_type;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{aggregate_named, is_aggregate};
-use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind, scalar_of};
+use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind};
 use crate::scope::Compiler;
 use crate::typing::{cast, check_equality, check_order};
 use crate::written::ident_name;
@@ -118,7 +118,7 @@ impl Compiler<'_> {
                 return Err(unsupported(place, "this clause of an aggregate", "leave it out"));
             };
             for key in keys {
-                let value = self.expr(&key.expr)?;
+                let value = self.row_expr(&key.expr)?;
                 let of = value.sql_type;
                 let slot = self.slot_of(value, computed)?;
                 order.push(sort_key(slot, of, key, place)?);
@@ -151,7 +151,7 @@ impl Compiler<'_> {
                         None => None,
                     };
                     are_rows = row.is_some();
-                    let value = row.map_or_else(|| self.expr(value), Ok)?;
+                    let value = row.map_or_else(|| self.row_expr(value), Ok)?;
                     arguments.push((value, place));
                 }
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => {
@@ -208,6 +208,10 @@ impl Compiler<'_> {
                     _ => (Aggregation::JsonArray(to), gives),
                 }
             }
+            ("array_agg", SqlType::Array(_) | SqlType::Scalar(DataType::Array(_))) => {
+                let advice = "arrays have one dimension here";
+                return Err(unsupported(place, "an array of arrays", advice));
+            }
             ("array_agg", SqlType::Scalar(of)) => (Aggregation::Array, SqlType::Array(of)),
             ("bool_and" | "every", SqlType::Scalar(DataType::Boolean)) => (Aggregation::All, of),
             ("bool_or", SqlType::Scalar(DataType::Boolean)) => (Aggregation::Any, of),
@@ -234,7 +238,7 @@ impl Compiler<'_> {
             Some((value, _)) => Some(self.slot_of(value, computed)?),
         };
         let output = self.slot(&format!("${name}"), gives)?;
-        let data_type = scalar_of(gives);
+        let data_type = gives.packed();
         let shows_order = matches!(
             function,
             Aggregation::Text(_) | Aggregation::Array | Aggregation::JsonArray(_)
@@ -359,7 +363,7 @@ impl Compiler<'_> {
             Some(value) => value,
             None => match self.listed(key, columns, "GROUP BY", place)? {
                 Some(value) => value,
-                None => self.expr(key)?,
+                None => self.row_expr(key)?,
             },
         };
         check_equality(value.sql_type, place)?;
@@ -385,7 +389,7 @@ impl Compiler<'_> {
             }
             let mut keys = Vec::new();
             for key in written {
-                keys.push(self.expr(key)?);
+                keys.push(self.row_expr(key)?);
             }
             let slot = self.temporary("grouping", DataType::Integer)?;
             asked.groupings.push((keys, slot));

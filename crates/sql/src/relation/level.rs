@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::SqlType;
 use hotrow_query::{
     Frame, FrameBound, GroupAggregate, HostFunction, Plan, SortKey, Step, WindowFunction,
 };
@@ -135,7 +135,7 @@ impl Relation {
     pub(crate) fn row(&self, table: TableId) -> Row {
         let columns = self.columns.iter().map(|column| RowColumn {
             name: column.name.clone(),
-            data_type: scalar_of(column.sql_type),
+            data_type: column.sql_type.packed(),
             nullable: column.nullable,
         });
         let bound = self.columns.iter().enumerate();
@@ -166,13 +166,6 @@ impl RelationNames {
         for (name, column) in self.columns.iter_mut().zip(&mut with.columns) {
             std::mem::swap(name, &mut column.name);
         }
-    }
-}
-
-/// The type, or that of an array's elements.
-pub(crate) fn scalar_of(sql_type: SqlType) -> DataType {
-    match sql_type {
-        SqlType::Scalar(data_type) | SqlType::Array(data_type) => data_type,
     }
 }
 

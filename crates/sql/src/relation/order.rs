@@ -31,7 +31,7 @@ impl Compiler<'_> {
             let place = place_in(&key.expr, self.place);
             let value = match self.listed(&key.expr, columns, "ORDER BY", place)? {
                 Some(value) => value,
-                None => self.expr(&key.expr)?,
+                None => self.row_expr(&key.expr)?,
             };
             let of = value.sql_type;
             all.push((value, sort_key(SlotId(0), of, key, place)?));

@@ -4,7 +4,7 @@
 use hotrow_base::json::{FieldForm, JsonRecords};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_query::{HostFunction, Plan, Step, StepKind};
+use hotrow_query::{HostFunction, Plan};
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast;
 
@@ -99,18 +99,8 @@ impl Compiler<'_> {
         for (name, of, text) in columns {
             let text = self.slot_expr(text);
             let slot = self.slot(&format!("${name}"), of)?;
-            match of {
-                SqlType::Scalar(of) => {
-                    values.push(cast(text, of));
-                    slots.push(slot);
-                }
-                SqlType::Array(of) => {
-                    let kind = StepKind::Function(HostFunction::TextArray(of));
-                    let arguments = self.scalars(&[text])?;
-                    let step = Box::new(Step { arguments, kind, outputs: vec![slot] });
-                    plan = Plan::Extend { input: Box::new(plan), step };
-                }
-            }
+            values.push(cast(text, of.packed()));
+            slots.push(slot);
             outputs.push((name, slot));
         }
         let scalars = self.scalars(&values)?;

@@ -14,7 +14,7 @@ use hotrow_transaction::program::{Place, SlotId};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::relation::level::{Bound, Common, Level, Within, scalar_of};
+use crate::relation::level::{Bound, Common, Level, Within};
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type};
 
@@ -83,13 +83,10 @@ impl Compiler<'_> {
         let (mut firsts, mut nexts, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         let pairs = start.outputs.iter().zip(&next.outputs);
         for ((name, sql_type), ((_, first), (_, next))) in columns.iter().zip(pairs) {
-            let to = |slot: SlotId| match sql_type {
-                SqlType::Scalar(data_type) => cast(self.slot_expr(slot), *data_type),
-                SqlType::Array(_) => self.slot_expr(slot),
-            };
+            let to = |slot: SlotId| cast(self.slot_expr(slot), sql_type.packed());
             firsts.push(to(*first));
             nexts.push(to(*next));
-            outputs.push((name.clone(), self.slot(&format!("${name}"), *sql_type)?));
+            outputs.push((name.clone(), self.temporary(name, sql_type.packed())?));
         }
         let start = self.computed(start.plan, &firsts)?;
         let next = self.computed(next.plan, &nexts)?;
@@ -140,10 +137,10 @@ impl Compiler<'_> {
         let mut is_other = false;
         for (at, ((_, of), (_, slot))) in columns.iter_mut().zip(&next.outputs).enumerate() {
             let given = self.slot_type(*slot);
-            let (one, two) = (scalar_of(*of), scalar_of(given));
+            let (one, two) = (of.packed(), given.packed());
             let overall = match (*of, given) {
                 (SqlType::Scalar(_), SqlType::Scalar(_)) => common_type(one, two),
-                _ => (*of == given).then_some(one),
+                _ => (one == two).then_some(one),
             };
             let is_numeric = |of: DataType| matches!(of, DataType::Numeric { .. });
             match overall {
@@ -179,7 +176,7 @@ impl Compiler<'_> {
         };
         let mut outputs = Vec::new();
         for (name, sql_type) in columns {
-            outputs.push((name.clone(), self.slot(&format!("${name}"), *sql_type)?));
+            outputs.push((name.clone(), self.temporary(name, sql_type.packed())?));
         }
         let slots = outputs.iter().map(|(_, slot)| *slot).collect();
         Ok(Bound { plan: Plan::Round { table, outputs: slots }, outputs })

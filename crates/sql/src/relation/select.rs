@@ -378,7 +378,7 @@ impl Compiler<'_> {
                     let place = place_in(key, self.place);
                     values.push(match self.listed(key, columns, "DISTINCT ON", place)? {
                         Some(value) => value,
-                        None => self.expr(key)?,
+                        None => self.row_expr(key)?,
                     });
                 }
                 Ok((Distinct::On, values))

@@ -7,6 +7,7 @@ use sqlparser::ast::{self, SelectItem};
 use crate::error::{Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::folded;
+use crate::typing::for_rows;
 use crate::written::{bare, dotted, ident_name, object_name};
 
 impl Compiler<'_> {
@@ -16,10 +17,10 @@ impl Compiler<'_> {
         for item in items {
             match item {
                 SelectItem::UnnamedExpr(written) => {
-                    columns.push((column_name(written), self.expr(written)?));
+                    columns.push((column_name(written), self.row_expr(written)?));
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
-                    columns.push((ident_name(alias), self.expr(expr)?));
+                    columns.push((ident_name(alias), self.row_expr(expr)?));
                 }
                 SelectItem::Wildcard(_) => {
                     if self.level().relations.iter().all(|relation| relation.columns.is_empty()) {
@@ -64,7 +65,7 @@ impl Compiler<'_> {
         let depth = self.levels.len() - 1;
         for (relation, column) in shown {
             let name = self.levels[depth].relations[relation].columns[column].name.clone();
-            columns.push((name, self.slot_of_column(depth, relation, column)?));
+            columns.push((name, for_rows(self.slot_of_column(depth, relation, column)?)));
         }
         Ok(())
     }
@@ -77,6 +78,14 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         ast::Expr::CompoundIdentifier(idents) => dotted(idents).pop().unwrap_or_default(),
         ast::Expr::Function(function) => crate::written::function_name(function),
         ast::Expr::Nested(inner) => column_name(inner),
+        ast::Expr::CompoundFieldAccess { root, access_chain } => {
+            let field = access_chain.iter().rev().find_map(|access| match access {
+                ast::AccessExpr::Dot(ast::Expr::Identifier(name)) => Some(ident_name(name)),
+                _ => None,
+            });
+            field.unwrap_or_else(|| column_name(root))
+        }
+        ast::Expr::Array(_) => "array".to_owned(),
         ast::Expr::Cast { expr: inner, data_type, .. } => {
             let own = column_name(inner);
             // The name of a type gives way to that of another one around it.
@@ -91,10 +100,8 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
             type_name(&literal.data_type).unwrap_or_else(|| "?column?".to_owned())
         }
         ast::Expr::Exists { negated: false, .. } => "exists".to_owned(),
-        ast::Expr::Array(_) => "array".to_owned(),
         ast::Expr::Subquery(query) => first_column_name(&query.body),
         ast::Expr::Collate { expr, .. } => column_name(expr),
-        ast::Expr::CompoundFieldAccess { root, .. } => column_name(root),
         ast::Expr::Case { else_result: Some(last), .. } => match column_name(last) {
             unnamed if unnamed == "?column?" => "case".to_owned(),
             named => named,

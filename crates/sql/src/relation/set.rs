@@ -7,9 +7,9 @@ use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::operand::Operand;
-use crate::relation::level::{Bound, scalar_of};
+use crate::relation::level::Bound;
 use crate::scope::Compiler;
-use crate::typing::{cast, check_equality, common_type};
+use crate::typing::{cast, check_equality, common_type, packed};
 use crate::written::bare;
 
 impl Compiler<'_> {
@@ -42,8 +42,8 @@ impl Compiler<'_> {
         }
         let (mut lefts, mut rights, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         for (at, ((name, one), (_, two))) in left.outputs.iter().zip(&right.outputs).enumerate() {
-            let (a, b) = (self.slot_expr(*one), self.slot_expr(*two));
-            let (of_a, of_b) = (scalar_of(a.sql_type), scalar_of(b.sql_type));
+            let (a, b) = (packed(self.slot_expr(*one)), packed(self.slot_expr(*two)));
+            let (of_a, of_b) = (a.data_type(), b.data_type());
             // NULL and literals of a select list are text where nothing else is said.
             let common = match common_type(of_a, of_b) {
                 Some(common) => common,
@@ -57,17 +57,9 @@ impl Compiler<'_> {
             if !(all && operation == SetOperation::Union) {
                 check_equality(SqlType::Scalar(common), place)?;
             }
-            let to = |expr: Expr| match expr.sql_type {
-                SqlType::Scalar(_) => cast(expr, common),
-                SqlType::Array(_) => expr,
-            };
-            let sql_type = match a.sql_type {
-                SqlType::Scalar(_) => SqlType::Scalar(common),
-                array @ SqlType::Array(_) => array,
-            };
-            lefts.push(to(a));
-            rights.push(to(b));
-            outputs.push((name.clone(), self.slot(&format!("${name}"), sql_type)?));
+            lefts.push(cast(a, common));
+            rights.push(cast(b, common));
+            outputs.push((name.clone(), self.temporary(name, common)?));
         }
         let (left, left_slots) = self.computed(left.plan, &lefts)?;
         let (right, right_slots) = self.computed(right.plan, &rights)?;

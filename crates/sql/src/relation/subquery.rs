@@ -3,15 +3,15 @@
 use std::cmp::Ordering;
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::{HostFunction, Plan, Step, StepKind, SubqueryKind};
+use hotrow_query::{Plan, StepKind, SubqueryKind};
 use hotrow_transaction::program::{CompareOp, Expr, Place, SlotId};
 use sqlparser::ast;
 
 use crate::assignment::OTHER_COUNT;
 use crate::comparison::rows_compared;
-use crate::error::{Advice, Result, error, place_in};
+use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::path::truth;
-use crate::relation::level::{Bound, RelationKind, scalar_of};
+use crate::relation::level::{Bound, RelationKind};
 use crate::scope::Compiler;
 use crate::typing::{cast, comparable, compared_type};
 use crate::written::row_values;
@@ -30,17 +30,9 @@ impl Compiler<'_> {
         for slot in slots.iter_mut().flatten().filter(|slot| !layout.contains(slot)) {
             let value = self.slot_expr(*slot);
             let own = self.slot("$own", value.sql_type)?;
-            let is_array = matches!(value.sql_type, SqlType::Array(_));
             let (scalars, outputs) = (self.scalars(&[value])?, vec![own]);
             let input = Box::new(plan);
-            plan = match is_array {
-                false => Plan::Compute { input, scalars, outputs },
-                true => {
-                    let kind = StepKind::Function(HostFunction::ArrayCoalesce);
-                    let step = Box::new(Step { arguments: scalars, kind, outputs });
-                    Plan::Extend { input, step }
-                }
-            };
+            plan = Plan::Compute { input, scalars, outputs };
             *slot = own;
         }
         let relation = &mut self.level().relations[at];
@@ -67,7 +59,13 @@ impl Compiler<'_> {
         };
         let of = self.slot_type(column);
         let gives = match kind {
-            SubqueryKind::Array => SqlType::Array(scalar_of(of)),
+            SubqueryKind::Array => match of.spread() {
+                SqlType::Scalar(of) => SqlType::Array(of),
+                SqlType::Array(_) => {
+                    let advice = "arrays have one dimension here";
+                    return Err(unsupported(place, "an array of arrays", advice));
+                }
+            },
             SubqueryKind::Exists => SqlType::Scalar(DataType::Boolean),
             _ => of,
         };
@@ -129,7 +127,7 @@ impl Compiler<'_> {
     ) -> Result<(Expr, Expr)> {
         let place = place_in(written, self.place);
         let operand = self.operand(written)?;
-        let of = scalar_of(self.slot_type(column));
+        let of = self.slot_type(column).packed();
         let left = self.settle(operand, of, place)?;
         let left_type = self.scalar_type(&left, place)?;
         let sign = op.symbol();

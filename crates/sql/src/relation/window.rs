@@ -113,12 +113,12 @@ impl Compiler<'_> {
         let mut computed = Vec::new();
         let (mut partition, mut order) = (Vec::new(), Vec::new());
         for value in &spec.partition_by {
-            let value = self.expr(value)?;
+            let value = self.row_expr(value)?;
             check_equality(value.sql_type, place)?;
             partition.push(self.slot_of(value, &mut computed)?);
         }
         for key in &spec.order_by {
-            let value = self.expr(&key.expr)?;
+            let value = self.row_expr(&key.expr)?;
             let of = value.sql_type;
             let slot = self.slot_of(value, &mut computed)?;
             order.push(sort_key(slot, of, key, place)?);
@@ -184,7 +184,7 @@ impl Compiler<'_> {
                     let (value, gives) = self.windowed_value(value, computed)?;
                     return Ok((WindowFunction::Lag { value, by, ahead, otherwise: None }, gives));
                 };
-                let value = self.expr(value)?;
+                let value = self.row_expr(value)?;
                 let of = self.scalar_type(&value, place)?;
                 let operand = self.operand(otherwise)?;
                 let otherwise = self.settle(operand, of, place)?;
@@ -206,7 +206,7 @@ impl Compiler<'_> {
         written: &ast::Expr,
         computed: &mut Computed,
     ) -> Result<(SlotId, SqlType)> {
-        let value = self.expr(written)?;
+        let value = self.row_expr(written)?;
         let gives = value.sql_type;
         Ok((self.slot_of(value, computed)?, gives))
     }
@@ -297,7 +297,7 @@ impl Compiler<'_> {
                                BY column";
                 return Err(error(b"42P20", place, message));
             };
-            let of = crate::relation::level::scalar_of(self.slot_type(key.slot));
+            let of = self.slot_type(key.slot).packed();
             let wanted = match of {
                 of if of.is_integer() => DataType::BigInt,
                 DataType::Real | DataType::Double => DataType::Double,

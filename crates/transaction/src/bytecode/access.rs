@@ -193,6 +193,8 @@ pub enum AggregateKind {
     Bytes,
     /// intervals
     Interval,
+    /// arrays in one piece
+    Array,
 }
 
 /// One aggregate.
@@ -219,9 +221,15 @@ impl AggregateKind {
             DataType::Numeric { scale, .. } => Self::Numeric { scale },
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
+            DataType::Array(_) => Self::Array,
             _ if data_type.is_bytes() => Self::Bytes,
             _ => Self::Int,
         }
+    }
+
+    /// Whether values are bytes of a heap.
+    pub const fn is_bytes(self) -> bool {
+        matches!(self, Self::Bytes | Self::Array)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use hotrow_base::datum::Datum;
+use hotrow_base::packed;
 
 use super::Machine;
 use crate::bytecode::CompareKind;
@@ -77,6 +78,7 @@ fn identify(datum: Datum, kind: CompareKind, heap: &[u8], out: &mut Vec<u8>) {
         CompareKind::Float if datum.as_float().is_nan() => out.extend(f64::NAN.to_le_bytes()),
         // -0 + 0 is 0
         CompareKind::Float => out.extend((datum.as_float() + 0.0).to_le_bytes()),
+        CompareKind::Array => packed::encode(&heap[datum.as_range().range()], out),
         CompareKind::Bytes => {
             let bytes = &heap[datum.as_range().range()];
             out.extend((bytes.len() as u64).to_le_bytes());

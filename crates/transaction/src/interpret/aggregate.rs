@@ -6,6 +6,7 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
 use hotrow_base::interrupt::current;
+use hotrow_base::packed;
 use hotrow_base::sort::sort_numbers;
 use hotrow_base::temporal::Interval;
 use hotrow_base::types::DataType;
@@ -62,6 +63,7 @@ const fn compare_kind(kind: AggregateKind) -> CompareKind {
         AggregateKind::Float => CompareKind::Float,
         AggregateKind::Bytes => CompareKind::Bytes,
         AggregateKind::Interval => CompareKind::Interval,
+        AggregateKind::Array => CompareKind::Array,
     }
 }
 
@@ -96,7 +98,7 @@ impl Totals {
         {
             machine.room(&mut self.values, 1)?;
             self.values.push(value);
-            return Ok(code.kind == AggregateKind::Bytes);
+            return Ok(code.kind.is_bytes());
         }
         self.add_value(code, value, &machine.heap);
         Ok(false)
@@ -166,6 +168,10 @@ impl Totals {
         let ordering = match (self.best.is_null(), code.kind) {
             (true, _) => None,
             (false, AggregateKind::Bytes) => Some(bytes(value).cmp(&self.best_bytes)),
+            (false, AggregateKind::Array) => {
+                let ordering = packed::compare(bytes(value), &self.best_bytes);
+                Some(ordering.then_with(|| bytes(value).cmp(&self.best_bytes)))
+            }
             (false, AggregateKind::Float) => {
                 let ordering = compare(CompareKind::Float, value, self.best, &[]);
                 // 0 and -0 are equal and still not the same
@@ -184,7 +190,7 @@ impl Totals {
         };
         if is_better {
             self.best = value;
-            if code.kind == AggregateKind::Bytes {
+            if code.kind.is_bytes() {
                 self.best_bytes.clear();
                 self.best_bytes.extend_from_slice(bytes(value));
             }
@@ -206,7 +212,7 @@ impl Totals {
             AggregateFunction::Sum => self.sum(code),
             AggregateFunction::Avg => self.average(code),
             AggregateFunction::Min | AggregateFunction::Max => match code.kind {
-                AggregateKind::Bytes => Ok(Datum::of_bytes(&self.best_bytes, heap)),
+                kind if kind.is_bytes() => Ok(Datum::of_bytes(&self.best_bytes, heap)),
                 _ => Ok(self.best),
             },
         }

@@ -34,7 +34,9 @@ pub(super) fn sort(
 /// What a comparison goes over.
 pub(super) fn bytes_of(kind: CompareKind, datum: Datum) -> usize {
     match kind {
-        CompareKind::Bytes if !datum.is_null() => datum.as_range().len as usize,
+        CompareKind::Bytes | CompareKind::Array if !datum.is_null() => {
+            datum.as_range().len as usize
+        }
         _ => size_of::<Datum>(),
     }
 }
@@ -83,6 +85,7 @@ pub(super) fn dedup(
                 _ if a.is_null() || b.is_null() => return None,
                 CompareKind::Float => a.as_float().total_cmp(&b.as_float()),
                 CompareKind::Interval => a.as_interval().cmp(&b.as_interval()),
+                CompareKind::Array => heap[a.as_range().range()].cmp(&heap[b.as_range().range()]),
                 _ => return None,
             };
             Some(ordering).filter(|ordering| ordering.is_ne())

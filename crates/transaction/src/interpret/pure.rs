@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, POWERS_OF_TEN};
+use hotrow_base::packed;
 
 use crate::bytecode::{CompareKind, Program};
 use crate::frame::{Machine, Slots};
@@ -392,6 +393,9 @@ pub(crate) fn compare(kind: CompareKind, a: Datum, b: Datum, heap: &[u8]) -> Ord
         CompareKind::Numeric => a.as_numeric().cmp(&b.as_numeric()),
         CompareKind::Float => compare_floats(a.as_float(), b.as_float()),
         CompareKind::Interval => a.as_interval().span().cmp(&b.as_interval().span()),
+        CompareKind::Array => {
+            packed::compare(&heap[a.as_range().range()], &heap[b.as_range().range()])
+        }
         CompareKind::Bytes => heap[a.as_range().range()].cmp(&heap[b.as_range().range()]),
     }
 }
@@ -403,7 +407,7 @@ fn compare_floats(a: f64, b: f64) -> Ordering {
 
 /// Whether an order satisfies an operator.
 #[inline]
-pub(super) fn satisfies(op: CompareOp, ordering: Ordering) -> bool {
+pub(crate) fn satisfies(op: CompareOp, ordering: Ordering) -> bool {
     match op {
         CompareOp::Equal => ordering.is_eq(),
         CompareOp::NotEqual => ordering.is_ne(),

@@ -135,7 +135,7 @@ fn read<A: RecordAccess, H: Hook>(
     let Frame { machine, keys, gathered, .. } = frame;
     let mut failed = None;
     scan(program, code, site, at, keys, machine, access, hook, |machine, _record, row| {
-        let heap_len = machine.heap.len();
+        let before = (machine.heap.len(), machine.elements.len());
         let added = match kept(program, code, at, machine, row) {
             Ok(true) => sink
                 .add(machine, gathered)
@@ -146,7 +146,8 @@ fn read<A: RecordAccess, H: Hook>(
         match added {
             Ok(Added::Keep) => ControlFlow::Continue(()),
             Ok(Added::Drop) => {
-                machine.heap.truncate(heap_len);
+                machine.heap.truncate(before.0);
+                machine.elements.truncate(before.1);
                 ControlFlow::Continue(())
             }
             Ok(Added::Last) => ControlFlow::Break(()),
@@ -227,9 +228,10 @@ fn collect<A: RecordAccess, H: Hook>(
     let Frame { machine, keys, .. } = frame;
     let mut failed = None;
     scan(program, code, site, at, keys, machine, access, hook, |machine, record, row| {
-        let heap_len = machine.heap.len();
+        let before = (machine.heap.len(), machine.elements.len());
         let kept = kept(program, code, at, machine, row);
-        machine.heap.truncate(heap_len);
+        machine.heap.truncate(before.0);
+        machine.elements.truncate(before.1);
         match kept {
             Ok(true) => match machine.room(records, 1) {
                 Ok(()) => records.push(record),
@@ -260,7 +262,7 @@ fn write_one<A: RecordAccess>(
     access: &mut A,
     sink: &mut Sink<'_>,
 ) -> Result<(), Stop> {
-    let heap_len = frame.machine.heap.len();
+    let before = (frame.machine.heap.len(), frame.machine.elements.len());
     bind(&code.binds, access.row(code.table, record), &mut frame.machine);
     if code.remove {
         access.remove(code.table, record)?;
@@ -273,7 +275,10 @@ fn write_one<A: RecordAccess>(
         eval(program, code.returning, machine)?;
     }
     match sink.add(machine, gathered) {
-        Ok(Added::Drop) => machine.heap.truncate(heap_len),
+        Ok(Added::Drop) => {
+            machine.heap.truncate(before.0);
+            machine.elements.truncate(before.1);
+        }
         Ok(_) => {}
         Err(fault) => return Err(stop_machine(program, at, machine, fault)),
     }

@@ -282,7 +282,10 @@ impl Lowerer<'_> {
         };
         for operand in first {
             let next = self.label();
-            let a = self.expr_as(operand, expr.data_type());
+            let a = match expr.sql_type {
+                SqlType::Scalar(to) => self.expr_as(operand, to),
+                SqlType::Array(_) => self.expr(operand),
+            };
             self.emit(Op::JumpIfNull { a, to: next.0 });
             self.copy(a, dst);
             self.emit(Op::Jump { to: end.0 });
@@ -313,6 +316,10 @@ impl Lowerer<'_> {
             .iter()
             .map(|argument| match common {
                 Some(common) => (self.expr_as(argument, common), common),
+                // Whether an argument is an array is a matter of its type here.
+                None if matches!(function, Function::Array(_)) => {
+                    (self.expr(argument), argument.sql_type.packed())
+                }
                 None => (self.expr(argument), argument.data_type()),
             })
             .collect();

@@ -17,8 +17,8 @@ use super::Lowerer;
 use super::expr::common_type;
 use crate::outcome::SqlError;
 use crate::program::{
-    BitFunction, Expr, ExprKind, Function, IntervalFunction, RealFunction as R, TemplateFunction,
-    TextFunction, WholeFunction,
+    ArrayFunction, BitFunction, Expr, ExprKind, Function, IntervalFunction, RealFunction as R,
+    TemplateFunction, TextFunction, WholeFunction,
 };
 
 /// What an operand must be.
@@ -76,7 +76,7 @@ fn is_convertible(from: DataType, to: DataType) -> bool {
         _ if from == to || to.is_text() || from.is_text() => true,
         T::Json | T::Jsonb => from.is_json(),
         // Which of them it can be is asked of the value.
-        _ if from == T::Jsonb => to != T::Oid,
+        _ if from == T::Jsonb => !matches!(to, T::Oid | T::Array(_)),
         T::Boolean => from.is_integer(),
         T::SmallInt | T::Integer | T::BigInt => from.is_number() || from == T::Boolean,
         T::Oid => from.is_integer(),
@@ -186,6 +186,7 @@ fn function(function: Function, arguments: &[Expr], expr: &Expr) -> Result<(), S
         Function::Interval(function) => format!("{function:?}"),
         Function::Template(function) => format!("{function:?}"),
         Function::Json(function) => format!("{function:?}"),
+        Function::Array(function) => function.name().to_owned(),
         function => format!("{function:?}"),
     };
     let types: Vec<_> = given.iter().map(SqlType::to_string).collect();
@@ -278,6 +279,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
             [SqlType::Array(element)] => is_convertible(*element, gives),
             _ => false,
         },
+        F::Array(function) => takes_arrays(function, given),
         F::Bits(BitFunction::Not) => takes(&[W::Int]),
         F::Bits(_) => takes(&[W::Int; 2]),
         F::ElementOf => match given {
@@ -287,6 +289,44 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         // They look at the values, which know their types.
         F::Json(_) => all(W::Scalar),
         F::Random(_) => takes(&[W::Bytes, W::Int, W::Int, W::Time]),
+    }
+}
+
+fn takes_arrays(function: ArrayFunction, given: &[SqlType]) -> bool {
+    use ArrayFunction as F;
+    use SqlType::{Array, Scalar};
+    let is_int = |of: &SqlType| Wanted::Int.fits(*of);
+    let is_text = |of: &SqlType| Wanted::Text.fits(*of);
+    let like = |one: DataType, other: DataType| one.is_kept_like(other);
+    match (function, given) {
+        (F::Of, values) => {
+            let is_like = |of: &SqlType| match (of, values.first()) {
+                (Scalar(of), Some(Scalar(first))) => of.is_kept_like(*first),
+                _ => false,
+            };
+            values.iter().all(is_like)
+        }
+        (F::Pack, [Array(_)]) | (F::Unpack, [Scalar(DataType::Array(_))]) => true,
+        (F::Prepend, [Scalar(value), Array(of)]) => like(*value, *of),
+        (F::Concat | F::Contains | F::ContainedBy | F::Overlaps, [Array(one), Array(other)]) => {
+            like(*one, *other)
+        }
+        (F::Element | F::Trim, [Array(_), at]) => is_int(at),
+        (F::Set, [Array(of), at, Scalar(value)]) => is_int(at) && like(*value, *of),
+        (F::SetSlice, [Array(of), from, to, Array(new)]) => {
+            is_int(from) && is_int(to) && like(*new, *of)
+        }
+        (F::Slice, [Array(_), from, to]) => is_int(from) && is_int(to),
+        (F::Remove | F::Position | F::Positions, [Array(of), Scalar(value)]) => like(*value, *of),
+        (F::Position, [Array(of), Scalar(value), from]) => like(*value, *of) && is_int(from),
+        (F::Replace, [Array(of), Scalar(old), Scalar(new)]) => like(*old, *of) && like(*new, *of),
+        (F::Extent(_), [Array(_)]) => true,
+        (F::Extent(_), [Array(_), at]) => is_int(at),
+        (F::Any(_) | F::All(_), [Scalar(value), Array(of)]) => like(*value, *of),
+        (F::Join, [Array(_), rest @ ..]) => rest.iter().all(is_text),
+        (F::Split, texts) => texts.iter().all(is_text),
+        (F::Fill, [Scalar(_), Array(of)]) => of.is_integer(),
+        _ => false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use hotrow_base::json::JsonFunction;
 
+use super::CompareOp;
 use crate::random::Randomness;
 
 /// What is done with bits.
@@ -166,6 +167,107 @@ pub enum TextFunction {
     GetByte,
 }
 
+/// How far an array reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Extent {
+    /// array_length(array, 1)
+    Length,
+    /// array_upper(array, 1)
+    Upper,
+    /// array_lower(array, 1)
+    Lower,
+    /// array_ndims(array)
+    Dimensions,
+    /// array_dims(array)
+    Text,
+}
+
+/// Functions of arrays, whose elements lie in a list, but for those that are packed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ArrayFunction {
+    /// `ARRAY[a, b, ...]`, of values of one type
+    Of,
+    /// the array in one piece, as columns have it
+    Pack,
+    /// the elements of an array in one piece
+    Unpack,
+    /// array_prepend(element, array); NULL counts as an empty array
+    Prepend,
+    /// array_cat(array, array)
+    Concat,
+    /// `array[index]`
+    Element,
+    /// the array behind `array[index] := value`
+    Set,
+    /// the array behind `array[from:to] := array`
+    SetSlice,
+    /// `array[from:to]`
+    Slice,
+    /// trim_array(array, n)
+    Trim,
+    /// array_remove(array, element)
+    Remove,
+    /// array_replace(array, old, new)
+    Replace,
+    /// array_position(array, element [, from])
+    Position,
+    /// array_positions(array, element)
+    Positions,
+    /// array_length and its kin; NULL for an empty one
+    Extent(Extent),
+    /// `array @> array`
+    Contains,
+    /// `array <@ array`
+    ContainedBy,
+    /// `array && array`
+    Overlaps,
+    /// `value < ANY (array)` and its kin, with elements that compare with the value as they are
+    Any(CompareOp),
+    /// `value < ALL (array)` and its kin
+    All(CompareOp),
+    /// array_to_string(array, separator [, for NULL])
+    Join,
+    /// string_to_array(text, separator [, NULL])
+    Split,
+    /// array_fill(value, ARRAY[count])
+    Fill,
+}
+
+impl ArrayFunction {
+    /// Its name in SQL; of those that are written as operators or subscripts, what they do.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Of => "array",
+            Self::Pack => "pack",
+            Self::Unpack => "unpack",
+            Self::Prepend => "array_prepend",
+            Self::Concat => "array_cat",
+            Self::Element => "element",
+            Self::Set => "set_element",
+            Self::SetSlice => "set_slice",
+            Self::Slice => "slice",
+            Self::Trim => "trim_array",
+            Self::Remove => "array_remove",
+            Self::Replace => "array_replace",
+            Self::Position => "array_position",
+            Self::Positions => "array_positions",
+            Self::Extent(Extent::Length) => "array_length",
+            Self::Extent(Extent::Upper) => "array_upper",
+            Self::Extent(Extent::Lower) => "array_lower",
+            Self::Extent(Extent::Dimensions) => "array_ndims",
+            Self::Extent(Extent::Text) => "array_dims",
+            Self::Contains => "contains",
+            Self::ContainedBy => "contained_by",
+            Self::Overlaps => "overlaps",
+            Self::Any(_) => "any",
+            Self::All(_) => "all",
+            Self::Join => "array_to_string",
+            Self::Split => "string_to_array",
+            Self::Fill => "array_fill",
+        }
+    }
+}
+
 /// Scalar functions, each with argument and result types already fixed by the compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
@@ -285,6 +387,8 @@ pub enum Function {
     /// value = ANY (array), with elements that compare with the value as they are; false for an
     /// empty array
     ElementOf,
+    /// of arrays
+    Array(ArrayFunction),
     /// of the bits of integers: of one type, but for how far they are shifted, which is an integer
     Bits(BitFunction),
     /// of json and jsonb

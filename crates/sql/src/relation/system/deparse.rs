@@ -1,7 +1,7 @@
 //! Expressions as SQL text: defaults and conditions of constraints.
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::program::{Expr, ExprKind, Function};
+use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function};
 
 /// The text of an expression; `name`: of a slot that is a column, else empty.
 pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
@@ -49,6 +49,41 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
         }
         ExprKind::Cast(operand) => format!("({})::{}", of(operand), expr.sql_type),
         ExprKind::Concat(left, right) => pair(left, "||", right),
+        ExprKind::Call(Function::Array(function), list) => match (function, list.as_slice()) {
+            (ArrayFunction::Pack | ArrayFunction::Unpack, [array]) => of(array),
+            (ArrayFunction::Of, list) => {
+                format!("ARRAY[{}]", list.iter().map(of).collect::<Vec<_>>().join(", "))
+            }
+            (ArrayFunction::Element, [array, at]) => format!("{}[{}]", of(array), of(at)),
+            (ArrayFunction::Slice, [array, from, to]) => {
+                format!("{}[{}:{}]", of(array), of(from), of(to))
+            }
+            (ArrayFunction::Concat | ArrayFunction::Prepend, [one, other]) => {
+                pair(one, "||", other)
+            }
+            (ArrayFunction::Contains, [one, other]) => pair(one, "@>", other),
+            (ArrayFunction::ContainedBy, [one, other]) => pair(one, "<@", other),
+            (ArrayFunction::Overlaps, [one, other]) => pair(one, "&&", other),
+            (ArrayFunction::Any(op), [value, array]) => {
+                format!("({} {} ANY ({}))", of(value), op.symbol(), of(array))
+            }
+            (ArrayFunction::All(op), [value, array]) => {
+                format!("({} {} ALL ({}))", of(value), op.symbol(), of(array))
+            }
+            (function, list) => {
+                let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
+                format!("{}({arguments})", function.name())
+            }
+        },
+        ExprKind::Call(Function::ArrayAppend, list) if list.len() == 2 => {
+            pair(&list[0], "||", &list[1])
+        }
+        ExprKind::Call(Function::ArrayCast, list) if list.len() == 1 => {
+            format!("({})::{}", of(&list[0]), expr.sql_type)
+        }
+        ExprKind::Call(Function::ElementOf, list) if list.len() == 2 => {
+            format!("({} = ANY ({}))", of(&list[0]), of(&list[1]))
+        }
         ExprKind::Call(Function::Random(what), _) => format!("{}()", what.name()),
         ExprKind::Call(function, list) => {
             let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");

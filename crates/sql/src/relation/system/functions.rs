@@ -48,17 +48,8 @@ pub(super) fn type_length(data_type: DataType) -> i16 {
     known_type(data_type).length
 }
 
-pub(super) fn data_type_of(sql_type: SqlType) -> DataType {
-    match sql_type {
-        SqlType::Scalar(data_type) | SqlType::Array(data_type) => data_type,
-    }
-}
-
 pub(super) fn type_number(sql_type: SqlType) -> i64 {
-    match sql_type {
-        SqlType::Scalar(data_type) => known_type(data_type).oid,
-        SqlType::Array(data_type) => known_type(data_type).array,
-    }
+    known_type(sql_type.packed()).oid
 }
 
 /// A type's length or digits, as `atttypmod` has them.
@@ -68,6 +59,7 @@ pub(super) fn modifier(data_type: DataType) -> i32 {
         DataType::Numeric { precision, scale } => {
             (i32::from(precision) << 16 | i32::from(scale)) + 4
         }
+        DataType::Array(element) => modifier(*element),
         DataType::Time(digits) if digits < TIME_DIGITS => digits.into(),
         _ => -1,
     }

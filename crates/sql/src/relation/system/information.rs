@@ -200,7 +200,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
 fn plain(name: &str, of: SqlType) -> Column {
     Column {
         name: name.to_owned(),
-        data_type: functions::data_type_of(of),
+        data_type: of.packed(),
         nullable: true,
         default: None,
         draws: None,
@@ -228,6 +228,10 @@ fn column_information(
     let of_digits = |pick: fn((u8, u8)) -> u8| {
         digits.map_or(Value::Null, |digits| Value::Int(i32::from(pick(digits))))
     };
+    let (shown_type, udt_name) = match data_type {
+        DataType::Array(of) => ("ARRAY", format!("_{}", functions::short_name(*of))),
+        of => (functions::standard_name(of), functions::short_name(of).to_owned()),
+    };
     let default = default_text(context, column);
     let generation = match identity(column) {
         "" => Value::Null,
@@ -239,12 +243,12 @@ fn column_information(
         ("ordinal_position", Value::Int(at as i32 + 1)),
         ("column_default", default.map_or(Value::Null, Value::Text)),
         ("is_nullable", text(if column.nullable { "YES" } else { "NO" })),
-        ("data_type", text(functions::standard_name(data_type))),
+        ("data_type", text(shown_type)),
         ("character_maximum_length", length),
         ("numeric_precision", of_digits(|digits| digits.0)),
         ("numeric_scale", of_digits(|digits| digits.1)),
         ("datetime_precision", seconds),
-        ("udt_name", text(functions::short_name(data_type))),
+        ("udt_name", Value::Text(udt_name)),
         ("is_identity", text(if generation.is_null() { "NO" } else { "YES" })),
         ("identity_generation", generation),
         ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),

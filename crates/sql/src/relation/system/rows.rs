@@ -309,7 +309,7 @@ fn method(index: &Index) -> i64 {
 }
 
 fn attribute(relation: i64, at: usize, name: &str, of: SqlType) -> Fields {
-    let data_type = functions::data_type_of(of);
+    let data_type = of.packed();
     vec![
         ("attrelid", Value::BigInt(relation)),
         ("attname", text(name)),

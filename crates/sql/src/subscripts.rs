@@ -1,0 +1,182 @@
+//! Elements of columns that are assigned: `SET a[2] = 5`, `SET a[1:2] = '{8,9}'`.
+//!
+//! Role         the parser knows no subscripts there: it is shown `SET "a[2]" = 5`, and what it
+//!              gives is written as `SET a = set(a, 2, 5)`, where `set` is a name that nobody else
+//!              has. Two of one column are `set(set(a, 1, x), 2, y)`
+
+use hotrow_transaction::program::Place;
+use sqlparser::ast::{
+    self, AccessExpr, AssignmentTarget, Ident, ObjectName, ObjectNamePart, SetExpr, Statement,
+    Subscript,
+};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::error::{Result, place_in, unsupported};
+use crate::token::{as_written, is_word, parse_expression, tokenize};
+
+/// What a name with subscripts begins with, and the function that assigns: no name of SQL has it.
+const SUBSCRIPTED: char = '\u{3}';
+
+/// Writes names with subscripts behind SET as names.
+pub(crate) fn as_names(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
+    if !tokens.iter().any(|token| token.token == Token::LBracket) {
+        return None;
+    }
+    let (mut plain, mut depth) = (Vec::with_capacity(tokens.len()), 0_usize);
+    let (mut at, mut in_list, mut begins, mut is_changed) = (0, None, false, false);
+    while at < tokens.len() {
+        let token = &tokens[at].token;
+        if begins && let Some(end) = subscripts_end(&tokens[at..]) {
+            let text: Vec<_> = tokens[at..at + end].iter().map(|t| as_written(&t.token)).collect();
+            let name = format!("{SUBSCRIPTED}{}", text.join(" "));
+            let token = Token::make_word(&name, Some('"'));
+            plain.push(TokenWithSpan { token, span: tokens[at].span });
+            (at, begins, is_changed) = (at + end, false, true);
+            continue;
+        }
+        match token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let ends = |word| is_word(token, word) && in_list == Some(depth);
+        if is_word(token, "set") {
+            in_list = Some(depth);
+        } else if in_list.is_some_and(|list| depth < list)
+            || ["where", "from", "returning"].into_iter().any(ends)
+        {
+            in_list = None;
+        }
+        let is_comma = *token == Token::Comma;
+        begins = in_list == Some(depth) && (is_word(token, "set") || is_comma);
+        plain.push(tokens[at].clone());
+        at += 1;
+    }
+    is_changed.then_some(plain)
+}
+
+/// How many tokens a name with subscripts takes that is assigned; none: it is something else.
+fn subscripts_end(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let [first, second, ..] = tokens else { return None };
+    if !matches!(first.token, Token::Word(_)) || second.token != Token::LBracket {
+        return None;
+    }
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(1) {
+        match token.token {
+            Token::LBracket | Token::LParen => depth += 1,
+            Token::RBracket | Token::RParen => depth = depth.checked_sub(1)?,
+            Token::Eq if depth == 0 => return Some(at),
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Writes assignments to such names as assignments to columns.
+pub(crate) fn as_columns(statement: &mut Statement) -> Result<()> {
+    match statement {
+        Statement::Update(update) => assignments(&mut update.assignments),
+        Statement::Insert(insert) => {
+            if let Some(ast::OnInsert::OnConflict(conflict)) = &mut insert.on
+                && let ast::OnConflictAction::DoUpdate(update) = &mut conflict.action
+            {
+                assignments(&mut update.assignments)?;
+            }
+            insert.source.as_deref_mut().map_or(Ok(()), in_query)
+        }
+        Statement::Query(query) => in_query(query),
+        Statement::Explain { statement, .. } => as_columns(statement),
+        _ => Ok(()),
+    }
+}
+
+fn in_query(query: &mut ast::Query) -> Result<()> {
+    for cte in query.with.iter_mut().flat_map(|with| &mut with.cte_tables) {
+        in_query(&mut cte.query)?;
+    }
+    match &mut *query.body {
+        SetExpr::Update(statement) | SetExpr::Insert(statement) => as_columns(statement),
+        _ => Ok(()),
+    }
+}
+
+fn assignments(all: &mut Vec<ast::Assignment>) -> Result<()> {
+    for mut assignment in std::mem::take(all) {
+        let place = place_in(&assignment, Place::default());
+        let AssignmentTarget::ColumnName(name) = &assignment.target else {
+            all.push(assignment);
+            continue;
+        };
+        let [ObjectNamePart::Identifier(marked)] = name.0.as_slice() else {
+            all.push(assignment);
+            continue;
+        };
+        let Some(text) = marked.value.strip_prefix(SUBSCRIPTED) else {
+            all.push(assignment);
+            continue;
+        };
+        let written = parse_expression(&tokenize(text, place)?, place)?;
+        let refused = || unsupported(place, "this target of SET", "write column[i] or column[i:j]");
+        let ast::Expr::CompoundFieldAccess { root, access_chain } = written else {
+            return Err(refused());
+        };
+        let (ast::Expr::Identifier(mut column), [AccessExpr::Subscript(subscript)]) =
+            (*root, access_chain.as_slice())
+        else {
+            return Err(refused());
+        };
+        column.span = marked.span;
+        let target = AssignmentTarget::ColumnName(ObjectName(vec![ObjectNamePart::Identifier(
+            column.clone(),
+        )]));
+        let before = all.iter().position(|other| other.target == target);
+        let array = match before {
+            Some(before) if is_set(&all[before].value) => all.remove(before).value,
+            _ => ast::Expr::Identifier(column),
+        };
+        let mut given = vec![array];
+        match subscript {
+            Subscript::Index { index } => given.push(index.clone()),
+            Subscript::Slice { lower_bound, upper_bound, stride: None } => {
+                let bound = |bound: &Option<ast::Expr>| bound.clone().ok_or_else(refused);
+                given.extend([bound(lower_bound)?, bound(upper_bound)?]);
+            }
+            Subscript::Slice { .. } => return Err(refused()),
+        }
+        given.push(assignment.value);
+        assignment = ast::Assignment { target, value: set_call(given) };
+        all.push(assignment);
+    }
+    Ok(())
+}
+
+fn is_set(value: &ast::Expr) -> bool {
+    matches!(value, ast::Expr::Function(function) if is_assignment(function))
+}
+
+/// Whether a call is an assignment to elements.
+pub(crate) fn is_assignment(function: &ast::Function) -> bool {
+    let name = function.name.0.first().and_then(|part| part.as_ident());
+    name.is_some_and(|name| name.value.starts_with(SUBSCRIPTED))
+}
+
+fn set_call(arguments: Vec<ast::Expr>) -> ast::Expr {
+    let of = |argument| ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument));
+    let name = Ident::with_quote('"', SUBSCRIPTED.to_string());
+    ast::Expr::Function(ast::Function {
+        name: ObjectName(vec![ObjectNamePart::Identifier(name)]),
+        uses_odbc_syntax: false,
+        parameters: ast::FunctionArguments::None,
+        args: ast::FunctionArguments::List(ast::FunctionArgumentList {
+            duplicate_treatment: None,
+            args: arguments.into_iter().map(of).collect(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
