@@ -207,7 +207,10 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
     let assigns =
         matches!(cursor.peek_at(1), Some(Token::Assignment | Token::Eq | Token::LBracket))
             || (cursor.peek_at(1) == Some(&Token::Period)
-                && matches!(cursor.peek_at(3), Some(Token::Assignment | Token::Eq)));
+                && matches!(
+                    cursor.peek_at(3),
+                    Some(Token::Assignment | Token::Eq | Token::LBracket)
+                ));
     if word.quote_style.is_some() || assigns {
         return assignment(cursor);
     }

@@ -367,6 +367,17 @@ impl Compiler<'_> {
         Ok((values, SqlType::Scalar(data_type)))
     }
 
+    /// As [`Compiler::unified_or_arrays`], arrays in one piece.
+    pub(crate) fn unified_values(
+        &mut self,
+        values: Vec<(Operand, Place)>,
+        what: &str,
+        place: Place,
+    ) -> Result<(Vec<Expr>, DataType)> {
+        let (values, sql_type) = self.unified_or_arrays(values, what, place)?;
+        Ok((values.into_iter().map(packed).collect(), sql_type.packed()))
+    }
+
     /// Converts all values to their common type.
     pub(crate) fn unified(
         &mut self,
@@ -429,12 +440,9 @@ impl Compiler<'_> {
         }
         let to = match sql_type(to, self.type_names(), place) {
             Ok(SqlType::Scalar(to)) => to,
-            Ok(SqlType::Array(_)) => {
-                return Err(unsupported(
-                    place,
-                    "a cast to an array",
-                    "pass the array as a parameter",
-                ));
+            Ok(SqlType::Array(element)) => {
+                let operand = self.operand(expr)?;
+                return self.cast_to_array(operand, element, place);
             }
             Err(problem) => return Err(problem),
         };

@@ -22,6 +22,7 @@ use crate::type_table::known_type;
 use crate::types::BARE_NUMERIC;
 use crate::typing::{
     Coercion, array_cast, call, cast, common_type, comparable, constant, integer, null, scalar,
+    spread,
 };
 use crate::written::{arguments, function_name};
 
@@ -372,9 +373,9 @@ impl Compiler<'_> {
         match form {
             ValueForm::Extreme(function) => {
                 let name = row.name.to_uppercase();
-                let (values, data_type) = self.unified(arguments, &name, place)?;
+                let (values, data_type) = self.unified_values(arguments, &name, place)?;
                 comparable(data_type, "<", place)?;
-                Ok(call(function, values, data_type))
+                Ok(spread(call(function, values, data_type)))
             }
             ValueForm::NullIf => {
                 // It compares: what cannot be compared is told as of an operator.
@@ -385,9 +386,9 @@ impl Compiler<'_> {
                     let message = format!("operator does not exist: {a} = {b}");
                     return Err(error(b"42883", arguments[1].1, message));
                 }
-                let (values, data_type) = self.unified(arguments, "NULLIF", place)?;
+                let (values, data_type) = self.unified_values(arguments, "NULLIF", place)?;
                 comparable(data_type, "=", place)?;
-                Ok(call(Function::NullIf, values, data_type))
+                Ok(spread(call(Function::NullIf, values, data_type)))
             }
             ValueForm::Not(function) => {
                 let values = self.arguments_for(row, arguments)?;

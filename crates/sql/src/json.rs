@@ -37,14 +37,12 @@ impl Compiler<'_> {
             B::LongArrow => (F::GetText, true),
             B::HashArrow => (F::Path, true),
             B::HashLongArrow => (F::PathText, true),
-            B::AtArrow | B::ArrowAt => (F::Contains, false),
             B::Question => (F::HasKey, false),
             B::QuestionPipe => (F::HasAnyKey, false),
             B::QuestionAnd => (F::HasAllKeys, false),
             B::HashMinus => (F::DeletePath, false),
             _ => return Ok(None),
         };
-        let (left, right) = if *op == B::ArrowAt { (right, left) } else { (left, right) };
         let place = place_in(left, self.place);
         let operand = self.operand(left)?;
         let own = self.settle(operand, DataType::Jsonb, place)?;
@@ -62,14 +60,6 @@ impl Compiler<'_> {
             F::Path | F::PathText | F::DeletePath | F::HasAnyKey | F::HasAllKeys => {
                 self.texts(right)?
             }
-            F::Contains => {
-                let operand = self.operand(right)?;
-                let other = self.settle(operand, DataType::Jsonb, right_place)?;
-                if other.sql_type != SqlType::Scalar(DataType::Jsonb) {
-                    return Err(no_operator("jsonb", op, &other.sql_type.to_string(), place));
-                }
-                vec![other]
-            }
             _ => {
                 let operand = self.operand(right)?;
                 let step = self.settle(operand, TEXT, right_place)?;
@@ -78,6 +68,30 @@ impl Compiler<'_> {
             }
         };
         self.json_call(function, std::iter::once(own).chain(rest).collect(), gives).map(Some)
+    }
+
+    /// `jsonb @> jsonb` and `<@`, of operands none of which is an array.
+    pub(crate) fn json_contains(
+        &mut self,
+        op: &BinaryOperator,
+        operands: Arguments,
+    ) -> Result<Expr> {
+        let mut sides = Vec::with_capacity(2);
+        for (operand, place) in operands {
+            let side = self.settle(operand, DataType::Jsonb, place)?;
+            sides.push((side, place));
+        }
+        let is_other =
+            |(side, _): &(Expr, Place)| side.sql_type != SqlType::Scalar(DataType::Jsonb);
+        if let ([(left, place), (right, _)], true) = (&sides[..], sides.iter().any(is_other)) {
+            let [left, right] = [left, right].map(|side| side.sql_type.to_string());
+            return Err(no_operator(&left, op, &right, *place));
+        }
+        if *op == BinaryOperator::ArrowAt {
+            sides.reverse();
+        }
+        let sides = sides.into_iter().map(|(side, _)| side).collect();
+        self.json_call(F::Contains, sides, DataType::Boolean)
     }
 
     /// A key, or an index; none: it is neither.

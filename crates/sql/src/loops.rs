@@ -7,7 +7,7 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error};
+use crate::error::{Advice, Result, error, place_in};
 use crate::operators::OperatorQuery;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
@@ -128,7 +128,20 @@ impl Compiler<'_> {
         place: Place,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
-        let (array, element) = self.array(array)?;
+        let of = self.expr(array)?;
+        let SqlType::Array(element) = of.sql_type else {
+            let message =
+                format!("FOREACH expression must yield an array, not type {}", of.sql_type);
+            return Err(error(b"42804", place_in(array, place), message));
+        };
+        let array = match of.kind {
+            ExprKind::Slot(slot) => slot,
+            _ => {
+                let slot = self.slot("$array", of.sql_type)?;
+                self.emit_assign(out, slot, of);
+                slot
+            }
+        };
         let variable = self.target_slot(target)?;
         let to = self.slot_expr(variable).data_type();
         let mut compiled = Vec::new();

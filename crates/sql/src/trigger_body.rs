@@ -23,7 +23,7 @@ use crate::state::{ChangedRows, MayEnd, Names, Returning, TriggerReturn, Variabl
 use crate::syntax::Routine;
 use crate::token::{Cursor, parse_expression, tokenize};
 use crate::trigger_records::with_fields;
-use crate::typing::{constant, integer};
+use crate::typing::{constant, constant_array, integer};
 use crate::written::{arguments, bare, function_name, ident_name};
 
 /// How often a trigger may fire in what it fired itself.
@@ -260,8 +260,8 @@ impl<'c> Compiler<'c> {
             && used.contains(&slot)
         {
             let values = arguments.into_iter().map(Value::Text).collect();
-            let kind = ExprKind::Constant(Value::Array(values));
-            self.emit_assign(&mut all, slot, Expr { kind, ..self.slot_expr(slot) });
+            let array = constant_array(Value::Array(values), DataType::Text);
+            self.emit_assign(&mut all, slot, array);
         }
         for (_, variable) in self.names.first().map_or(&[][..], |names| &names.variables).to_vec() {
             let Variable::Record { fields, .. } = variable else { continue };

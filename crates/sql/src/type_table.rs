@@ -122,6 +122,11 @@ const fn place_of(data_type: DataType) -> usize {
     }
 }
 
+/// Whether the catalog has a type of this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    TYPES.iter().any(|known| known.name == name)
+}
+
 /// The type that values have which the catalog calls so.
 pub(crate) fn kept_as(name: &str) -> Option<DataType> {
     let kept = TYPES.iter().find(|known| known.name == name)?.kept?;

@@ -95,6 +95,12 @@ fn values_come_back_in_both_formats() {
             write(&array, format, data_type, &mut out);
             let back = read(&out, format, SqlType::Array(data_type));
             assert_eq!(back.as_ref(), Ok(&array), "{format:?}");
+            // As a column has it.
+            let mut of_column = BytesMut::new();
+            write(&array, format, data_type.array(), &mut of_column);
+            assert_eq!(of_column, out);
+            let back = read(&out, format, SqlType::Scalar(data_type.array()));
+            assert_eq!(back.as_ref(), Ok(&array), "{format:?}");
             for end in 0..out.len() {
                 let _ = read(&out[..end], format, SqlType::Array(data_type));
                 let _ = read(&out[..end], format, SqlType::Scalar(data_type));
@@ -164,6 +170,7 @@ fn types_are_known_by_their_numbers() {
         let [scalar, array] = [SqlType::Scalar(data_type), SqlType::Array(data_type)].map(oid);
         assert!(matches!(parameter_type(scalar), Ok(Some(SqlType::Scalar(_)))), "{scalar}");
         assert!(matches!(parameter_type(array), Ok(Some(SqlType::Array(_)))), "{array}");
+        assert_eq!(oid(SqlType::Scalar(data_type.array())), array);
     }
     assert_eq!(parameter_type(0), Ok(None));
     assert_eq!(parameter_type(26), Ok(Some(SqlType::Scalar(DataType::Oid))));

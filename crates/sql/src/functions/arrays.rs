@@ -54,10 +54,10 @@ pub(super) const ARRAYS: FunctionGroup = functions! { "Arrays":
         "2";
     "@>"(ARRAY, ARRAY) -> BOOLEAN, Immutable, Program(F::Array(A::Contains)),
         "whether the left array has all elements of the right one",
-        "ARRAY[1, 2] @> ARRAY[2]", "t";
+        "ARRAY[1, 2] @> ARRAY[2]", "true";
     "<@"(ARRAY, ARRAY) -> BOOLEAN, Immutable, Program(F::Array(A::ContainedBy)),
         "whether the right array has all elements of the left one",
-        "ARRAY[2] <@ ARRAY[1, 2]", "t";
+        "ARRAY[2] <@ ARRAY[1, 2]", "true";
     "&&"(ARRAY, ARRAY) -> BOOLEAN, Immutable, Program(F::Array(A::Overlaps)),
-        "whether the arrays have an element in common", "ARRAY[1, 2] && ARRAY[2, 3]", "t";
+        "whether the arrays have an element in common", "ARRAY[1, 2] && ARRAY[2, 3]", "true";
 };

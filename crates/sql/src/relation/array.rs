@@ -118,7 +118,7 @@ impl Compiler<'_> {
         let element = element.unwrap_or(DataType::Text);
         if let [Some(a), Some(b)] = types {
             let fits = match (a, b) {
-                (SqlType::Array(a), SqlType::Array(b)) => a.is_kept_like(b),
+                (SqlType::Array(a), SqlType::Array(b)) => are_alike(a, b),
                 _ => false,
             };
             if !fits {
@@ -154,6 +154,14 @@ impl Compiler<'_> {
             Ok(array_call(ArrayFunction::Set, vec![of, index, value], sql_type))
         })
     }
+}
+
+/// Whether arrays of these are of one type, but for lengths and digits.
+fn are_alike(one: DataType, other: DataType) -> bool {
+    let is_numeric = |of| matches!(of, DataType::Numeric { .. });
+    one == other
+        || is_numeric(one) && is_numeric(other)
+        || !one.is_integer() && one.is_kept_like(other)
 }
 
 /// Converts a value for a variable of any type. `what` names it in the error.

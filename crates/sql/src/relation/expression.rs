@@ -11,14 +11,14 @@ use sqlparser::ast::{self, BinaryOperator};
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
-use crate::operand::{OpenText, Operand};
+use crate::operand::{OpenText, Operand, is_array};
 use crate::parameters::parameter_number;
 use crate::relation::array::array_of;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::CallArgument;
-use crate::type_table::kept_as;
+use crate::type_table::{is_known, kept_as};
 use crate::typing::{
     Coercion, array_call, array_cast, cast, comparable, compared_type, constant, constant_array,
     is_assignable, parse_literal, spread,
@@ -177,10 +177,7 @@ impl Compiler<'_> {
             return Err(error(b"42P18", place, "cannot determine type of empty array")
                 .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
         }
-        let is_array = |(value, _): &(Operand, Place)| {
-            matches!(value, Operand::Typed(Expr { sql_type: SqlType::Array(_), .. }))
-        };
-        if operands.iter().any(is_array) {
+        if operands.iter().any(|(value, _)| is_array(value)) {
             return Err(unsupported(place, "an array of arrays", "arrays have one dimension here"));
         }
         let (values, element) = self.unified(operands, "ARRAY", place)?;
@@ -209,7 +206,15 @@ impl Compiler<'_> {
         }
         let place = place_in(left, self.place);
         let operands = self.operands(&[left, right])?;
-        self.named(&sign, operands, place).map(|value| Some(Operand::Typed(value)))
+        let value = match op {
+            BinaryOperator::AtArrow | BinaryOperator::ArrowAt
+                if !operands.iter().any(|(operand, _)| is_array(operand)) =>
+            {
+                self.json_contains(op, operands)?
+            }
+            _ => self.named(&sign, operands, place)?,
+        };
+        Ok(Some(Operand::Typed(value)))
     }
 
     /// A column that holds arrays; none: it is something else.
@@ -525,7 +530,11 @@ impl Compiler<'_> {
             ast::DataType::Custom(name, _) => {
                 let name = name.to_string();
                 let bare = name.strip_prefix("pg_catalog.").unwrap_or(&name);
-                kept_as(bare).unwrap_or(DataType::Text)
+                match crate::types::data_type(element, self.type_names(), place) {
+                    Ok(of) => of,
+                    Err(problem) if !is_known(bare) => return Err(problem),
+                    Err(_) => kept_as(bare).unwrap_or(DataType::Text),
+                }
             }
             element => crate::types::data_type(element, self.type_names(), place)?,
         };
@@ -535,10 +544,20 @@ impl Compiler<'_> {
             return Ok(Some(Operand::Typed(array_of(Vec::new(), to))));
         }
         let operand = self.operand(written)?;
+        self.cast_to_array(operand, to, place).map(Some)
+    }
+
+    /// A written cast to an array of such elements.
+    pub(crate) fn cast_to_array(
+        &mut self,
+        operand: Operand,
+        to: DataType,
+        place: Place,
+    ) -> Result<Operand> {
         if let Operand::Typed(text) = &operand
             && text.sql_type == SqlType::Scalar(DataType::Text)
         {
-            return Ok(Some(Operand::Typed(spread(cast(text.clone(), to.array())))));
+            return Ok(Operand::Typed(spread(cast(text.clone(), to.array()))));
         }
         let array = self.array_value(operand, to, place)?;
         let from = array.data_type();
@@ -546,7 +565,7 @@ impl Compiler<'_> {
             let message = format!("cannot cast type {from}[] to {to}[]");
             return Err(error(b"42846", place, message));
         }
-        Ok(Some(Operand::Typed(array_cast(array, to))))
+        Ok(Operand::Typed(array_cast(array, to)))
     }
 
     /// A value as an array of such elements.

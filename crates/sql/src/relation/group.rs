@@ -13,7 +13,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{aggregate_named, is_aggregate};
 use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind};
 use crate::scope::Compiler;
-use crate::typing::{cast, check_equality, check_order};
+use crate::typing::{cast, check_equality, check_order, spread};
 use crate::written::ident_name;
 
 use super::select::extended;
@@ -77,7 +77,7 @@ impl Compiler<'_> {
             output
         });
         self.level().aggregates = Some(asked);
-        compiled.map(|output| Some(self.slot_expr(output)))
+        compiled.map(|output| Some(spread(self.slot_expr(output))))
     }
 
     /// How many window functions the innermost level has asked for.

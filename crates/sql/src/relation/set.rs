@@ -91,7 +91,7 @@ impl Compiler<'_> {
         let mut outputs: Vec<(String, SlotId)> = Vec::new();
         let mut rows: Vec<Vec<Expr>> = values.rows.iter().map(|_| Vec::new()).collect();
         for (at, column) in columns.into_iter().enumerate() {
-            let (values, data_type) = self.unified(column, "VALUES", place)?;
+            let (values, data_type) = self.unified_values(column, "VALUES", place)?;
             for (row, value) in rows.iter_mut().zip(values) {
                 row.push(value);
             }

@@ -13,7 +13,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::path::truth;
 use crate::relation::level::{Bound, RelationKind};
 use crate::scope::Compiler;
-use crate::typing::{cast, comparable, compared_type};
+use crate::typing::{cast, comparable, compared_type, packed};
 use crate::written::row_values;
 
 impl Compiler<'_> {
@@ -128,8 +128,8 @@ impl Compiler<'_> {
         let place = place_in(written, self.place);
         let operand = self.operand(written)?;
         let of = self.slot_type(column).packed();
-        let left = self.settle(operand, of, place)?;
-        let left_type = self.scalar_type(&left, place)?;
+        let left = packed(self.settle(operand, of, place)?);
+        let left_type = left.data_type();
         let sign = op.symbol();
         let common = compared_type(left_type, of).ok_or_else(|| {
             let message = format!("operator does not exist: {left_type} {sign} {of}");

@@ -10,7 +10,7 @@ use crate::error::{Advice, Result, error, ident_place, unsupported};
 use crate::functions::{Evaluation, WindowForm, named, no_function};
 use crate::relation::level::AskedWindow;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, assign, bigint, cast, check_equality, common_type};
+use crate::typing::{Coercion, assign, bigint, cast, check_equality, common_type, spread};
 use crate::written::{arguments, ident_name};
 
 use super::group::sort_key;
@@ -92,7 +92,7 @@ impl Compiler<'_> {
             output
         });
         self.level().windows = Some(windows);
-        output.map(|output| self.slot_expr(output))
+        output.map(|output| spread(self.slot_expr(output)))
     }
 
     fn asked_window(
