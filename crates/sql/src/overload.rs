@@ -10,7 +10,7 @@ use sqlparser::ast;
 
 use crate::call::places_given;
 use crate::compiled::Dropped;
-use crate::error::{Advice, Result, error};
+use crate::error::{Advice, Result, error, place_in};
 use crate::functions::{Fit, Given, call_text, fit_of};
 use crate::operand::Operand;
 use crate::relation::level::Level;
@@ -19,6 +19,13 @@ use crate::state::Variable;
 use crate::syntax::{CallArgument, DroppedRoutine, Mode};
 use crate::types::sql_type;
 use crate::written::{bare, dotted};
+
+impl CallArgument {
+    /// One that is given by its place.
+    pub(crate) fn unnamed(written: &ast::Expr, place: Place) -> Self {
+        Self { name: None, value: written.clone(), place: place_in(written, place) }
+    }
+}
 
 impl<'c> Compiler<'c> {
     /// The routine that a call means; none: there is none of this name.

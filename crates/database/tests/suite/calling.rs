@@ -173,10 +173,14 @@ fn what_is_called_stays_as_long_as_it_is_called() {
     session.execute("DROP FUNCTION try_trade, trade").expect("together they may go");
     session.execute("DROP FUNCTION give").expect("nobody calls it any more");
     // A caller that no longer compiles refuses the replacement.
-    let other = "CREATE OR REPLACE FUNCTION takes_gold(p text) RETURNS bigint LANGUAGE plpgsql
-                 AS $$ BEGIN RETURN 1; END $$";
+    let other = "CREATE OR REPLACE FUNCTION takes_gold(p bigint, most bigint)
+                 RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN RETURN NEXT 1; END $$";
     let refused = text_of(&session, other);
-    assert!(refused.starts_with("42883") && refused.contains("pays"), "{refused}");
+    assert!(refused.starts_with("0A000") && refused.contains("pays"), "{refused}");
+    // One with other parameters stands beside it.
+    let beside = "CREATE OR REPLACE FUNCTION takes_gold(p text) RETURNS bigint LANGUAGE plpgsql
+                  AS $$ BEGIN RETURN 1; END $$";
+    session.execute(beside).expect("it is another function");
     assert_eq!(said(&session, "SELECT pays(1, 2, 10)"), "paid 10");
 }
 

@@ -12,7 +12,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
 }
 
 #[test]
-fn replacing_keeps_handles_good_and_other_parameters_do_not() {
+fn replacing_keeps_handles_good_and_other_parameters_make_another_one() {
     every_engine(|config| {
         let db = open(config);
         let session = db.session();
@@ -34,7 +34,12 @@ fn replacing_keeps_handles_good_and_other_parameters_do_not() {
             "CREATE OR REPLACE FUNCTION f(a text) RETURNS text AS $$
              BEGIN RETURN a; END $$ LANGUAGE plpgsql",
         )?;
+        assert_eq!(f.call((1_i64,))?.one::<String>()?, "now 1");
+        assert_eq!(db.procedures().len(), 2);
+        assert_eq!(code(session.execute("DROP FUNCTION f")), "42725");
+        session.execute("DROP FUNCTION f(bigint)")?;
         assert_eq!(code(f.call((1_i64,))), "42883");
+        // The only one that is left of the name.
         assert_eq!(session.call("f", ("text",))?.one::<String>()?, "text");
         session.execute("DROP FUNCTION f")?;
         assert_eq!(code(session.call("f", ("text",))), "42883");

@@ -399,12 +399,7 @@ impl Compiler<'_> {
         written: &[&ast::Expr],
         place: Place,
     ) -> Result<Option<(usize, Vec<Expr>)>> {
-        let arguments = written.iter().map(|of| CallArgument {
-            name: None,
-            value: (*of).clone(),
-            place: place_in(*of, place),
-        });
-        let arguments: Vec<_> = arguments.collect();
+        let arguments: Vec<_> = written.iter().map(|of| CallArgument::unnamed(of, place)).collect();
         let Some(procedure) = self.routine_meant(name, &arguments, place)? else {
             return Ok(None);
         };
