@@ -10,8 +10,8 @@
 //! byte 0     | form of the elements: see Form
 //! bytes 1..5 | how many there are, lowest byte first
 //! then       | one bit for each element, the first in bit 0 of the first byte: set for NULL
-//! then       | the elements that are not NULL, one behind the other: integers, floats and intervals
-//!            | in 1, 2, 4, 8 or 16 bytes, lowest byte first; others with their length in 4 before
+//! then       | those that are not NULL, one behind the other: numbers and times in 1, 2, 4, 8
+//!            | or 16 bytes, lowest byte first; texts and the like with their length in 4 before
 //! ```
 
 use std::cmp::Ordering;

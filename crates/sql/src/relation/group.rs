@@ -13,7 +13,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{aggregate_named, is_aggregate};
 use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind};
 use crate::scope::Compiler;
-use crate::typing::{cast, check_equality, check_order, spread};
+use crate::typing::{cast, check_equality, check_order, for_rows, spread};
 use crate::written::ident_name;
 
 use super::select::extended;
@@ -360,7 +360,7 @@ impl Compiler<'_> {
             _ => None,
         };
         let value = match own {
-            Some(value) => value,
+            Some(value) => for_rows(value),
             None => match self.listed(key, columns, "GROUP BY", place)? {
                 Some(value) => value,
                 None => self.row_expr(key)?,
