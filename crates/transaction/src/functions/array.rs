@@ -40,13 +40,14 @@ pub(super) fn call(
         F::Unpack => of.unpack(),
         F::Prepend => {
             let old = of.range(1).unwrap_or(0..0);
-            of.together(&[of.slot(0)..of.slot(0) + 1], &[Part::Slots, Part::Old(old)])
+            let first = of.slot(0)..of.slot(0) + 1;
+            of.together(first, &[Part::Slots, Part::Old(old)])
         }
         F::Concat => match (of.range(0), of.range(1)) {
             (None, None) => Ok(Datum::NULL),
             (left, right) => {
                 let parts = [left, right].map(|part| Part::Old(part.unwrap_or(0..0)));
-                of.together(&[], &parts)
+                of.together(0..0, &parts)
             }
         },
         F::Element => Ok(of.element()),
@@ -160,17 +161,17 @@ impl Arguments<'_> {
         Ok(self.made(start))
     }
 
-    fn together(&mut self, slots: &[Range<u16>], parts: &[Part]) -> Result<Datum, Fault> {
+    fn together(&mut self, slots: Range<u16>, parts: &[Part]) -> Result<Datum, Fault> {
         let count = parts.iter().map(|part| match part {
             Part::Old(range) => range.len(),
-            Part::Slots => slots.iter().map(|slots| slots.len()).sum(),
+            Part::Slots => slots.len(),
         });
         let start = self.room(count.sum())?;
         for part in parts {
             match part {
                 Part::Old(range) => self.machine.elements.extend_from_within(range.clone()),
                 Part::Slots => {
-                    for slot in slots.iter().cloned().flatten() {
+                    for slot in slots.clone() {
                         let value = self.machine.slots[slot];
                         self.machine.elements.push(value);
                     }
