@@ -6,8 +6,8 @@
 
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
-    self, AccessExpr, AssignmentTarget, Ident, ObjectName, ObjectNamePart, SetExpr, Statement,
-    Subscript,
+    self, AccessExpr, AssignmentTarget, Ident, MergeAction, MergeUpdateExpr, MergeUpdateKind,
+    ObjectName, ObjectNamePart, SetExpr, Statement, Subscript, TableObject,
 };
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -77,12 +77,27 @@ fn subscripts_end(tokens: &[TokenWithSpan]) -> Option<usize> {
 /// Writes assignments to such names as assignments to columns.
 pub(crate) fn as_columns(statement: &mut Statement) -> Result<()> {
     match statement {
-        Statement::Update(update) => assignments(&mut update.assignments),
+        Statement::Update(update) => assignments(&mut update.assignments, None),
+        Statement::Merge(merge) => {
+            let updates = merge.clauses.iter_mut().map(|clause| &mut clause.action);
+            updates.into_iter().try_for_each(|action| match action {
+                MergeAction::Update(MergeUpdateExpr {
+                    kind: MergeUpdateKind::Set(all), ..
+                }) => assignments(all, name_of(&merge.table).as_ref()),
+                _ => Ok(()),
+            })
+        }
         Statement::Insert(insert) => {
             if let Some(ast::OnInsert::OnConflict(conflict)) = &mut insert.on
                 && let ast::OnConflictAction::DoUpdate(update) = &mut conflict.action
             {
-                assignments(&mut update.assignments)?;
+                // The row that is there, and not the one that was to be inserted.
+                let named = match (&insert.table_alias, &insert.table) {
+                    (Some(alias), _) => Some(alias.alias.clone()),
+                    (None, TableObject::TableName(name)) => last_of(name),
+                    _ => None,
+                };
+                assignments(&mut update.assignments, named.as_ref())?;
             }
             insert.source.as_deref_mut().map_or(Ok(()), in_query)
         }
@@ -102,7 +117,20 @@ fn in_query(query: &mut ast::Query) -> Result<()> {
     }
 }
 
-fn assignments(all: &mut Vec<ast::Assignment>) -> Result<()> {
+fn last_of(name: &ObjectName) -> Option<Ident> {
+    name.0.last().and_then(|part| part.as_ident()).cloned()
+}
+
+fn name_of(table: &ast::TableFactor) -> Option<Ident> {
+    match table {
+        ast::TableFactor::Table { alias: Some(alias), .. } => Some(alias.name.clone()),
+        ast::TableFactor::Table { name, .. } => last_of(name),
+        _ => None,
+    }
+}
+
+/// `of`: the name of the rows whose columns are changed, where others are in sight.
+fn assignments(all: &mut Vec<ast::Assignment>, of: Option<&Ident>) -> Result<()> {
     for mut assignment in std::mem::take(all) {
         let place = place_in(&assignment, Place::default());
         let AssignmentTarget::ColumnName(name) = &assignment.target else {
@@ -134,7 +162,10 @@ fn assignments(all: &mut Vec<ast::Assignment>) -> Result<()> {
         let before = all.iter().position(|other| other.target == target);
         let array = match before {
             Some(before) if is_set(&all[before].value) => all.remove(before).value,
-            _ => ast::Expr::Identifier(column),
+            _ => match of {
+                Some(of) => ast::Expr::CompoundIdentifier(vec![of.clone(), column]),
+                None => ast::Expr::Identifier(column),
+            },
         };
         let mut given = vec![array];
         match subscript {

@@ -121,7 +121,8 @@ impl Arguments<'_> {
         let bytes = count * size_of::<Datum>();
         self.machine.pay(bytes)?;
         self.machine.went(bytes)?;
-        self.machine.elements.reserve(count);
+        // No more than was paid for.
+        self.machine.elements.reserve_exact(count);
         Ok(self.machine.elements.len())
     }
 

@@ -3,6 +3,8 @@
 //!
 //! Source       PostgreSQL 15, 9.4 and 9.5
 
+use std::collections::HashMap;
+
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -37,7 +39,11 @@ pub(super) fn call(
         _ => {}
     }
     let length = first.as_range().len as usize;
-    machine.went(length)?;
+    // Tables of characters are made of the other arguments.
+    let others = arguments.iter().skip(1).filter(|_| function == T::Translate);
+    let others: usize = others.map(|other| other.as_range().len as usize).sum();
+    machine.went(length + others)?;
+    let _table = machine.borrow(16 * others)?;
     // What is made of it is not longer than this.
     let _made = machine.borrow(4 * length + 256)?;
     let bytes = machine.bytes(first);
@@ -98,11 +104,13 @@ fn character(machine: &mut Machine, code: i64) -> Result<Datum, Fault> {
 
 /// Each character of `from` becomes that at its place in `to`; there is none: it goes.
 fn translated(text: &str, from: &str, to: &str) -> Vec<u8> {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let new = text.chars().filter_map(|c| match from.iter().position(|known| *known == c) {
-        None => Some(c),
-        Some(at) => to.get(at).copied(),
-    });
+    let mut becomes: HashMap<char, Option<char>> = HashMap::new();
+    let mut to = to.chars();
+    for c in from.chars() {
+        let new = to.next();
+        becomes.entry(c).or_insert(new); // the first one counts
+    }
+    let new = text.chars().filter_map(|c| becomes.get(&c).map_or(Some(c), |new| *new));
     new.collect::<String>().into_bytes()
 }
 
