@@ -228,9 +228,15 @@ impl TableDefinition {
     pub fn shown(&self) -> &[Column] {
         &self.columns[..self.columns.len() - self.hidden.len()]
     }
-}
 
-impl TableDefinition {
+    /// The names of its constraints, those of their indexes included.
+    pub(crate) fn constraint_names(&self) -> impl Iterator<Item = &str> {
+        let indexes = self.primary.iter().chain(&self.unique).map(|index| &index.name);
+        let checks = self.checks.iter().map(|check| &check.name);
+        let keys = self.foreign_keys.iter().map(|key| &key.name);
+        indexes.chain(checks).chain(keys).map(String::as_str)
+    }
+
     /// A table that there is, as CREATE TABLE would say it; its secondary indexes, unique or not,
     /// stand where constraints would.
     pub(crate) fn of(catalog: &Catalog, table: &Table) -> Self {

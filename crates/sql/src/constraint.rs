@@ -473,11 +473,7 @@ fn referential_actions(
 /// Fails where a constraint of the table has this name.
 fn refuse_taken(draft: &Draft, name: Option<&str>, place: Place) -> Result<()> {
     let table = &draft.table;
-    let indexes = table.primary.iter().chain(&table.unique).map(|index| &index.name);
-    let checks = table.checks.iter().map(|check| &check.name);
-    let keys = table.foreign_keys.iter().map(|key| &key.name);
-    let mut known = indexes.chain(checks).chain(keys);
-    match name.filter(|name| known.any(|known| known == name)) {
+    match name.filter(|name| table.constraint_names().any(|known| known == *name)) {
         None => Ok(()),
         Some(name) => {
             let of = &table.name;

@@ -279,13 +279,9 @@ impl Compiler<'_> {
     pub(crate) fn free_name(&self, draft: &Draft, wanted: String) -> String {
         let table = &draft.table;
         // Once: a table may have thousands of constraints whose names are made here.
-        let indexes = table.primary.iter().chain(&table.unique).map(|index| &index.name);
-        let checks = table.checks.iter().map(|check| &check.name);
-        let keys = table.foreign_keys.iter().map(|key| &key.name);
         let sequences = draft.sequences.iter().map(|sequence| &sequence.name);
         let sequences = sequences.map(|name| local(name));
-        let named = indexes.chain(checks).chain(keys).map(String::as_str);
-        let own: HashSet<&str> = named.chain(sequences).collect();
+        let own: HashSet<&str> = table.constraint_names().chain(sequences).collect();
         let taken = |name: &str| {
             // The catalog last: a table may have thousands of constraints.
             own.contains(name) || table.name == name || {

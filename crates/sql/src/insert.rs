@@ -33,17 +33,17 @@ impl<'c> Compiler<'c> {
         found: Option<&FoundRow>,
         into: Receiver<'_>,
     ) -> Result<()> {
-        if found.is_some() {
-            return self.insert_rows(out, insert, found, into);
-        }
         let target = self.insert_target(insert, self.place)?;
+        if found.is_some() {
+            return self.insert_rows(out, insert, (&target, found), into);
+        }
         let events = self.events_of_insert(&target, insert.on.as_ref());
         let is_one = match insert.source.as_deref().map(|query| &*query.body) {
             Some(SetExpr::Values(values)) => values.rows.len() == 1,
             _ => true,
         };
         self.as_firing(out, (target.table.id, &events), is_one, |this, out| {
-            this.insert_rows(out, insert, None, into)
+            this.insert_rows(out, insert, (&target, None), into)
         })
     }
 
@@ -51,14 +51,13 @@ impl<'c> Compiler<'c> {
         &mut self,
         out: &mut Vec<Statement>,
         insert: &ast::Insert,
-        found: Option<&FoundRow>,
+        (target, found): (&Target<'c>, Option<&FoundRow>),
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
-        let target = self.insert_target(insert, place)?;
         let table = target.table;
-        let on = self.on_conflict(insert.on.as_ref(), &target, place)?;
-        let columns = self.insert_columns(insert, &target, place)?;
+        let on = self.on_conflict(insert.on.as_ref(), target, place)?;
+        let columns = self.insert_columns(insert, target, place)?;
         let rows: Vec<Vec<ColumnValue<'_>>> =
             match insert.source.as_deref().map(|query| &*query.body) {
                 Some(_) if let Some(found) = found => {
@@ -103,7 +102,7 @@ impl<'c> Compiler<'c> {
             self.draws_once = draws_once;
             let values = values?;
             let returning = insert.returning.as_deref();
-            let row = Duplicate { target: &target, values, returning };
+            let row = Duplicate { target, values, returning };
             self.insert_row(out, row, on, into)?;
             if let Some(inserted) = inserted {
                 let sum = self.row_sum(inserted);

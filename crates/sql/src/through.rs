@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use hotrow_base::ids::ColumnId;
+use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{SearchPath, Table, TriggerEvent, View, ViewCheck};
@@ -29,7 +29,7 @@ use crate::state::{Row, Star};
 
 use crate::token::folded;
 use crate::typing::constant;
-use crate::written::{bare, dotted, function_name, object_name};
+use crate::written::{alias_of, bare, dotted, function_name, object_name};
 
 /// Views stand on each other at most this deep.
 const VIEWS_MAX: usize = 64;
@@ -131,15 +131,10 @@ impl<'c> Compiler<'c> {
                 (table, Some(Rc::new(through)), &view.name)
             }
         };
-        let alias = match alias {
-            None => own.clone(),
-            Some(alias) if alias.columns.is_empty() => {
-                folded(&alias.name.value, alias.name.quote_style.is_some())
-            }
-            Some(_) => {
-                return Err(unsupported(place, "column aliases in FROM", "use AS in SELECT"));
-            }
-        };
+        let (alias, columns) = alias_of(alias, own);
+        if !columns.is_empty() {
+            return Err(unsupported(place, "column aliases in FROM", "use AS in SELECT"));
+        }
         Ok(Target { table, alias, through })
     }
 
@@ -174,13 +169,10 @@ impl<'c> Compiler<'c> {
             }
         };
         let beneath = of_table.as_ref().map(|below| below.columns.clone());
-        let alias = match alias {
-            Some(alias) if alias.columns.is_empty() => {
-                folded(&alias.name.value, alias.name.quote_style.is_some())
-            }
-            Some(_) => return Err(refused("Views with names for the columns of FROM")),
-            None => hotrow_transaction::catalog::local(&name).to_owned(),
-        };
+        let (alias, named) = alias_of(alias.as_ref(), hotrow_transaction::catalog::local(&name));
+        if !named.is_empty() {
+            return Err(refused("Views with names for the columns of FROM"));
+        }
         let given = columns_of(select, (table, beneath.as_deref()), &alias);
         let names = view.columns.iter().map(|(name, _)| name.clone());
         let columns: Vec<_> = names.zip(given).map(|(name, of)| ViewColumn { name, of }).collect();
@@ -246,15 +238,21 @@ impl<'c> Compiler<'c> {
         Ok(conditions)
     }
 
+    /// The rows that a condition is on, under the names that it knows.
+    fn narrowed_row(&self, table: TableId, narrowing: &Narrowing) -> Row {
+        let mut row = self.row_of(table, &narrowing.alias);
+        if let Some(columns) = &narrowing.columns {
+            rename(&mut row, columns);
+        }
+        row
+    }
+
     fn narrowing_condition(
         &mut self,
         narrowing: &Narrowing,
         row: &mut Row,
     ) -> Result<Option<Expr>> {
-        let mut own = self.row_of(row.table, &narrowing.alias);
-        if let Some(columns) = &narrowing.columns {
-            rename(&mut own, columns);
-        }
+        let mut own = self.narrowed_row(row.table, narrowing);
         own.bound = std::mem::take(&mut row.bound);
         let compiled = self.apart_from_statement(&narrowing.path, |this| {
             this.with_row(own, |this| this.condition_of(Some(&narrowing.written)))
@@ -271,13 +269,7 @@ impl<'c> Compiler<'c> {
         target: &Target<'_>,
     ) -> Vec<(RelationNames, SearchPath, ast::Expr)> {
         let all = target.through.iter().flat_map(|through| &through.narrowings);
-        let names = |narrowing: &Narrowing| {
-            let mut row = self.row_of(target.table.id, &narrowing.alias);
-            if let Some(columns) = &narrowing.columns {
-                rename(&mut row, columns);
-            }
-            RelationNames::of(&row)
-        };
+        let names = |of: &Narrowing| RelationNames::of(&self.narrowed_row(target.table.id, of));
         all.map(|of| (names(of), of.path.clone(), of.written.clone())).collect()
     }
 

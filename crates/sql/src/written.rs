@@ -68,6 +68,17 @@ pub(crate) fn bare(written: &ast::Expr) -> &ast::Expr {
     }
 }
 
+/// A name and the names of columns that an alias gives.
+pub(crate) fn alias_of(alias: Option<&ast::TableAlias>, otherwise: &str) -> (String, Vec<String>) {
+    let name = |ident: &ast::Ident| folded(&ident.value, ident.quote_style.is_some());
+    match alias {
+        None => (otherwise.to_owned(), Vec::new()),
+        Some(alias) => {
+            (name(&alias.name), alias.columns.iter().map(|column| name(&column.name)).collect())
+        }
+    }
+}
+
 /// Whether a table has hints and the like beside its name, which other dialects know.
 pub(crate) fn has_hints(table: &ast::TableFactor) -> bool {
     let ast::TableFactor::Table { with_hints, version, partitions, json_path, index_hints, .. } =

@@ -14,7 +14,7 @@ use crate::relation::level::{Bound, Late, Level, Relation, RelationColumn, Relat
 use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
-use crate::written::{dotted, has_hints, object_name};
+use crate::written::{alias_of, dotted, has_hints, object_name};
 
 use super::{lists, system};
 
@@ -66,17 +66,6 @@ impl Tree {
             Self::Inner { items, .. } => items.iter().flat_map(Self::leaves).collect(),
             Self::Outer { left, right, .. } => [left.leaves(), right.leaves()].concat(),
             Self::Merged { joined, relation, .. } => [joined.leaves(), vec![*relation]].concat(),
-        }
-    }
-}
-
-/// A name and the names of columns that an alias gives.
-fn alias_of(alias: Option<&ast::TableAlias>, otherwise: &str) -> (String, Vec<String>) {
-    let name = |ident: &ast::Ident| folded(&ident.value, ident.quote_style.is_some());
-    match alias {
-        None => (otherwise.to_owned(), Vec::new()),
-        Some(alias) => {
-            (name(&alias.name), alias.columns.iter().map(|column| name(&column.name)).collect())
         }
     }
 }
