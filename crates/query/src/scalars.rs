@@ -94,8 +94,7 @@ impl Calculator {
                 (_, Some(From::Around(slot))) => self.around[slot.index()].clone(),
                 (Scalar::Computed(at), None) => {
                     let program = &reader.scalars.program.as_ref().expect("it computed").program;
-                    let datum = self.frame.result_datums()[*at];
-                    Value::from_datum(datum, program.result[*at].data_type, self.frame.heap())
+                    self.frame.result_value(*at, program.result[*at].data_type)?
                 }
                 (Scalar::Slot(_), None) => Value::Null,
             });

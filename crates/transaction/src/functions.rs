@@ -134,7 +134,7 @@ fn appended(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
     let old = if array.is_null() { end..end } else { array.as_range().range() };
     let start = if old.end == end { old.start } else { end };
     let copied = if start == end { old.clone() } else { 0..0 };
-    machine.pay((copied.len() + 1) * size_of::<Datum>())?;
+    machine.room_for_elements(copied.len() + 1)?;
     machine.elements.extend_from_within(copied);
     machine.elements.push(value);
     Ok(Datum::range(start as u32, (old.len() + 1) as u32))
@@ -148,7 +148,7 @@ fn array_cast(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         return Ok(Datum::NULL);
     }
     let old = array.as_range();
-    machine.pay(old.len as usize * size_of::<Datum>())?;
+    machine.room_for_elements(old.len as usize)?;
     let start = machine.elements.len();
     for at in old.range() {
         let element = machine.elements[at];

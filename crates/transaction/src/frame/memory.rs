@@ -13,6 +13,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered, LOOK_EVERY_BYTES};
 use hotrow_base::memory::{Charge, OutOfMemory};
+use hotrow_base::packed;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 
@@ -37,6 +38,8 @@ pub(super) struct Budget {
     charge: Charge,
     /// the heap's part of it
     heap: usize,
+    /// the part of the list of elements
+    elements: usize,
     /// values that the result becomes
     answer: Charge,
     /// bytes gone over since the last look at the interrupt
@@ -107,19 +110,26 @@ impl Machine {
     #[inline(never)]
     fn grow_heap(&mut self, bytes: usize) -> Result<(), Fault> {
         let Self { heap, budget, .. } = self;
-        let needed = heap.len().saturating_add(bytes);
-        if needed > HEAP_BYTES_MAX {
+        if heap.len().saturating_add(bytes) > HEAP_BYTES_MAX {
             return Err(Fault::HeapFull);
         }
-        // What has grown unasked, by a row's texts, is charged as it is.
-        budget.charge.set_part(&mut budget.heap, heap.capacity())?;
-        if heap.capacity() < needed {
-            let charged = budget.charge.replace(budget.heap, needed, heap.capacity())?;
-            budget.heap = if charged > KEPT_BYTES { charged } else { 0 };
-            heap.reserve_exact(charged - heap.len());
-            budget.charge.set_part(&mut budget.heap, heap.capacity())?;
+        Ok(budget.charge.grow_part(&mut budget.heap, heap, bytes)?)
+    }
+
+    /// Makes room for so many elements of arrays more.
+    #[inline]
+    pub(crate) fn room_for_elements(&mut self, more: usize) -> Result<(), Fault> {
+        if self.elements.capacity() - self.elements.len() >= more {
+            return Ok(());
         }
-        Ok(())
+        self.grow_elements(more)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_elements(&mut self, more: usize) -> Result<(), Fault> {
+        let Self { elements, budget, .. } = self;
+        Ok(budget.charge.grow_part(&mut budget.elements, elements, more)?)
     }
 
     /// Charges what arguments take, which are there already, if it is much.
@@ -132,7 +142,8 @@ impl Machine {
         }
         let bytes = self.elements.capacity() * size_of::<Datum>();
         if bytes > KEPT_BYTES {
-            self.budget.charge.take(bytes);
+            self.budget.charge.take(bytes - self.budget.elements.min(bytes));
+            self.budget.elements = bytes;
         }
     }
 
@@ -200,6 +211,19 @@ impl Machine {
     }
 }
 
+/// Bytes of memory of the value that a datum becomes.
+fn bytes_of(datum: Datum, of: DataType, heap: &[u8]) -> usize {
+    let bytes = match of.is_bytes() && !datum.is_null() {
+        true => datum.as_range().len as usize,
+        false => 0,
+    };
+    let elements = match of {
+        DataType::Array(_) if bytes > 0 => packed::elements(datum, heap).len(),
+        _ => 0,
+    };
+    size_of::<Value>().saturating_mul(elements + 1).saturating_add(bytes)
+}
+
 fn shrink<T>(list: &mut Vec<T>) {
     list.clear();
     list.shrink_to(KEPT_BYTES / size_of::<T>());
@@ -214,6 +238,26 @@ trait Buffers {
     /// while the old one is copied there are both. How large it may be: generous, or, where there
     /// is no room for that, as large as needed.
     fn replace(&mut self, held: usize, needed: usize, before: usize) -> Result<usize, OutOfMemory>;
+
+    /// Makes room for so many items more in a buffer that has its part of the charge.
+    fn grow_part<T>(
+        &mut self,
+        part: &mut usize,
+        buffer: &mut Vec<T>,
+        more: usize,
+    ) -> Result<(), OutOfMemory> {
+        let bytes = |items: usize| items.saturating_mul(size_of::<T>());
+        // What has grown unasked, by a row's texts, is charged as it is.
+        self.set_part(part, bytes(buffer.capacity()))?;
+        let needed = buffer.len().saturating_add(more);
+        if buffer.capacity() < needed {
+            let charged = self.replace(*part, bytes(needed), bytes(buffer.capacity()))?;
+            *part = if charged > KEPT_BYTES { charged } else { 0 };
+            buffer.reserve_exact(charged / size_of::<T>() - buffer.len());
+            self.set_part(part, bytes(buffer.capacity()))?;
+        }
+        Ok(())
+    }
 }
 
 impl Buffers for Charge {
@@ -258,12 +302,26 @@ impl Frame {
     #[inline(never)]
     fn count_answer(&mut self, program: &Program) -> Result<(), Fault> {
         let columns = program.result.iter().cycle();
-        let texts = self.result.iter().zip(columns).map(|(datum, column)| {
-            let is_text = column.data_type.is_bytes() && !datum.is_null();
-            if is_text { datum.as_range().len as usize } else { 0 }
-        });
-        let bytes = texts.fold(self.result.len() * size_of::<Value>(), usize::saturating_add);
+        let heap = &self.machine.heap;
+        let values =
+            self.result.iter().zip(columns).map(|(datum, of)| bytes_of(*datum, of.data_type, heap));
+        let bytes = values.fold(0, usize::saturating_add);
         Ok(self.machine.budget.answer.set(bytes)?)
+    }
+
+    /// A value of the result, charged while it is made: an array's values take more than its bytes.
+    ///
+    /// # Errors
+    ///
+    /// There is no room for it.
+    pub fn result_value(&self, at: usize, of: DataType) -> Result<Value, SqlError> {
+        let (datum, heap) = (self.result[at], &self.machine.heap);
+        let bytes = bytes_of(datum, of, heap);
+        let _charge = match bytes > KEPT_BYTES {
+            true => Some(self.machine.borrow(bytes).map_err(Fault::into_error)?),
+            false => None,
+        };
+        Ok(Value::from_datum(datum, of, heap))
     }
 
     /// The charge of the values that the result becomes, for whoever keeps these.
@@ -296,7 +354,7 @@ impl Frame {
         gathered.totals.iter_mut().for_each(|totals| totals.shrink(shrink::<Datum>));
         shrink(result);
         row_sets.iter_mut().for_each(|set| set.shrink(shrink::<Datum>));
-        machine.budget.heap = 0;
+        (machine.budget.heap, machine.budget.elements) = (0, 0);
         machine.budget.charge.clear();
         machine.budget.answer.clear();
     }

@@ -118,11 +118,8 @@ impl Arguments<'_> {
         if count as i64 > ELEMENTS_MAX {
             return Err(too_many());
         }
-        let bytes = count * size_of::<Datum>();
-        self.machine.pay(bytes)?;
-        self.machine.went(bytes)?;
-        // No more than was paid for.
-        self.machine.elements.reserve_exact(count);
+        self.machine.room_for_elements(count)?;
+        self.machine.went(count * size_of::<Datum>())?;
         Ok(self.machine.elements.len())
     }
 

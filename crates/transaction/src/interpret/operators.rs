@@ -135,10 +135,10 @@ impl Machine {
             (SqlType::Array(of), _) => of,
         };
         let Value::Array(values) = value else { return self.keep_value(value, of) };
+        self.room_for_elements(values.len())?;
         let start = self.elements.len() as u32;
         for value in values {
             let datum = self.keep_value(value, of)?;
-            self.pay(size_of::<Datum>())?;
             self.elements.push(datum);
         }
         Ok(Datum::range(start, values.len() as u32))
