@@ -44,7 +44,7 @@ INSERT INTO t (id) TABLE nowhere;
 INSERT INTO t (id) VALUES (606) RETURNING (SELECT count(*) FROM t WHERE id < 4);
 INSERT INTO t (id) VALUES (607) RETURNING count(*);
 DELETE FROM t WHERE id IN (605, 606);
-SELECT id, a, b, c FROM t WHERE id < 100 ORDER BY id;
+SELECT id, a, b, c FROM t WHERE id < 100 AND id <> 13 ORDER BY id;
 UPDATE t SET a = 11 WHERE id = 1;
 UPDATE t SET a = a + 1, b = b || '!' WHERE id IN (1, 2) RETURNING id, a, b;
 UPDATE t SET a = b WHERE id = 1;
