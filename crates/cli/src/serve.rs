@@ -181,10 +181,12 @@ fn set_user(db: &Database, name: &str, password: &str) -> Result<(), Failure> {
     }
     let (name, password) = (name.replace('"', "\"\""), password.replace('\'', "''"));
     let session = db.session();
-    let change =
-        |verb: &str| session.execute(&format!("{verb} ROLE \"{name}\" PASSWORD '{password}'"));
-    match change("CREATE") {
-        Err(error) if error.sqlstate() == Some("42710") => change("ALTER")?,
+    let change = |verb: &str, options: &str| {
+        session.execute(&format!("{verb} ROLE \"{name}\" {options} PASSWORD '{password}'"))
+    };
+    // Who has the server's machine may do everything, and so may the user that it makes.
+    match change("CREATE", "SUPERUSER LOGIN") {
+        Err(error) if error.sqlstate() == Some("42710") => change("ALTER", "LOGIN")?,
         done => done?,
     };
     Ok(())

@@ -47,6 +47,11 @@ impl ProcedureNames for Becoming<'_> {
         };
         new.or_else(old)
     }
+
+    fn all_names(&self) -> Vec<String> {
+        let all = self.schema.named_procedures();
+        all.map(|(_, compiled)| compiled.procedure.name.clone()).collect()
+    }
 }
 
 /// Procedures in the order in which they are compiled (I1).

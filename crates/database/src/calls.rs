@@ -21,10 +21,10 @@ use crate::arguments::{IntoArguments, bind_all};
 use crate::books::SessionBooks;
 use crate::client::{Mailbox, Priority};
 use crate::context::Context;
-use crate::core::Core;
 use crate::error::Error;
 use crate::lookup::procedure_named;
 use crate::reply::Reply;
+use crate::rights::{RoleInForce, is_same};
 use crate::rows::Rows;
 use crate::session_transaction::SessionTransaction;
 use crate::{drawing, once};
@@ -38,10 +38,11 @@ pub(crate) struct Calls {
     is_patient: Cell<bool>,
 }
 
-/// Procedures looked up so far.
+/// Procedures looked up so far, which a role may call.
 #[derive(Default)]
 struct Known {
     generation: u64,
+    role: RoleInForce,
     by_name: ByName<(ProcedureId, Arc<CompiledProcedure>)>,
 }
 
@@ -117,7 +118,7 @@ impl Calls {
         arguments: impl IntoArguments,
     ) -> Result<Rows, Error> {
         once::check_key(key)?;
-        let (id, compiled) = self.look_up(&context.core, name)?;
+        let (id, compiled) = self.look_up(context, name)?;
         let mailbox = self.mailbox.borrow();
         address(&mailbox, (id, &compiled), false, arguments)?;
         let call = {
@@ -182,7 +183,7 @@ impl Calls {
         name: &str,
         arguments: impl IntoArguments,
     ) -> Result<Arc<CompiledProcedure>, Error> {
-        let (id, compiled) = self.look_up(&context.core, name)?;
+        let (id, compiled) = self.look_up(context, name)?;
         let mailbox = self.mailbox.borrow();
         address(&mailbox, (id, &compiled), self.is_patient.get(), arguments)?;
         draw_into(context, &mailbox, &compiled)?;
@@ -208,23 +209,25 @@ impl Calls {
         drawing::call(&context.core, (procedure, &mailbox), || call(&mailbox), note)
     }
 
-    /// The procedure with this name, or 42883.
+    /// The procedure with this name, or 42883; 42501 where the session may not call it.
     pub(crate) fn look_up(
         &self,
-        core: &Core,
+        context: &Context,
         name: &str,
     ) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {
+        let core = &context.core;
         let mut known = self.known.borrow_mut();
         let generation = core.schema.generation();
-        if known.generation != generation {
+        if known.generation != generation || !is_same(&known.role, &context.role()) {
             known.by_name.clear();
-            known.generation = generation;
+            (known.generation, known.role) = (generation, context.role().clone());
         }
         if let Some((id, compiled)) = known.by_name.get(name) {
             return Ok((*id, Arc::clone(compiled)));
         }
         let schema = core.schema.current();
         let (id, compiled) = procedure_named(&schema, name)?;
+        context.refuse_call(&schema.catalog, &compiled.procedure)?;
         known.by_name.insert(name.to_owned(), (id, Arc::clone(compiled)));
         Ok((id, Arc::clone(compiled)))
     }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::Latch;
 
+use crate::rights::RoleInForce;
+
 /// Interrupts the statements of one session, from any thread. What is interrupted fails with 57014
 /// and is undone; its session goes on.
 ///
@@ -45,7 +47,10 @@ impl Canceller {
 /// Ends a session's connection.
 pub(crate) type Terminator = Arc<dyn Fn() + Send + Sync>;
 
-type ByNumber = Arc<Latch<HashMap<i32, (Canceller, Option<Terminator>)>>>;
+/// A session, the role that it began with, and what ends it.
+type Known = (Canceller, RoleInForce, Option<Terminator>);
+
+type ByNumber = Arc<Latch<HashMap<i32, Known>>>;
 
 /// The cancellers of sessions that have numbers.
 #[derive(Default)]
@@ -55,27 +60,38 @@ pub(crate) struct Cancellers {
 
 impl Cancellers {
     /// Lists a session until what this returns is dropped.
-    pub(crate) fn list(&self, number: i32, canceller: Canceller) -> Listed {
-        self.by_number.lock().insert(number, (canceller, None));
+    pub(crate) fn list(&self, number: i32, (canceller, role): (Canceller, RoleInForce)) -> Listed {
+        self.by_number.lock().insert(number, (canceller, role, None));
         Listed { all: Arc::clone(&self.by_number), number }
     }
 
     /// Interrupts the statement of a session; false when there is no such session.
     pub(crate) fn cancel(&self, number: i32) -> bool {
         let found = self.by_number.lock().get(&number).cloned();
-        found.map(|(canceller, _)| canceller.cancel()).is_some()
+        found.map(|(canceller, ..)| canceller.cancel()).is_some()
+    }
+
+    /// The role that a session began with; none: there is no such session.
+    pub(crate) fn role_of(&self, number: i32) -> Option<RoleInForce> {
+        self.by_number.lock().get(&number).map(|(_, role, _)| role.clone())
+    }
+
+    /// How many sessions began with a role.
+    pub(crate) fn count_of(&self, role: &str) -> usize {
+        let all = self.by_number.lock();
+        all.values().filter(|(_, of, _)| of.as_deref() == Some(role)).count()
     }
 
     /// Whether the statement of a session waits for a lock just now; false without such a session.
     pub(crate) fn is_waiting(&self, number: i32) -> bool {
         let found = self.by_number.lock().get(&number).cloned();
-        found.is_some_and(|(canceller, _)| canceller.interrupt.is_waiting_for_lock())
+        found.is_some_and(|(canceller, ..)| canceller.interrupt.is_waiting_for_lock())
     }
 
     /// Ends a session with its statement; false when there is none that can be ended.
     pub(crate) fn terminate(&self, number: i32) -> bool {
         let found = self.by_number.lock().get(&number).cloned();
-        let Some((canceller, Some(terminate))) = found else { return false };
+        let Some((canceller, _, Some(terminate))) = found else { return false };
         terminate();
         canceller.interrupt.terminate();
         true
@@ -91,7 +107,7 @@ pub(crate) struct Listed {
 impl Listed {
     /// Says how the session is ended.
     pub(crate) fn on_terminate(&self, terminate: Terminator) {
-        if let Some((_, known)) = self.all.lock().get_mut(&self.number) {
+        if let Some((_, _, known)) = self.all.lock().get_mut(&self.number) {
             *known = Some(terminate);
         }
     }

@@ -6,7 +6,7 @@
 //! Concurrency  one session's, and so one thread's; each cell is borrowed for one look or one
 //!              change, in which nothing else is called
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered};
 use hotrow_base::memory::{MemoryAccount, Scope};
 use hotrow_query::Profile;
-use hotrow_transaction::catalog::SearchPath;
+use hotrow_transaction::catalog::{BOOTSTRAP, SearchPath};
 
 use crate::advisory::AdvisoryOwner;
 use crate::books::OpenBooks;
@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::core::Core;
 use crate::held_back::HeldBack;
 use crate::named::Names;
+use crate::rights::RoleInForce;
 use crate::sequences::Drawn;
 use crate::settings::{Settings, TransactionStep};
 use crate::temporary::TemporaryTables;
@@ -38,6 +39,8 @@ pub(crate) struct Context {
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
     identity: RefCell<Arc<Identity>>,
+    /// the role that its statements are run with
+    role: RefCell<RoleInForce>,
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
@@ -49,13 +52,16 @@ pub(crate) struct Context {
 /// Who a session is, for queries that ask.
 pub(crate) struct Identity {
     pub(crate) user: String,
+    /// the role of that name; none: there was none when the session began
+    pub(crate) role: RoleInForce,
     pub(crate) database: String,
     pub(crate) number: i32,
 }
 
 impl Default for Identity {
     fn default() -> Self {
-        Self { user: "hotrow".to_owned(), database: "hotrow".to_owned(), number: 0 }
+        let name = || BOOTSTRAP.to_owned();
+        Self { user: name(), role: None, database: name(), number: 0 }
     }
 }
 
@@ -72,6 +78,7 @@ impl Context {
             books: core.library.open(),
             call_deadline: Cell::new(core.config.call_deadline),
             identity: RefCell::default(),
+            role: RefCell::default(),
             settings: RefCell::default(),
             drawn: RefCell::default(),
             names: RefCell::default(),
@@ -97,6 +104,16 @@ impl Context {
 
     pub(crate) fn identify(&self, identity: Identity) {
         *self.identity.borrow_mut() = Arc::new(identity);
+        self.settle_role();
+    }
+
+    /// The role that its statements are run with, for a moment.
+    pub(crate) fn role(&self) -> Ref<'_, RoleInForce> {
+        self.role.borrow()
+    }
+
+    pub(crate) fn set_role_in_force(&self, role: RoleInForce) {
+        *self.role.borrow_mut() = role;
     }
 
     /// Its settings, for a moment.

@@ -97,6 +97,8 @@ impl CopyIn {
         let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted_name(&table));
         // Of its own: it gives columns values that are GENERATED ALWAYS.
         let insert = prepare_own(runner.context, runner.transaction, &text)?;
+        let schema = runner.context.core.schema.current();
+        insert.with_needs(|needs| runner.context.refuse_without(&schema.catalog, needs))?;
         let types = insert.parameters().iter().map(scalar);
         let columns = names.into_iter().zip(types).map(|(name, data_type)| Column {
             never_null: form.force_not_null.has(&name),

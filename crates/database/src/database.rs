@@ -8,12 +8,15 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use hotrow_base::clock;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, RunningEngine};
 use hotrow_engine::schema::{Purpose, Schema};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::trace::SerialTrace;
 use hotrow_log::log::Log;
+use hotrow_transaction::catalog::{Attribute, Object, ObjectKind, Privileges};
+use hotrow_transaction::outcome::SqlError;
 
 use crate::bulk::BulkLoader;
 use crate::checkpoint::{CheckpointProgress, CheckpointReport};
@@ -113,18 +116,51 @@ impl Database {
     /// Whether any user has, or ever had, a password: then nobody should be let in without one. It
     /// stays so: the last password cannot be taken away.
     pub fn asks_for_passwords(&self) -> bool {
-        self.core.schema.current().catalog.had_passwords()
+        self.core.schema.current().catalog.rights().had_passwords()
     }
 
     /// Whether any user has a password.
     pub fn has_passwords(&self) -> bool {
-        self.core.schema.current().catalog.users().values().any(Option::is_some)
+        let schema = self.core.schema.current();
+        schema.catalog.rights().roles().any(|(_, role)| role.verifier.is_some())
     }
 
-    /// What the password of a user is checked with; none if there is no such user, or it has none.
+    /// What the password of a user is checked with; none if there is no such user, or it has none
+    /// that is still good.
     pub fn verifier_of(&self, user: &str) -> Option<Verifier> {
         let schema = self.core.schema.current();
-        Verifier::parse(schema.catalog.users().get(user)?.as_deref()?)
+        let role = schema.catalog.rights().role(user)?;
+        let is_over = role.valid_until_us.is_some_and(|until| until < clock::now_us());
+        Verifier::parse(role.verifier.as_deref().filter(|_| !is_over)?)
+    }
+
+    /// Whether a user whose name is that of a role may begin a session: who is no role may.
+    ///
+    /// # Errors
+    ///
+    /// 28000 for a role without LOGIN, 53300 for one with as many sessions as it may have, 42501
+    /// for one that may not CONNECT.
+    pub fn may_log_in(&self, user: &str) -> Result<(), SqlError> {
+        let schema = self.core.schema.current();
+        let rights = schema.catalog.rights();
+        let Some(role) = rights.role(user) else { return Ok(()) };
+        if !role.attributes.has(Attribute::Login) {
+            let message = format!("role \"{user}\" is not permitted to log in");
+            return Err(SqlError::new(b"28000", message));
+        }
+        let actor = rights.actor(Some(user));
+        if !actor.may(&Object::Database, ObjectKind::Database, Privileges::CONNECT) {
+            let message = "permission denied for database".to_owned();
+            let mut error = SqlError::new(b"42501", message);
+            error.detail = Some("User does not have CONNECT privilege.".to_owned());
+            return Err(error);
+        }
+        let most = usize::try_from(role.connections_max).unwrap_or(usize::MAX);
+        if !actor.is_superuser() && self.core.cancellers.count_of(user) >= most {
+            let message = format!("too many connections for role \"{user}\"");
+            return Err(SqlError::new(b"53300", message));
+        }
+        Ok(())
     }
 
     /// As [`Database::open_in_memory_without_engine`], in a directory.

@@ -17,7 +17,7 @@ use hotrow_base::clock;
 use hotrow_base::interrupt::Interruption;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
-use hotrow_sql::{ScriptStatement, compile};
+use hotrow_sql::{ScriptStatement, compile_for, refuse_not_entitled, with_role};
 use hotrow_transaction::outcome::{SqlError, apart};
 use parking_lot::MutexGuard;
 
@@ -40,10 +40,19 @@ pub(crate) fn define(context: &Context, statement: &ScriptStatement) -> Result<R
     core.refuse_unlogged()?;
     let _turn = core.turn_to_define(context)?;
     let now_us = clock::now_us();
-    let entry = TextEntry { now_us, place: statement.place, text: &statement.text };
+    // What the database does by itself is its maker's.
+    let role = match statement.is_own() {
+        true => None,
+        false => context.role().clone(),
+    };
+    let text = with_role(&statement.text, role.as_deref());
+    let entry = TextEntry { now_us, place: statement.place, text: &text };
     let made_of = |schema: &Schema| -> Result<Option<Next>, SqlError> {
         apart(|| {
-            let definition = compile(&schema.catalog, &Registered(schema), statement)?;
+            let (catalog, registered) = (&schema.catalog, Registered(schema));
+            let definition = compile_for(catalog, &registered, statement, role.as_ref())?;
+            let asked = (statement, &definition);
+            refuse_not_entitled(catalog, &registered, role.as_deref(), asked)?;
             make(schema, &core.sources.read(), definition, &entry)
         })
     };

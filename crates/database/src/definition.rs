@@ -29,7 +29,7 @@ use hotrow_sql::{
     parse_script, split_path,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
-use hotrow_transaction::catalog::{Catalog, local};
+use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, PUBLIC, local};
 use hotrow_transaction::coarse;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
@@ -152,8 +152,8 @@ pub(crate) fn make(
 ) -> Result<Option<Next>, SqlError> {
     match definition {
         Compiled::Catalog(changes) => change_catalog(schema, sources, changes, entry.now_us),
-        Compiled::CreateProcedure { procedure, source, .. } => {
-            let source = at_place(&source, entry.place);
+        Compiled::CreateProcedure { procedure, source, maker, .. } => {
+            let source = (at_place(&source, entry.place), maker);
             create_procedure(schema, sources, *procedure, source).map(Some)
         }
         Compiled::DropProcedures { names, if_exists, cascades } => {
@@ -441,7 +441,7 @@ fn create_procedure(
     schema: &Schema,
     sources: &Sources,
     procedure: Procedure,
-    source: String,
+    (source, maker): (String, Option<Arc<str>>),
 ) -> Result<Next, SqlError> {
     let mut trees = Trees::new();
     let of_triggers = triggers::replaced(schema, &procedure)?;
@@ -465,6 +465,11 @@ fn create_procedure(
     let mut catalog = schema.catalog.clone();
     let changes: Vec<_> = of_triggers.into_iter().collect();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
+    if old.is_none() {
+        let (object, made_by) = (Object::Function(name.as_str().into()), maker.as_deref());
+        let maker = (made_by, Some(PUBLIC));
+        catalog.rights_mut().set_maker(&object, ObjectKind::Function, maker);
+    }
     let (trees, mut texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
     texts.push((id, Some(source)));
     let mut next = schema.clone();
@@ -565,6 +570,9 @@ fn drop_procedures(
     }
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
+    for wanted in names {
+        catalog.rights_mut().forget(&Object::Function(wanted.name.as_str().into()));
+    }
     let mut next = schema.clone();
     let trees: Trees = dropped.iter().map(|&id| (id, None)).collect();
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;

@@ -29,6 +29,9 @@ pub(crate) fn explain(
 ) -> Result<Rows, Error> {
     let core = &context.core;
     let mut seen = 0;
+    if let Ok((_, compiled)) = lookup::procedure_named(&core.schema.current(), name) {
+        context.refuse_call(&core.schema.current().catalog, &compiled.procedure)?;
+    }
     let text = match arguments {
         None => definition::explain(&core.schema.current(), name)?.0,
         Some(arguments) => {

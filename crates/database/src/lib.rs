@@ -86,6 +86,7 @@ mod recovery;
 mod reply;
 mod reports;
 mod result;
+mod rights;
 mod rows;
 mod run;
 mod savepoints;

@@ -1,8 +1,8 @@
 //! Changes of users that would leave somebody outside.
 
 use hotrow_sql::{CatalogChange, Compiled};
-use hotrow_transaction::catalog::Catalog;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::catalog::{Attribute, Catalog, Role};
+use hotrow_transaction::outcome::{Notice, SqlError};
 
 use crate::context::Context;
 use crate::error::advised;
@@ -13,7 +13,9 @@ pub(crate) fn refuse_lock_out(context: &Context, definition: &Compiled) -> Resul
     let Compiled::Catalog(changes) = definition else { return Ok(()) };
     let identity = context.identity();
     let is_own = |change: &CatalogChange| match change {
-        CatalogChange::DropUser(name) => *name == identity.user,
+        CatalogChange::DropRole(name) => {
+            *name == identity.user || context.role().as_deref() == Some(name)
+        }
         _ => false,
     };
     match changes.iter().any(is_own) {
@@ -22,24 +24,44 @@ pub(crate) fn refuse_lock_out(context: &Context, definition: &Compiled) -> Resul
     }
 }
 
+/// What is to be said behind a definition that gives a user a password, where passwords are asked
+/// for from then on, and no superuser has one.
+pub(crate) fn warning(catalog: &Catalog, definition: &Compiled) -> Option<Notice> {
+    let Compiled::Catalog(changes) = definition else { return None };
+    let gives = |change: &CatalogChange| matches!(change, CatalogChange::SetRole { role, .. } if role.verifier.is_some());
+    let gets_in = |role: &Role| {
+        let is = |attribute| role.attributes.has(attribute);
+        role.verifier.is_some() && is(Attribute::Login) && is(Attribute::Superuser)
+    };
+    let mut roles = catalog.rights().roles();
+    if !changes.iter().any(gives) || roles.any(|(_, role)| gets_in(role)) {
+        return None;
+    }
+    let message = "no superuser has a password, and users have to prove theirs from now on";
+    let hint = "CREATE USER name SUPERUSER PASSWORD '...' before this session ends; hotrow serve \
+                --user makes one, too.";
+    Some(Notice::warning(advised(b"01000", message.to_owned(), hint)))
+}
+
 /// Fails where changes would leave nobody with a password who can log in. What is repeated from a
 /// log is not asked: older versions let it be done.
 fn refuse_last_password(catalog: &Catalog, changes: &[CatalogChange]) -> Result<(), SqlError> {
+    let gets_in = |role: &Role| role.verifier.is_some() && role.attributes.has(Attribute::Login);
     let mut lost = Vec::new();
     for change in changes {
         match change {
-            CatalogChange::DropUser(name) | CatalogChange::SetUser { name, verifier: None } => {
+            CatalogChange::SetRole { role, .. } if gets_in(role) => return Ok(()),
+            CatalogChange::DropRole(name) | CatalogChange::SetRole { name, .. } => {
                 lost.push(name.as_str());
             }
-            CatalogChange::SetUser { verifier: Some(_), .. } => return Ok(()),
             _ => {}
         }
     }
-    let mut with_password = catalog.users().iter().filter(|(_, verifier)| verifier.is_some());
+    let mut with_password = catalog.rights().roles().filter(|(_, role)| gets_in(role));
     let mut is_any = false;
     let are_lost = with_password.all(|(name, _)| {
         is_any = true;
-        lost.contains(&name.as_str())
+        lost.contains(&&**name)
     });
     if !(is_any && are_lost) {
         return Ok(());

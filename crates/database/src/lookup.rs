@@ -23,6 +23,11 @@ impl ProcedureNames for Registered<'_> {
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
         self.0.overloads(name).map(|(_, compiled)| &compiled.procedure).collect()
     }
+
+    fn all_names(&self) -> Vec<String> {
+        let all = self.0.named_procedures();
+        all.map(|(_, compiled)| compiled.procedure.name.clone()).collect()
+    }
 }
 
 /// The procedure with this name, or 42883.

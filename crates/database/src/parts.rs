@@ -131,7 +131,7 @@ pub(crate) fn run_in(
     let mut invocation = Invocation { now_us, ..Invocation::default() };
     let core = &*context.core;
     context.drawn().begin();
-    run_compiled(core, prepared, |work, schema, generation| {
+    run_compiled(context, prepared, |work, schema, generation| {
         context.drawn().begin_again();
         if let Work::Program(work) = work {
             bind_all(&work.procedure, values, &mut invocation.arguments)?;

@@ -18,14 +18,16 @@ use hotrow_sql::{
     parse_script, place_in_text, with_literals,
 };
 use hotrow_transaction::invocation::Arguments;
+use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Place;
 
 use crate::arguments::refusal;
-use crate::core::Core;
+use crate::context::Context;
 use crate::error::{Error, advised, changing};
 use crate::keeping::Keeping;
 use crate::lookup::Registered;
+use crate::rights::{RoleInForce, is_same};
 use crate::rows::Rows;
 use crate::work::{Work, columns_of, is_work};
 
@@ -72,6 +74,10 @@ struct Known {
     /// what all its results share: the types of their columns, and which columns of tables they are
     types: Arc<[SqlType]>,
     origins: Arc<[(u32, i16)]>,
+    /// what whoever runs it needs the right to do
+    needs: Needs,
+    /// who was seen to have that
+    allowed: RefCell<RoleInForce>,
 }
 
 impl Known {
@@ -83,9 +89,11 @@ impl Known {
     ) -> Result<Result<Self, Compiled>, SqlError> {
         Ok(match is_work(&compiled) {
             true => {
+                let needs = compiled.needs().cloned().unwrap_or_default();
                 let work = Work::of(schema, compiled)?;
                 let (types, origins) = (work.result_types(), work.origins());
-                Ok(Self { generation, work, types, origins })
+                let allowed = RefCell::default();
+                Ok(Self { generation, work, types, origins, needs, allowed })
             }
             false => Err(compiled),
         })
@@ -326,6 +334,27 @@ impl Prepared {
         })
     }
 
+    /// Whether a role was seen to have all rights that it needs.
+    pub(crate) fn is_allowed(&self, role: &RoleInForce) -> bool {
+        let known = self.known.borrow();
+        known.as_ref().is_some_and(|known| is_same(&known.allowed.borrow(), role))
+    }
+
+    /// Notes that a role has all rights that it needs.
+    pub(crate) fn allow(&self, role: RoleInForce) {
+        if let Some(known) = &*self.known.borrow() {
+            *known.allowed.borrow_mut() = role;
+        }
+    }
+
+    /// What whoever runs it needs the right to do, for a look.
+    pub(crate) fn with_needs<T>(&self, look: impl FnOnce(&Needs) -> T) -> T {
+        match &*self.known.borrow() {
+            Some(known) => look(&known.needs),
+            None => look(&Needs::default()),
+        }
+    }
+
     /// The types of the columns that it returns, behind a [`Prepared::compile`] that gave nothing.
     pub(crate) fn result_types(&self) -> Arc<[SqlType]> {
         self.known.borrow().as_ref().map_or_else(Arc::default, |known| Arc::clone(&known.types))
@@ -416,10 +445,11 @@ pub(crate) fn refused(at: usize, sql_type: SqlType, error: &ValueError) -> SqlEr
 
 /// Runs what a statement does by `run`, compiled again while that finds it outdated.
 pub(crate) fn run_compiled(
-    core: &Core,
+    context: &Context,
     prepared: &Prepared,
     mut run: impl FnMut(&Work, &Schema, u64) -> Result<Option<Rows>, Error>,
 ) -> Result<Rows, Error> {
+    let core = &context.core;
     for _ in 0..COMPILATIONS_MAX {
         // In this order: a schema that is newer than its number is only compiled for again.
         let generation = core.schema.generation();
@@ -427,6 +457,7 @@ pub(crate) fn run_compiled(
         if prepared.compile(&schema, generation)?.is_some() {
             break;
         }
+        prepared.refuse_without(context)?;
         if let Some(rows) = run(&prepared.work(), &schema, generation)? {
             return Ok(rows);
         }

@@ -15,8 +15,8 @@ use hotrow_engine::schema::Schema;
 use hotrow_query::{
     Advisory, AdvisoryStep, Fetched, Ground, Limits, Profile, Row, SystemFunction, drawn,
 };
-use hotrow_sql::{SystemContext, sequence_named, system_function, system_rows};
-use hotrow_transaction::catalog::{Catalog, SearchPath};
+use hotrow_sql::{SystemContext, has_right, sequence_named, system_function, system_rows};
+use hotrow_transaction::catalog::{BOOTSTRAP, Catalog, Object, Privileges, SearchPath};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::random::{Randomness, Spot};
@@ -27,6 +27,7 @@ use crate::core::Core;
 use crate::drawing::{give_all_back, put_drawn, seed};
 use crate::error::{Error, advised};
 use crate::rows::Rows;
+use crate::session_settings::is_of_roles;
 use crate::settings::canonical;
 use crate::work::{ChangeWork, QueryWork, StatementProgram};
 use crate::{numbers, views};
@@ -152,12 +153,14 @@ impl Reads<'_, '_> {
             catalog: &schema.catalog,
             path: &context.path(),
             procedures: procedures.collect(),
-            user: &identity.user,
+            user: &context.current_user(),
+            session_user: &context.session_user(),
+            maker: if identity.role.is_none() { &identity.user } else { BOOTSTRAP },
+            role: context.role().as_deref(),
             database: &identity.database,
             session: identity.number,
             setting: &setting,
             settings: settings.collect(),
-            users: schema.catalog.users().keys().cloned().collect(),
             own: &|view| match view {
                 "pg_catalog.pg_prepared_statements" => context.names().rows(),
                 view => views::rows(core, view),
@@ -198,6 +201,12 @@ impl Reads<'_, '_> {
                 false => SqlError::new(b"42P01", format!("relation \"{name}\" does not exist")),
             });
         };
+        let one_of = match function {
+            F::NextValue => Privileges::USAGE.and(Privileges::UPDATE),
+            F::CurrentValue => Privileges::USAGE.and(Privileges::SELECT),
+            _ => Privileges::UPDATE,
+        };
+        context.refuse_sequence(&schema.catalog, &Object::Table(table.id), one_of)?;
         let number = match (function, arguments) {
             (F::NextValue, _) => context.next_number(table.id).map_err(as_sql)?,
             (F::CurrentValue, _) => context.current_number(table.id, &table.name)?,
@@ -219,7 +228,10 @@ fn configure(
     value: &str,
     is_local: bool,
 ) -> Result<Value, SqlError> {
-    context.settings().set(name, Some(value), is_local)?;
+    match is_of_roles(name) {
+        true => context.set_role(name, Some(value), is_local)?,
+        false => context.settings().set(name, Some(value), is_local)?,
+    }
     context.settings().get(name).map(Value::Text)
 }
 
@@ -318,6 +330,14 @@ impl Ground for Reads<'_, '_> {
         match (function, arguments) {
             (SystemFunction::Random(what), _) => return self.random(what),
             (SystemFunction::Sleep, [Value::Double(seconds)]) => return self.sleep(*seconds),
+            (
+                SystemFunction::CancelBackend | SystemFunction::TerminateBackend,
+                [Value::Int(number)],
+            ) if let Some(other) = self.around.core.cancellers.role_of(*number)
+                && let Err(refused) = self.around.context.may_interrupt(&other) =>
+            {
+                return Err(refused);
+            }
             (SystemFunction::CancelBackend, [Value::Int(number)]) => {
                 return Ok(Value::Bool(self.around.core.cancellers.cancel(*number)));
             }
@@ -329,6 +349,9 @@ impl Ground for Reads<'_, '_> {
                 return Ok(Value::Bool(self.around.core.cancellers.terminate(*number)));
             }
             _ => {}
+        }
+        if let SystemFunction::HasRight(of) = function {
+            return self.with_context(|context| has_right(context, of, arguments));
         }
         let value = self.with_context(|context| system_function(context, function, arguments));
         let must_exist = matches!(

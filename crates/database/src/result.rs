@@ -56,7 +56,7 @@ pub(crate) fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> R
 /// PostgreSQL's command tag.
 pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     let text = split_path(text).1;
-    const OBJECTS: [&str; 12] = [
+    const OBJECTS: [&str; 14] = [
         "TABLE",
         "INDEX",
         "FUNCTION",
@@ -69,6 +69,8 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         "USER",
         "SCHEMA",
         "ROLE",
+        "GROUP",
+        "DATABASE",
     ];
     let begins = |verb: &str| {
         let (bytes, length) = (text.as_bytes(), verb.len());
@@ -90,14 +92,24 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         return counted("INSERT 0", rows.touched());
     }
     let verb = verb.to_ascii_uppercase();
+    let is_second = |word: &str| {
+        let mut words = text.split_ascii_whitespace().skip(1);
+        words.next().is_some_and(|second| second.eq_ignore_ascii_case(word))
+    };
     match verb.as_str() {
         "UPDATE" | "DELETE" | "MERGE" => counted(&verb, rows.touched()),
         "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
+        "ALTER" if is_second("DEFAULT") => "ALTER DEFAULT PRIVILEGES".to_owned(),
+        "DROP" | "REASSIGN" if is_second("OWNED") => format!("{verb} OWNED"),
+        // Of a role, where no thing is named.
+        "GRANT" | "REVOKE" if !words.any(|word| word.eq_ignore_ascii_case("on")) => {
+            format!("{verb} ROLE")
+        }
         "CREATE" | "DROP" | "ALTER" => {
             let object =
                 |word: &str| OBJECTS.into_iter().find(|object| word.eq_ignore_ascii_case(object));
             match words.find_map(object) {
-                Some("USER") => format!("{verb} ROLE"),
+                Some("USER" | "GROUP") => format!("{verb} ROLE"),
                 Some(object) => format!("{verb} {object}"),
                 None => verb,
             }

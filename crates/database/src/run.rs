@@ -111,6 +111,7 @@ fn is_for_quiet_points(context: &Context) -> bool {
 impl Runner<'_> {
     /// Runs a call or a statement in the session's transaction, or as one.
     pub(crate) fn run(&mut self, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
+        prepared.refuse_without(self.context)?;
         let is_call = matches!(&*prepared.work(), Work::Call { .. });
         if !is_call {
             self.transaction.join_batch(self.context)?;

@@ -322,13 +322,16 @@ impl Session {
     }
 
     /// Says who the session is, for queries that ask: `current_user`, `current_database()` and
-    /// `pg_backend_pid()`, by whose number `pg_cancel_backend` finds it.
+    /// `pg_backend_pid()`, by whose number `pg_cancel_backend` finds it. If there is a role of the
+    /// user's name, the session has that role's rights from here on; else, as before, it may do
+    /// everything.
     pub fn identify(&self, user: &str, database: &str, number: i32) {
+        let role = self.context.core.schema.current().catalog.rights().role_name(user);
         let (user, database) = (user.to_owned(), database.to_owned());
         drop(self.listed.take());
         *self.listed.borrow_mut() =
-            Some(self.context.core.cancellers.list(number, self.canceller()));
-        self.context.identify(Identity { user, database, number });
+            Some(self.context.core.cancellers.list(number, (self.canceller(), role.clone())));
+        self.context.identify(Identity { user, role, database, number });
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::result::StatementResult;
 use crate::rows::Rows;
 use crate::session_transaction::{Said, SessionTransaction};
-use crate::settings::{TransactionStep, is_without_effect, shown_columns};
+use crate::settings::{AUTHORIZATION, ROLE, TransactionStep, is_without_effect, shown_columns};
 use crate::transaction::{TransactionState, notice_serializable, outside};
 
 /// BEGIN, COMMIT and the like; settings go with the transaction.
@@ -64,6 +64,10 @@ pub(crate) fn execute_setting(
     match setting {
         Setting::Set { name, value, local } => {
             set(context, transaction, name, value.as_deref(), *local)
+        }
+        Setting::Reset(name) if is_of_roles(name) => {
+            context.set_role(name, None, false)?;
+            Ok(StatementResult::of_tag("RESET"))
         }
         Setting::Reset(name) => {
             context.settings().set(name, None, false)?;
@@ -120,7 +124,10 @@ fn set(
         return Ok(set_transaction(transaction, TransactionModes { access, is_weaker: false }));
     }
     let is_outside = local && transaction.state() == TransactionState::Idle;
-    context.settings().set(name, value, local)?;
+    match is_of_roles(name) {
+        true => context.set_role(name, value, local)?,
+        false => context.settings().set(name, value, local)?,
+    }
     if is_outside {
         // Over as soon as it is there, as PostgreSQL has it.
         context.settings().step(TransactionStep::Committed);
@@ -168,6 +175,9 @@ pub(crate) fn settle_limits(context: &Context, transaction: &mut SessionTransact
     if !settings.take_due() {
         return;
     }
+    drop(settings);
+    context.settle_role();
+    let settings = context.settings();
     context.interrupt.set_statement_time(settings.duration("statement_timeout"));
     context.interrupt.set_lock_time(settings.duration("lock_timeout"));
     let memory = settings.bytes("hotrow.statement_memory");
@@ -176,6 +186,11 @@ pub(crate) fn settle_limits(context: &Context, transaction: &mut SessionTransact
     let deadline = settings.duration("hotrow.call_deadline");
     context.call_deadline.set(deadline.or(context.core.config.call_deadline));
     transaction.limit_idle(settings.often_asked().idle_in_transaction);
+}
+
+/// Whether a setting is one of those that say which role a session has.
+pub(crate) fn is_of_roles(name: &str) -> bool {
+    matches!(name, ROLE | AUTHORIZATION)
 }
 
 fn weaker(is_weaker: bool) -> Vec<Notice> {

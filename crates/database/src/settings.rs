@@ -41,6 +41,11 @@ pub(crate) fn is_without_effect(name: &str) -> bool {
     known(name).is_some_and(|known| known.is_without_effect)
 }
 
+/// What SET ROLE says.
+pub(crate) const ROLE: &str = "role";
+/// What SET SESSION AUTHORIZATION says.
+pub(crate) const AUTHORIZATION: &str = "session_authorization";
+
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Settings {
@@ -189,6 +194,32 @@ impl Settings {
         Ok(())
     }
 
+    /// What a session has said a setting is.
+    pub(crate) fn said(&self, name: &str) -> Option<String> {
+        self.local.get(name).or_else(|| self.session.get(name)).cloned()
+    }
+
+    /// Sets what is no setting for everybody, and was looked at by who has; none: to its default.
+    pub(crate) fn say(&mut self, name: &str, value: Option<&str>, local: bool) {
+        self.put(local, name, value.map(str::to_owned));
+        if !local {
+            self.put(true, name, None);
+        } else if value.is_none() {
+            // Which hides what was said for the session.
+            let default = self.default_of(name).unwrap_or_default();
+            self.put(true, name, Some(default));
+        }
+        self.note_change();
+    }
+
+    /// Sets what is told of the session, and nobody sets.
+    pub(crate) fn tell(&mut self, name: &str, value: &str) {
+        if self.get(name).is_ok_and(|known| known != value) {
+            self.start.insert(name.to_owned(), value.to_owned());
+            self.has_changed = true;
+        }
+    }
+
     /// Sets or removes a value, keeping what it replaces for the open transaction.
     fn put(&mut self, is_local: bool, name: &str, value: Option<String>) {
         let values = if is_local { &mut self.local } else { &mut self.session };
@@ -233,7 +264,8 @@ impl Settings {
     pub(crate) fn reset_all(&mut self) {
         for is_local in [false, true] {
             let values = if is_local { &self.local } else { &self.session };
-            let names: Vec<String> = values.keys().cloned().collect();
+            let is_reset = |name: &&String| **name != ROLE && **name != AUTHORIZATION;
+            let names: Vec<String> = values.keys().filter(is_reset).cloned().collect();
             names.iter().for_each(|name| self.put(is_local, name, None));
         }
         self.note_change();

@@ -13,15 +13,15 @@ use hotrow_sql::{
     Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, ScriptStatement, Temporary,
     Truncation, explain as explain_statement, parse_script, quoted_name, split_path,
 };
-use hotrow_transaction::catalog::qualified;
-use hotrow_transaction::outcome::{Notice, NoticeLevel};
+use hotrow_transaction::catalog::{Attribute, qualified};
+use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
 
 use crate::context::Context;
 use crate::defining::define;
 use crate::definition;
 use crate::error::{Error, advised};
 use crate::explain::explain;
-use crate::lock_out::refuse_lock_out;
+use crate::lock_out::{self, refuse_lock_out};
 use crate::prepare::{prepare, prepare_compiled, prepare_own};
 use crate::prepared::Prepared;
 use crate::result::{StatementResult, shown, tag};
@@ -87,14 +87,18 @@ impl Runner<'_> {
         let (mut types, mut notices) = (Arc::default(), Vec::new());
         let text = || Arc::new([SqlType::Scalar(DataType::Text)]);
         let mut is_filled = false;
-        let rows = match compiled? {
+        let compiled = compiled?;
+        if let Some(compiled) = &compiled {
+            self.refuse_without(compiled)?;
+        }
+        let rows = match compiled {
             None => {
                 let rows = self.run(prepared, values)?;
                 // Behind the run, which compiles again where the schema has changed.
                 types = prepared.result_types();
                 rows
             }
-            Some(Compiled::Explained(lines)) => {
+            Some(Compiled::Explained { lines, .. }) => {
                 types = text();
                 context.settle_found(Ok(shown(EXPLAINED, lines.iter().map(String::as_str))))?
             }
@@ -109,10 +113,15 @@ impl Runner<'_> {
             }
             Some(Compiled::Maintenance(maintenance)) => {
                 match maintenance {
-                    Maintenance::Checkpoint => core.checkpoint(&|_| ()).map(drop)?,
+                    Maintenance::Checkpoint => {
+                        refuse_checkpoint(context)?;
+                        core.checkpoint(&|_| ()).map(drop)?;
+                    }
                     Maintenance::Unlisten => {}
-                    Maintenance::Vacuum(_) | Maintenance::Analyze(_) => {
-                        self.transaction.refuse_inside(&tag(&statement.text, &Rows::default()))?;
+                    Maintenance::Vacuum(tables) | Maintenance::Analyze(tables) => {
+                        let tag = tag(&statement.text, &Rows::default());
+                        self.transaction.refuse_inside(&tag)?;
+                        notices.extend(context.not_his(&tag.to_lowercase(), &tables));
                     }
                 }
                 Rows::default()
@@ -162,6 +171,7 @@ impl Runner<'_> {
                 self.transaction.has_defined(created(&schema, &definition));
                 context.temporary().look_again(core, &schema, &definition);
                 notices.extend(definition::warnings(&schema, &definition));
+                notices.extend(lock_out::warning(&schema.catalog, &definition));
                 match statement.filled() {
                     Some(filled) if created(&schema, &definition).next().is_some() => {
                         is_filled = true;
@@ -290,11 +300,21 @@ impl Runner<'_> {
         let schema = core.schema.current();
         for table in &truncation.tables {
             let name = quoted_name(&schema.catalog.table(*table).qualified_name());
-            let delete = prepare(context, self.transaction, &format!("DELETE FROM {name}"), &[])?;
+            let delete = format!("DELETE FROM {name}");
+            let delete = prepare_own(context, self.transaction, &delete)?;
             self.run(&delete, &[])?;
         }
         Ok(Rows::default())
     }
+}
+
+/// CHECKPOINT is for superusers.
+fn refuse_checkpoint(context: &Context) -> Result<(), SqlError> {
+    if context.has_attribute(Attribute::Superuser) {
+        return Ok(());
+    }
+    let message = "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT";
+    Err(SqlError::new(b"42501", message))
 }
 
 /// Bytes of a slow statement's text that are written to the log.

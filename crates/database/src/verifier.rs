@@ -141,6 +141,7 @@ impl fmt::Debug for Verifier {
 
 /// A statement with what is kept of its password in place of it.
 pub(crate) fn conceal(statement: ScriptStatement) -> Result<ScriptStatement, SqlError> {
+    let statement = statement.with_attributes();
     let Some(password) = statement.password() else { return Ok(statement) };
     let verifier = match Verifier::parse(password) {
         Some(given) => given,

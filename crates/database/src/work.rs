@@ -224,7 +224,7 @@ pub(crate) fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, S
         Compiled::ExplainProcedure { .. } => {
             vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]
         }
-        Compiled::Explained(_) | Compiled::Analyzed(_) => {
+        Compiled::Explained { .. } | Compiled::Analyzed(_) => {
             vec![(EXPLAINED.to_owned(), SqlType::Scalar(DataType::Text))]
         }
         Compiled::Setting(setting) => shown_columns(setting).iter().map(scalar).collect(),

@@ -88,11 +88,40 @@ pub enum PatternRows {
     Split,
 }
 
+/// Of what `has_..._privilege` tells whether somebody has rights.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RightOf {
+    /// has_table_privilege
+    Table,
+    /// has_any_column_privilege
+    AnyColumn,
+    /// has_column_privilege
+    Column,
+    /// has_sequence_privilege
+    Sequence,
+    /// has_schema_privilege
+    Schema,
+    /// has_function_privilege
+    Function,
+    /// has_database_privilege
+    Database,
+    /// has_type_privilege
+    Type,
+    /// pg_has_role
+    Role,
+}
+
 /// A function of catalog or session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SystemFunction {
-    /// current_user, session_user, user
+    /// current_user, user, current_role
     CurrentUser,
+    /// session_user
+    SessionUser,
+    /// pg_get_userbyid(oid)
+    UserName,
+    /// whether somebody has rights of something
+    HasRight(RightOf),
     /// current_database(), current_catalog
     CurrentDatabase,
     /// current_setting(name [, missing_ok])

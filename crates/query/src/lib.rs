@@ -55,7 +55,7 @@ use hotrow_transaction::program::SlotId;
 
 pub use functions::{
     Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, PatternFunction,
-    PatternRows, SystemFunction,
+    PatternRows, RightOf, SystemFunction,
 };
 pub use ground::{Fetched, Ground};
 pub use host::drawn;

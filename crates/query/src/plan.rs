@@ -3,6 +3,7 @@
 use hotrow_base::stack::with_room;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::needs::Needs;
 use hotrow_transaction::program::{AggregateFunction, Procedure, ResultColumn, Slot, SlotId};
 
 use crate::functions::{HostFunction, SystemFunction};
@@ -27,6 +28,8 @@ pub struct Query {
     pub slots: Vec<Slot>,
     /// slots of the statement's parameters, in their order
     pub parameters: Vec<SlotId>,
+    /// what whoever runs it needs the right to do
+    pub needs: Needs,
 }
 
 /// Operators lie one in the other, and are dropped level by level.

@@ -157,6 +157,11 @@ fn begin(
             return Ok(Start::Refused { user: (*user).to_owned() });
         }
     }
+    if let Err(error) = door.db.may_log_in(user) {
+        out.say(&response(&error, Severity::Fatal, ""));
+        let _ = out.flush(); // it ends in any case
+        return Ok(Start::Over);
+    }
     if let Err(error) = (caller.begin_session)(user) {
         out.say(&response(&error, Severity::Fatal, ""));
         let _ = out.flush(); // it ends in any case

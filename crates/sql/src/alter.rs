@@ -109,7 +109,7 @@ impl Compiler<'_> {
             }
             Operation::DisableTrigger { name } => altered.switch_trigger(name, false),
             Operation::OwnerTo { .. } => {
-                Err(unsupported(place, "OWNER TO", "tables have no owners: leave it out"))
+                Err(unsupported(place, "OWNER TO beside others", "write an ALTER TABLE of its own"))
             }
             // PostgreSQL's UNLOGGED tables are logged here, too.
             Operation::SetLogged | Operation::SetUnlogged => Ok(()),

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
-    Catalog, Column, ForeignKey, IndexDefinition, IndexKind, NamedType, SearchPath, Table, local,
-    qualified,
+    Catalog, Column, ForeignKey, IndexDefinition, IndexKind, NamedType, Object, PUBLIC, SearchPath,
+    Table, local, qualified, split,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
 use crate::changes::{
-    CatalogChange, Columns, Filled, ForeignKeyDefinition, SequenceDefinition, TableDefinition,
+    CatalogChange, Columns, Filled, ForeignKeyDefinition, Made, MadeName, SequenceDefinition,
+    TableDefinition,
 };
 use crate::error::{Advice, Result, error};
 use crate::relation::key_name;
@@ -133,16 +134,58 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.drop_type(name);
             Ok(())
         }
-        CatalogChange::SetUser { name, verifier } => {
-            catalog.set_user(name, verifier.as_deref());
+        CatalogChange::SetRole { name, role } => {
+            catalog.set_role(name, role.clone());
             Ok(())
         }
-        CatalogChange::DropUser(name) => {
-            catalog.drop_user(name);
+        CatalogChange::DropRole(name) => {
+            catalog.drop_role(name);
+            Ok(())
+        }
+        CatalogChange::SetMembership { role, member, how } => {
+            catalog.rights_mut().set_membership(role, member, how.clone());
+            Ok(())
+        }
+        CatalogChange::SetOwner { object, owner } => {
+            catalog.rights_mut().set_owner(object, owner.as_deref());
+            Ok(())
+        }
+        CatalogChange::Made(made) => {
+            set_maker(catalog, made);
+            Ok(())
+        }
+        CatalogChange::SetGrants { object, column, grants } => {
+            catalog.rights_mut().set_grants(object, *column, grants.clone());
+            Ok(())
+        }
+        CatalogChange::SetDefaults { of, schema, kind, grants } => {
+            let maker = (of.as_deref(), schema.as_deref());
+            catalog.rights_mut().set_defaults(maker, *kind, grants.clone());
             Ok(())
         }
         CatalogChange::Nothing(_) => Ok(()),
     }
+}
+
+/// Gives what has been made its owner, and the rights that it begins with.
+fn set_maker(catalog: &mut Catalog, Made { name, owner }: &Made) {
+    let (object, schema) = match name {
+        MadeName::Table(name) => match catalog.table_named(name) {
+            Some(table) => (Object::Table(table.id), Some(table.schema.to_string())),
+            None => return,
+        },
+        MadeName::View(name) => match catalog.view(name) {
+            Some(view) => (Object::View(view.id), Some(view.schema.clone())),
+            None => return,
+        },
+        MadeName::Schema(name) => (Object::Schema(name.as_str().into()), None),
+        MadeName::Type(name) => {
+            let schema = split(name).0.unwrap_or(PUBLIC);
+            (Object::type_in(schema, local(name)), Some(schema.to_owned()))
+        }
+    };
+    let kind = catalog.kind_of(&object);
+    catalog.rights_mut().set_maker(&object, kind, (owner.as_deref(), schema.as_deref()));
 }
 
 /// The tables with triggers that use a function.

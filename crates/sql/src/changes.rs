@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
-    Catalog, Check, Column, DeclaredRouting, ForeignKey, Generated, Hidden, IndexDefinition,
-    NamedType, ReferentialAction, Sequence, Table, Trigger, TriggerFunction, View, local,
+    Catalog, Check, Column, DeclaredRouting, ForeignKey, Generated, Grants, Hidden,
+    IndexDefinition, Membership, NamedType, Object, ObjectKind, ReferentialAction, Role, Sequence,
+    Table, Trigger, TriggerFunction, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Expr, Procedure};
@@ -118,23 +119,70 @@ pub enum CatalogChange {
     },
     /// DROP TYPE, DROP DOMAIN
     DropType(String),
-    /// CREATE USER, ALTER USER ... PASSWORD
-    SetUser {
+    /// CREATE ROLE, ALTER ROLE
+    SetRole {
         /// its name
         name: String,
-        /// of its password; none: it has none, and cannot log in
-        verifier: Option<String>,
+        /// what it is then, but for its number
+        role: Role,
     },
-    /// DROP USER
-    DropUser(String),
+    /// DROP ROLE
+    DropRole(String),
+    /// GRANT and REVOKE of a role
+    SetMembership {
+        /// which
+        role: String,
+        /// who is in it then, or no more
+        member: String,
+        /// how; none: no more
+        how: Option<Membership>,
+    },
+    /// OWNER TO
+    SetOwner {
+        /// of what
+        object: Object,
+        /// none: the database's maker
+        owner: Option<Arc<str>>,
+    },
+    /// something that has been made right before is somebody's
+    Made(Made),
+    /// GRANT and REVOKE
+    SetGrants {
+        /// of what
+        object: Object,
+        /// of which column; none: of it as a whole
+        column: Option<ColumnId>,
+        /// what has been given of it then
+        grants: Grants,
+    },
+    /// ALTER DEFAULT PRIVILEGES
+    SetDefaults {
+        /// of what this one makes; none: the database's maker
+        of: Option<Arc<str>>,
+        /// in this schema; none: in all
+        schema: Option<Arc<str>>,
+        /// of things of this kind
+        kind: ObjectKind,
+        /// what they begin with
+        grants: Grants,
+    },
     /// IF NOT EXISTS or IF EXISTS, and nothing to do
     Nothing(Notice),
 }
 
 impl CatalogChange {
-    /// Whether it is one of users, which no procedure has to do with.
+    /// Whether it is one of roles or rights, which no procedure has to do with.
     pub fn leaves_procedures(&self) -> bool {
-        matches!(self, Self::SetUser { .. } | Self::DropUser(_) | Self::Nothing(_))
+        matches!(
+            self,
+            Self::SetRole { .. }
+                | Self::DropRole(_)
+                | Self::SetMembership { .. }
+                | Self::SetOwner { .. }
+                | Self::SetGrants { .. }
+                | Self::SetDefaults { .. }
+                | Self::Nothing(_)
+        )
     }
 
     /// The view that it makes, replaces or drops, by its name in its schema.
@@ -153,6 +201,28 @@ impl CatalogChange {
             _ => None,
         }
     }
+}
+
+/// Something that has been made, and whose it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Made {
+    /// what
+    pub name: MadeName,
+    /// none: the database's maker
+    pub owner: Option<Arc<str>>,
+}
+
+/// What has been made, by its name, which has its schema before it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MadeName {
+    /// a table or a sequence
+    Table(String),
+    /// a view
+    View(String),
+    /// a schema
+    Schema(String),
+    /// a type or a domain
+    Type(String),
 }
 
 /// Another form of a table's rows.
@@ -190,6 +260,11 @@ pub enum Filled {
 /// What a client is told about something that was left out.
 pub(crate) fn left_out(text: String) -> Notice {
     Notice::new(SqlError::new(b"00000", text))
+}
+
+/// What a client is warned of.
+pub(crate) fn warned(code: &[u8; 5], text: String) -> Notice {
+    Notice::warning(SqlError::new(code, text))
 }
 
 /// That something is there already.

@@ -6,6 +6,7 @@ use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{Catalog, PUBLIC, split};
 use hotrow_transaction::draw::Draw;
+use hotrow_transaction::needs::Needs;
 use hotrow_transaction::program::{Place, Statement};
 use sqlparser::ast;
 
@@ -36,6 +37,23 @@ pub fn compile<'c>(
     compile_in_rounds(catalog, procedures, statement, |_| Ok(())).map(|(compiled, _)| compiled)
 }
 
+/// As [`compile`], for somebody who makes a definition: what it makes is his. None: the database's
+/// maker.
+///
+/// Errors: as [`compile`].
+pub fn compile_for<'c>(
+    catalog: &'c Catalog,
+    procedures: &'c impl ProcedureNames,
+    statement: &ScriptStatement,
+    role: Option<&Arc<str>>,
+) -> Result<Compiled> {
+    let prepare = |compiler: &mut Compiler<'c>| {
+        compiler.role = role.cloned();
+        Ok(())
+    };
+    compile_in_rounds(catalog, procedures, statement, prepare).map(|(compiled, _)| compiled)
+}
+
 /// Compiles a statement, once more if it draws something: what is known when it is compiled, and
 /// it stands before all other slots.
 fn compile_in_rounds<'c>(
@@ -47,7 +65,7 @@ fn compile_in_rounds<'c>(
     let compile_once = |room| -> Result<_> {
         let mut compiler = Compiler::new(catalog);
         (compiler.room, compiler.is_own) = (room, statement.is_own);
-        compiler.path = statement.path.clone();
+        (compiler.path, compiler.role) = (statement.path.clone(), statement.role.clone());
         compiler.programs = statement.programs;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
@@ -153,7 +171,8 @@ fn compile_by(
         Syntax::Transaction(control) => Ok(Compiled::Transaction(control.clone())),
         Syntax::Setting(setting) => Ok(Compiled::Setting(setting.clone())),
         Syntax::Naming(naming) => Ok(Compiled::Naming(naming.clone())),
-        Syntax::User(user) => compiler.user(user),
+        Syntax::Role(role) => compiler.role_statement(role),
+        Syntax::Grant(grant) => compiler.grant_statement(grant).map(Compiled::Catalog),
         Syntax::Trigger(written) => {
             compiler.create_trigger(written).map(|change| Compiled::Catalog(vec![change]))
         }
@@ -169,7 +188,10 @@ fn compile_by(
     };
     // What no change of rows has asked for is an argument, or a value of a definition.
     let compiled = compiled.and_then(|of| compiler.needs_query.take().map_or(Ok(of), Err));
-    compiled.map_err(|e| e.or_at(statement.place))
+    let mut compiled = compiled.map_err(|e| e.or_at(statement.place))?;
+    compiler.give_needs(&mut compiled);
+    compiler.give_maker(&mut compiled);
+    Ok(compiled)
 }
 
 fn call(
@@ -179,6 +201,9 @@ fn call(
     place: Place,
 ) -> Result<Compiled> {
     let procedure = compiler.routine_meant(name, arguments, place)?;
+    if let Some(procedure) = procedure {
+        compiler.need_call(procedure);
+    }
     let arguments = compiler.call_arguments(name, procedure, arguments, place)?;
     let name = procedure.map_or(name, |of| &of.name).to_owned();
     Ok(Compiled::Call { name, arguments, label })
@@ -257,7 +282,6 @@ fn sql_statement(
         ast::Statement::Comment { object_type, object_name, .. } => {
             compiler.comment(object_type, object_name).map(Compiled::Catalog)
         }
-        ast::Statement::Grant(grant) => Ok(Compiled::Catalog(vec![compiler.grant(grant)?])),
         ast::Statement::AlterTable(table) => compiler.alter_table(table),
         ast::Statement::Truncate(truncate) => compiler.truncation(truncate).map(Compiled::Truncate),
         ast::Statement::Explain { analyze, statement, options, format, .. } => {
@@ -277,7 +301,7 @@ fn sql_statement(
                     let text = statement.to_string();
                     Compiled::Analyzed(Box::new(Analyzed { text, compiled, form }))
                 }
-                false => Compiled::Explained(lines),
+                false => Compiled::Explained { lines, needs: Needs::default() },
             })
         }
         other => {

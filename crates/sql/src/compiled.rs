@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_query::Query;
+use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::{Place, Procedure};
 
@@ -28,6 +29,8 @@ pub enum Compiled {
         source: String,
         /// OR REPLACE
         or_replace: bool,
+        /// whose it is, where there is none that it replaces; none: the database's maker's
+        maker: Option<Arc<str>>,
     },
     /// DROP FUNCTION or PROCEDURE
     DropProcedures {
@@ -62,7 +65,12 @@ pub enum Compiled {
         arguments: Option<Vec<Argument>>,
     },
     /// EXPLAIN of a statement: the text
-    Explained(Vec<String>),
+    Explained {
+        /// its lines
+        lines: Vec<String>,
+        /// what whoever asks needs the right to do
+        needs: Needs,
+    },
     /// EXPLAIN ANALYZE
     Analyzed(Box<Analyzed>),
     /// BEGIN, COMMIT, ROLLBACK and savepoints
@@ -80,6 +88,16 @@ pub enum Compiled {
 }
 
 impl Compiled {
+    /// What whoever runs it needs the right to do; none: it is no statement that is kept.
+    pub fn needs(&self) -> Option<&Needs> {
+        match self {
+            Self::Statement(procedure) => Some(&procedure.needs),
+            Self::Query(query) => Some(&query.needs),
+            Self::Change(change) => Some(&change.apply.needs),
+            _ => None,
+        }
+    }
+
     /// What the client is told about parts of it that are left out.
     pub fn notices(&self) -> Vec<&Notice> {
         let Self::Catalog(changes) = self else { return Vec::new() };

@@ -38,11 +38,13 @@ pub(crate) fn create_procedure(
     compiler.calls.routine = Some(key.clone());
     let returns_set = result(compiler, routine, outs)?;
     let mut body = Vec::new();
-    compiler.routine_body(routine, &mut body)?;
+    let by = (routine.name.as_str(), routine.is_definer);
+    compiler.as_function(by, |this| this.routine_body(routine, &mut body))?;
     Ok(Compiled::CreateProcedure {
         procedure: Box::new(compiler.take_procedure(&key, body, returns_set)),
         source: statement.text.clone(),
         or_replace: routine.or_replace,
+        maker: None,
     })
 }
 
@@ -59,7 +61,7 @@ fn trigger_function(
     let (name, source) = (key.to_owned(), statement.text.clone());
     procedure.trigger = Some(Arc::new(TriggerFunction { name, text: source.clone() }));
     let (procedure, or_replace) = (Box::new(procedure), routine.or_replace);
-    Compiled::CreateProcedure { procedure, source, or_replace }
+    Compiled::CreateProcedure { procedure, source, or_replace, maker: None }
 }
 
 /// Declares the parameters: those that are passed first, then OUT parameters and the columns of

@@ -66,6 +66,7 @@ impl Compiler<'_> {
 
     /// The next number of a column's sequence.
     pub(crate) fn drawn(&mut self, column: &Column, draws: Draws) -> Result<Expr> {
+        self.need_number(draws.sequence, Some(draws.as_written));
         let what = || format!("a number for column \"{}\"", column.name);
         let number = self.next_number(draws.sequence, self.place, what)?;
         assign(number, column.data_type, Coercion::Assignment, self.place, || column.name.clone())

@@ -249,6 +249,7 @@ impl<'c> Compiler<'c> {
     /// As [`Compiler::inline`], where the call is the current place.
     fn inline_here(&mut self, callee: &Procedure, written: &[CallArgument]) -> Result<Given> {
         let place = self.place;
+        self.need_call(callee);
         let arguments = self.arguments_of(callee, written, place)?;
         let slots = self.callee_slots(callee, arguments)?;
         let mut body = callee.body.clone();

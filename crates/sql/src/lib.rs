@@ -57,6 +57,7 @@ mod drop;
 mod dynamic;
 mod element;
 mod endings;
+mod entitled;
 mod error;
 mod exception;
 mod explain;
@@ -67,6 +68,7 @@ mod function;
 mod functions;
 mod generated;
 mod grant;
+mod granted;
 mod hidden;
 mod index;
 mod inline;
@@ -84,6 +86,7 @@ mod loops;
 mod maintenance;
 pub mod mention;
 mod named_type;
+mod needs;
 mod open_literals;
 mod operand;
 mod operator;
@@ -94,6 +97,8 @@ mod parser_order;
 mod path;
 mod raise;
 mod relation;
+mod role;
+mod roles;
 mod rounding;
 mod routine;
 mod row_json;
@@ -123,18 +128,19 @@ mod triggered;
 mod type_table;
 mod types;
 mod typing;
-mod user;
 mod view;
 mod written;
 
 pub use apply::{apply, tables_with};
 pub use call::Argument;
 pub use changes::{
-    CatalogChange, Columns, Filled, ForeignKeyDefinition, SequenceDefinition, TableDefinition,
+    CatalogChange, Columns, Filled, ForeignKeyDefinition, Made, MadeName, SequenceDefinition,
+    TableDefinition,
 };
-pub use compile::{compile, compile_with_literals, compile_with_parameters};
+pub use compile::{compile, compile_for, compile_with_literals, compile_with_parameters};
 pub use compiled::{Compiled, Dropped};
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
+pub use entitled::refuse_not_entitled;
 pub use explain::{Analyzed, AnalyzedRun, ExplainForm, explain};
 pub use functions::{
     EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, Volatility,
@@ -144,10 +150,12 @@ pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
-    Change, Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
+    Change, Fields, SystemContext, has_right, sequence_named, system_function, system_rows,
+    table_number,
 };
+pub use role::shown;
 pub use script::{Script, parse_script};
-pub use search_path::{split_path, with_path};
+pub use search_path::{split_path, with_path, with_role};
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::ProcedureNames;
 pub use syntax::ScriptStatement;
@@ -156,5 +164,4 @@ pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_na
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use type_table::{KnownType, enum_with_oid, known_type};
 pub use types::BARE_NUMERIC;
-pub use user::shown;
 pub use view::{broken_view, changed_names};

@@ -10,6 +10,8 @@
 //! ```
 
 use hotrow_base::ids::TableId;
+use hotrow_transaction::catalog::{Object, Privileges};
+use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -43,6 +45,8 @@ pub struct Truncation {
     pub notices: Vec<Notice>,
     /// RESTART IDENTITY: sequences that begin anew, and with which number
     pub restarted: Vec<(TableId, i64)>,
+    /// what whoever sends it needs the right to do
+    pub needs: Needs,
 }
 
 impl Maintenance {
@@ -134,7 +138,11 @@ impl Compiler<'_> {
         let restarted =
             sequences.filter_map(|id| Some((id, self.catalog.table(id).sequence?.start)));
         let restarted = restarted.collect();
-        Ok(Truncation { tables: self.children_first(named), notices, restarted })
+        let mut needs = Needs::default();
+        for table in &named {
+            needs.add(&self.by, Object::Table(*table), Privileges::TRUNCATE);
+        }
+        Ok(Truncation { tables: self.children_first(named), notices, restarted, needs })
     }
 
     /// A table that refers to one of these and is none of them.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use hotrow_base::types::DataType;
 use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
+use hotrow_transaction::needs::Needs;
 use hotrow_transaction::program::{
     CompareOp, Consume, Effect, Expr, ExprKind, FOUND, OperatorLoop, OperatorRead, ROW_COUNT,
     ResultColumn, RowsTo, SlotId, Statement, StatementKind,
@@ -292,6 +293,7 @@ impl Compiler<'_> {
             fetches: std::mem::take(&mut self.fetches),
             slots: Vec::new(),
             parameters: Vec::new(),
+            needs: Needs::default(),
         };
         let of = self.operators_into(query, reads, outputs)?;
         let mut before = Vec::new();

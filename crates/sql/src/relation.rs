@@ -40,6 +40,7 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{Plan, Query};
+use hotrow_transaction::needs::Needs;
 use hotrow_transaction::program::{ArrayFunction, Expr, Place};
 use sqlparser::ast;
 
@@ -57,7 +58,7 @@ pub(crate) use select::extended;
 pub(crate) use select_list::column_name;
 pub(crate) use system::key_name;
 pub use system::{
-    Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
+    Fields, SystemContext, has_right, sequence_named, system_function, system_rows, table_number,
 };
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
@@ -88,6 +89,7 @@ impl Compiler<'_> {
             hotrow_transaction::program::ResultColumn { name: name.clone(), data_type, origin }
         });
         Ok(Query {
+            needs: Needs::default(),
             columns: columns.collect(),
             outputs: bound.outputs.iter().map(|(_, slot)| *slot).collect(),
             plan: bound.plan,
@@ -210,6 +212,7 @@ impl Compiler<'_> {
                 found = Some((at, column));
             }
             if let Some((at, column)) = found {
+                self.need_column(depth, at, column);
                 return self.slot_of_column(depth, at, column).map(Some);
             }
         }
@@ -242,6 +245,7 @@ impl Compiler<'_> {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(error(b"42702", place, message));
                 }
+                self.need_column(depth, at, column);
                 return self.slot_of_column(depth, at, column).map(Some);
             }
         }

@@ -40,7 +40,7 @@ pub(crate) fn routine_with(
             unnamed.name = format!("${number}");
         }
     }
-    let mut is_strict = false;
+    let (mut is_strict, mut is_definer) = (false, false);
     let mut returns = None;
     let mut text = None;
     let mut language = None;
@@ -54,6 +54,8 @@ pub(crate) fn routine_with(
             text = Some(body_text(cursor)?);
         } else if is_function && is_strict_here(cursor) {
             is_strict = true;
+        } else if let Some(definer) = security(cursor) {
+            is_definer = definer;
         } else {
             attribute(cursor)?;
         }
@@ -81,7 +83,18 @@ pub(crate) fn routine_with(
         body = strict(body, place, &parameters, returns.as_ref());
     }
     find_last(&mut body);
-    Ok(Routine { name, place, or_replace, is_function, parameters, returns, body, end })
+    let routine = Routine {
+        name,
+        place,
+        or_replace,
+        is_function,
+        is_definer,
+        parameters,
+        returns,
+        body,
+        end,
+    };
+    Ok(routine)
 }
 
 /// DO [LANGUAGE plpgsql] $$ ... $$
@@ -195,6 +208,15 @@ fn parse_sql(mut cursor: Cursor<'_>, end: Place, returns: Option<&Returns>) -> R
     Ok(block)
 }
 
+/// SECURITY DEFINER or INVOKER; none: it is something else.
+fn security(cursor: &mut Cursor<'_>) -> Option<bool> {
+    cursor.accept("external");
+    [("definer", true), ("invoker", false)]
+        .into_iter()
+        .find(|(word, _)| cursor.accept_all(&["security", word]))
+        .map(|(_, is_definer)| is_definer)
+}
+
 /// STRICT, or RETURNS NULL ON NULL INPUT.
 fn is_strict_here(cursor: &mut Cursor<'_>) -> bool {
     cursor.accept("strict") || cursor.accept_all(&["returns", "null", "on", "null", "input"])
@@ -279,8 +301,6 @@ fn attribute(cursor: &mut Cursor<'_>) -> Result<()> {
     }
     if cursor.accept_all(&["called", "on", "null", "input"])
         || cursor.accept_all(&["not", "leakproof"])
-        || cursor.accept_all(&["security", "invoker"])
-        || cursor.accept_all(&["security", "definer"])
     {
         return Ok(());
     }

@@ -12,8 +12,9 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::changes::{CatalogChange, left_out};
+use crate::changes::{CatalogChange, Made, MadeName, left_out};
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::role::RoleName;
 use crate::scope::Compiler;
 use crate::types::TypeNames;
 use crate::written::{ident_name, object_name};
@@ -188,10 +189,14 @@ impl<'c> Compiler<'c> {
             }
             return Ok(vec![CatalogChange::Nothing(left_out(format!("{message}, skipping")))]);
         }
-        let mut changes = vec![CatalogChange::CreateSchema(name)];
-        if owner.is_some() {
-            let text = "a schema has no owner: every user may use it".to_owned();
-            changes.push(CatalogChange::Nothing(left_out(text)));
+        let mut changes = vec![CatalogChange::CreateSchema(name.clone())];
+        if let Some(user) = owner {
+            let user = match user.value.to_lowercase().as_str() {
+                "current_user" | "current_role" if user.quote_style.is_none() => RoleName::Current,
+                _ => RoleName::Named(ident_name(user)),
+            };
+            let (name, owner) = (MadeName::Schema(name), self.role_of(&user, self.place)?);
+            changes.push(CatalogChange::Made(Made { name, owner }));
         }
         Ok(changes)
     }

@@ -12,6 +12,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::draw::Draw;
+use hotrow_transaction::needs::{By, Needs};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     ErrorPart, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
@@ -145,6 +146,16 @@ pub(crate) struct Compiler<'c> {
     /// why a query is to give the rows of the change that is compiled: a part of it needs
     /// operators, or is not to be computed row by row. An error where there is none to give them
     pub(crate) needs_query: Option<SqlError>,
+    /// what it needs the right to do, as far as it is compiled
+    pub(crate) needs: Needs,
+    /// whose right to relations that is
+    pub(crate) by: By,
+    /// whose right to call functions: that of a view's reader, not of its owner
+    pub(crate) runs_as: By,
+    /// the table that FROM names next is the target of the change that is compiled
+    pub(crate) binds_target: bool,
+    /// who sends the statement, where it is a definition; none: the database's maker
+    pub(crate) role: Option<std::sync::Arc<str>>,
 }
 
 impl<'c> Compiler<'c> {
@@ -210,6 +221,11 @@ impl<'c> Compiler<'c> {
             firing: Firing::default(),
             triggers: Vec::new(),
             needs_query: None,
+            needs: Needs::default(),
+            by: By::default(),
+            runs_as: By::default(),
+            binds_target: false,
+            role: None,
         }
     }
 
@@ -276,6 +292,7 @@ impl<'c> Compiler<'c> {
             inlined: self.calls.take_inlined(),
             ends_transaction: self.endings.are_any,
             trigger: None,
+            needs: Default::default(),
         }
     }
 

@@ -12,17 +12,18 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::copy::copy;
 use crate::error::{Result, place_of, syntax, unsupported};
+use crate::grant::grant;
 use crate::maintenance::maintenance;
 use crate::parser_order::{in_parsers_order, with_check_option};
+use crate::role::role;
 use crate::routine::{anonymous, routine};
-use crate::search_path::path_before;
+use crate::search_path::{path_before, role_before};
 use crate::setting::{naming, setting};
 use crate::state::Programs;
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
 use crate::trigger_syntax::{drop_trigger, is_trigger, trigger};
-use crate::user::user;
 
 /// Statements of a script whose trees are kept from the first look at them to their turn. A tree
 /// takes some 10 KB for a `SELECT 1`, so those of longer scripts are made again instead.
@@ -130,7 +131,7 @@ fn each_statement_here(
     origin: Place,
     mut tell: impl FnMut(ScriptStatement, Range<usize>),
 ) -> Result<()> {
-    let path = path_before(text);
+    let (path, role) = (path_before(text), role_before(text));
     let tokens = tokenize(text, origin)?;
     let offsets = Offsets::new(text, origin);
     let range_of = |tokens: &[TokenWithSpan]| {
@@ -148,6 +149,7 @@ fn each_statement_here(
         if let Some(path) = &path {
             statement = statement.in_path(path);
         }
+        statement.role = role.as_deref().map(Into::into);
         current::check()?;
         tell(statement, at);
     }
@@ -176,6 +178,7 @@ pub(crate) fn read_statement(
         place,
         text,
         path: SearchPath::default(),
+        role: None,
         is_own: false,
         programs: Programs::default(),
         overrides,
@@ -305,8 +308,11 @@ fn statement(
     if let Some(naming) = naming(&mut Cursor::new(tokens, end), text_of)? {
         return Ok(Syntax::Naming(naming));
     }
-    if let Some(user) = user(&mut Cursor::new(tokens, end))? {
-        return Ok(Syntax::User(user));
+    if let Some(role) = role(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::Role(role));
+    }
+    if let Some(written) = grant(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::Grant(Box::new(written)));
     }
     if let Some(maintenance) = maintenance(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Maintenance(maintenance));

@@ -1,15 +1,16 @@
-//! Where a statement's bare names are looked for, told by its text.
+//! Who has sent a statement, and where its bare names are looked for, told by its text.
 //!
 //! Role         a text that is read again, from the log, by a checkpoint, or to be compiled anew,
-//!              has to mean what it meant to whoever sent it. A path other than the usual one
-//!              stands before the statement as a comment, so that the text is one that everybody
-//!              can read
+//!              has to mean what it meant to whoever sent it. A path other than the usual one, and
+//!              of a definition the role whose it is, stand before the statement as comments, so
+//!              that the text is one that everybody can read
 
 use std::borrow::Cow;
 
 use hotrow_transaction::catalog::SearchPath;
 
 const BEGINS: &str = "/*@search_path ";
+const ROLE_BEGINS: &str = "/*@role ";
 const ENDS: &str = "*/ ";
 
 /// A statement's text with its path before it, unless that is the usual one.
@@ -20,9 +21,33 @@ pub fn with_path<'t>(text: &'t str, path: &SearchPath) -> Cow<'t, str> {
     }
 }
 
+/// A statement's text with the role before it whose it is; none: the database's maker's.
+pub fn with_role<'t>(text: &'t str, role: Option<&str>) -> Cow<'t, str> {
+    let text = split_role(text);
+    match role {
+        None => Cow::Borrowed(text),
+        Some(role) => {
+            Cow::Owned(format!("{ROLE_BEGINS}{}{ENDS}{text}", role.replace("*/", "*\\/")))
+        }
+    }
+}
+
+/// The text without the role before it.
+fn split_role(text: &str) -> &str {
+    let rest = text.strip_prefix(ROLE_BEGINS).and_then(|rest| rest.split_once(ENDS));
+    rest.map_or(text, |(_, statement)| statement)
+}
+
+/// The role that a text tells before its statement; blanks may stand before it.
+pub(crate) fn role_before(text: &str) -> Option<String> {
+    let (role, _) = text.trim_start().strip_prefix(ROLE_BEGINS)?.split_once(ENDS)?;
+    Some(role.replace("*\\/", "*/"))
+}
+
 /// What stands before a statement to tell its path, nothing if it is the usual one; and the
 /// statement.
 pub fn split_path(text: &str) -> (&str, &str) {
+    let text = split_role(text);
     match text.strip_prefix(BEGINS).and_then(|rest| rest.split_once(ENDS)) {
         Some((_, statement)) => text.split_at(text.len() - statement.len()),
         None => ("", text),
@@ -31,7 +56,7 @@ pub fn split_path(text: &str) -> (&str, &str) {
 
 /// The path that a text tells before its statement; blanks may stand before it.
 pub(crate) fn path_before(text: &str) -> Option<SearchPath> {
-    let (path, _) = text.trim_start().strip_prefix(BEGINS)?.split_once(ENDS)?;
+    let (path, _) = split_role(text.trim_start()).strip_prefix(BEGINS)?.split_once(ENDS)?;
     SearchPath::read_displayed(&path.replace("*\\/", "*/"))
 }
 
@@ -58,6 +83,13 @@ mod tests {
             let text = with_path("SELECT 1", &path).into_owned();
             assert_eq!(path_before(&text), Some(path), "{text}");
         }
+        let role = "a*/ \"b";
+        let path = SearchPath::new(["c".to_owned()]);
+        let text = with_path("SELECT 1", &path).into_owned();
+        let text = with_role(&text, Some(role)).into_owned();
+        assert_eq!((role_before(&text).as_deref(), path_before(&text)), (Some(role), Some(path)));
+        assert_eq!(split_path(&text).1, "SELECT 1");
+        assert_eq!(with_role("SELECT 1", None), "SELECT 1");
         assert_eq!(path_before("SELECT 1"), None);
         assert_eq!(split_path("SELECT 1"), ("", "SELECT 1"));
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! SET [SESSION | LOCAL] name {TO | =} {value, ... | DEFAULT}
 //! SET [SESSION | LOCAL] TIME ZONE {value | LOCAL | DEFAULT}     SET NAMES ['encoding' | DEFAULT]
+//! SET [SESSION | LOCAL] ROLE {name | NONE}    SET [SESSION | LOCAL] SESSION AUTHORIZATION name
 //! SET TRANSACTION mode, ...     SET SESSION CHARACTERISTICS AS TRANSACTION mode, ...
 //! SHOW {name | ALL | TIME ZONE | TRANSACTION ISOLATION LEVEL}   RESET {name | ALL | TIME ZONE}
 //! DISCARD {ALL | PLANS | TEMP | SEQUENCES}
@@ -145,7 +146,13 @@ pub(crate) fn setting(cursor: &mut Cursor<'_>) -> Result<Option<Setting>> {
     let setting = if cursor.accept("set") {
         set(cursor)?
     } else if cursor.accept("reset") {
-        if cursor.accept("all") { Setting::ResetAll } else { Setting::Reset(name(cursor)?) }
+        if cursor.accept("all") {
+            Setting::ResetAll
+        } else if cursor.accept_all(&["session", "authorization"]) {
+            Setting::Reset("session_authorization".to_owned())
+        } else {
+            Setting::Reset(name(cursor)?)
+        }
     } else if cursor.accept("show") {
         if cursor.accept("all") { Setting::ShowAll } else { Setting::Show(name(cursor)?) }
     } else if cursor.is("discard") && !cursor.is_at(1, "all") {
@@ -165,8 +172,19 @@ pub(crate) fn setting(cursor: &mut Cursor<'_>) -> Result<Option<Setting>> {
     if cursor.at_end() { Ok(Some(setting)) } else { Err(cursor.unexpected("the end")) }
 }
 
+/// A role's name, as a word or in quotes; none: NONE or DEFAULT.
+fn role_value(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
+    if let Some(Token::SingleQuotedString(text)) = cursor.peek() {
+        cursor.bump();
+        return Ok(Some(text.clone()));
+    }
+    if cursor.accept("none") || cursor.accept("default") {
+        return Ok(None);
+    }
+    cursor.identifier().map(Some)
+}
+
 fn set(cursor: &mut Cursor<'_>) -> Result<Setting> {
-    let place = cursor.place();
     if cursor.accept("transaction") {
         return transaction_modes(cursor).map(Setting::Transaction);
     }
@@ -179,13 +197,16 @@ fn set(cursor: &mut Cursor<'_>) -> Result<Setting> {
         if cursor.accept_all(&["characteristics", "as", "transaction"]) {
             return transaction_modes(cursor).map(Setting::Characteristics);
         }
-        if cursor.is("authorization") {
-            let hint = "connect as the other user";
-            return Err(unsupported(place, "SET SESSION AUTHORIZATION", hint));
+        if cursor.accept("authorization") {
+            let name = "session_authorization".to_owned();
+            return Ok(Setting::Set { name, value: role_value(cursor)?, local });
         }
     }
-    if cursor.is("role") {
-        return Err(unsupported(place, "SET ROLE", "connect as the other user"));
+    if cursor.is("role") && !matches!(cursor.peek_at(1), Some(Token::Eq)) && !cursor.is_at(1, "to")
+    {
+        cursor.bump();
+        let name = "role".to_owned();
+        return Ok(Setting::Set { name, value: role_value(cursor)?, local });
     }
     if cursor.accept("names") {
         let name = "client_encoding".to_owned();

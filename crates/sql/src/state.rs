@@ -267,6 +267,9 @@ pub trait ProcedureNames {
 
     /// All procedures of this name, which differ in the types of their parameters.
     fn overloads(&self, name: &str) -> Vec<&Procedure>;
+
+    /// The keys of all that there are.
+    fn all_names(&self) -> Vec<String>;
 }
 
 impl<T: ProcedureNames + ?Sized> ProcedureNames for &T {
@@ -277,6 +280,10 @@ impl<T: ProcedureNames + ?Sized> ProcedureNames for &T {
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
         (**self).overloads(name)
     }
+
+    fn all_names(&self) -> Vec<String> {
+        (**self).all_names()
+    }
 }
 
 impl ProcedureNames for () {
@@ -285,6 +292,10 @@ impl ProcedureNames for () {
     }
 
     fn overloads(&self, _: &str) -> Vec<&Procedure> {
+        Vec::new()
+    }
+
+    fn all_names(&self) -> Vec<String> {
         Vec::new()
     }
 }
@@ -297,6 +308,10 @@ impl ProcedureNames for std::collections::BTreeMap<String, Procedure> {
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
         self.values().filter(|of| of.shown_name() == name).collect()
     }
+
+    fn all_names(&self) -> Vec<String> {
+        self.keys().cloned().collect()
+    }
 }
 
 impl ProcedureNames for std::collections::HashMap<String, Procedure> {
@@ -306,6 +321,10 @@ impl ProcedureNames for std::collections::HashMap<String, Procedure> {
 
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
         self.values().filter(|of| of.shown_name() == name).collect()
+    }
+
+    fn all_names(&self) -> Vec<String> {
+        self.keys().cloned().collect()
     }
 }
 

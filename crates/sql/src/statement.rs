@@ -401,6 +401,7 @@ impl Compiler<'_> {
         found: Option<&FoundRow>,
         into: Receiver<'_>,
     ) -> Result<()> {
+        self.need_change(statement)?;
         match statement {
             ast::Statement::Insert(insert) => self.insert(out, insert, found, into),
             ast::Statement::Update(update) => self.update(out, update, found, into),

@@ -10,15 +10,16 @@ use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
 
 use crate::copy::CopySyntax;
+use crate::grant::GrantSyntax;
 use crate::maintenance::Maintenance;
 use crate::open_literals::OpenLiterals;
+use crate::role::RoleSyntax;
 use crate::search_path::{split_path, with_path};
 use crate::setting::{Naming, Setting};
 use crate::state::Programs;
 use crate::temporary::{AtCommit, Temporary};
 use crate::transaction_control::TransactionControl;
 use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
-use crate::user::UserSyntax;
 use crate::written::{changed_by, has_changes, object_name};
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
@@ -31,6 +32,8 @@ pub struct ScriptStatement {
     pub text: String,
     /// where bare names are looked for
     pub(crate) path: SearchPath,
+    /// of a definition that was made before: whose it is; none: the database's maker's
+    pub(crate) role: Option<Arc<str>>,
     /// see [`ScriptStatement::as_own`]
     pub(crate) is_own: bool,
     /// OVERRIDING SYSTEM VALUE
@@ -65,6 +68,11 @@ impl ScriptStatement {
     pub fn as_own(mut self) -> Self {
         self.is_own = true;
         self
+    }
+
+    /// See [`ScriptStatement::as_own`].
+    pub fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// It may become several programs, which only a transaction holds together, where that is
@@ -227,8 +235,10 @@ pub(crate) enum Syntax {
     Setting(Setting),
     /// PREPARE, EXECUTE, DEALLOCATE
     Naming(Naming),
-    /// CREATE, ALTER, DROP of users
-    User(UserSyntax),
+    /// CREATE, ALTER, DROP of roles
+    Role(RoleSyntax),
+    /// GRANT, REVOKE, OWNER TO
+    Grant(Box<GrantSyntax>),
     /// CREATE TRIGGER
     Trigger(Box<TriggerSyntax>),
     /// DROP TRIGGER
@@ -267,6 +277,8 @@ pub(crate) struct Routine {
     pub(crate) place: Place,
     pub(crate) or_replace: bool,
     pub(crate) is_function: bool,
+    /// SECURITY DEFINER
+    pub(crate) is_definer: bool,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) returns: Option<Returns>,
     pub(crate) body: Block,

@@ -146,7 +146,8 @@ impl<'c> Compiler<'c> {
         let Fired { table, trigger, rows, skip, .. } = *fired;
         let routine = routine_of(&trigger.function, &field_names(table))?;
         let (place, statements) = (self.place, self.calls.statements);
-        let mut body = self.in_names_of_its_own(|this| {
+        let by = (trigger.function.name.as_str(), routine.is_definer);
+        let compile = |this: &mut Self| {
             let of = crate::state::Calls::of(None, &trigger.function.text);
             (this.calls.mentions, this.calls.mentions_current) = (of.mentions, of.mentions_current);
             let (mut names, nothing) = this.records(fired);
@@ -174,7 +175,8 @@ impl<'c> Compiler<'c> {
                 this.emit_in_block(&mut body, Some(exit), |_, out| out.extend(inner));
             }
             this.with_records_kept(fired, body)
-        })?;
+        };
+        let mut body = self.as_function(by, |this| this.in_names_of_its_own(compile))?;
         set_places(&mut body, place);
         let mut count = 0;
         walk::statements(&body, &mut |_| count += 1);

@@ -163,6 +163,7 @@ fn procedure(kind: &str) -> Procedure {
         inlined: Vec::new(),
         ends_transaction: false,
         trigger: None,
+        needs: Default::default(),
     }
 }
 

@@ -12,6 +12,8 @@
 
 mod by_id;
 mod named;
+mod rights;
+mod role;
 mod schemas;
 mod trigger;
 
@@ -25,6 +27,10 @@ use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
 pub use self::named::{Domain, NamedType, View, ViewCheck};
+pub use self::rights::{
+    Grant, Grants, Maker, Object, ObjectKind, Privileges, Rights, add, shown_grants, take,
+};
+pub use self::role::{Actor, Attribute, Attributes, BOOTSTRAP, Membership, ROLES_MAX, Role};
 pub use self::schemas::{
     PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split, temporary_schema,
 };
@@ -381,10 +387,7 @@ impl IndexDefinition {
     }
 }
 
-/// How many users there can be.
-pub const USERS_MAX: usize = 10_000;
-
-/// All tables and indexes of a database, and its users.
+/// All tables and indexes of a database, its roles and their rights.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     tables: ById<Table>,
@@ -392,8 +395,7 @@ pub struct Catalog {
     table_names: HashTrieMapSync<String, TableId>,
     /// beside those of tables: a sequence's index is called like the sequence
     index_names: HashTrieMapSync<String, IndexId>,
-    users: RedBlackTreeMapSync<String, Option<String>>,
-    had_passwords: bool,
+    rights: Rights,
     types: RedBlackTreeMapSync<String, Arc<NamedType>>,
     views: RedBlackTreeMapSync<String, Arc<View>>,
     views_made: u32,
@@ -538,6 +540,7 @@ impl Catalog {
         now_at: &[Option<ColumnId>],
     ) -> Result<(), SqlError> {
         let layout = layout_of(&self.table(id).name, &columns)?;
+        self.rights.move_columns(&Object::Table(id), now_at);
         let moved = |list: &mut Vec<ColumnId>| {
             for column in list {
                 *column = now_at[column.index()].expect("a column in use stays");
@@ -588,6 +591,7 @@ impl Catalog {
     /// Drops a table and its indexes; their ids stay taken.
     pub fn drop_table(&mut self, id: TableId) {
         let Some(table) = self.tables.take(id.index()) else { return };
+        self.rights.forget(&Object::Table(id));
         forget(&mut self.table_names, &schemas::key(&table.schema, &table.name), id);
         table.indexes().for_each(|index| self.take_index(&table.schema, index));
     }
@@ -645,23 +649,24 @@ impl Catalog {
         }))
     }
 
-    /// All users by name, each with what is kept of its password; none: it has none.
-    pub fn users(&self) -> &RedBlackTreeMapSync<String, Option<String>> {
-        &self.users
+    /// Roles, owners and what has been granted.
+    pub fn rights(&self) -> &Rights {
+        &self.rights
     }
 
-    /// Whether any user has, or ever had, a password: then nobody is let in without one any more.
-    /// The definitions that were made since the beginning tell it, those of users since dropped
-    /// included, so whoever shortens that list has to keep one.
-    pub fn had_passwords(&self) -> bool {
-        self.had_passwords
+    /// The same, to be changed.
+    pub fn rights_mut(&mut self) -> &mut Rights {
+        &mut self.rights
     }
 
-    /// Adds a user, or gives it another password.
-    pub fn set_user(&mut self, name: &str, verifier: Option<&str>) {
-        let verifier = verifier.map(str::to_owned);
-        self.had_passwords |= verifier.is_some();
-        self.users.insert_mut(name.to_owned(), verifier);
+    /// Adds a role, or changes it; its number is its own.
+    pub fn set_role(&mut self, name: &str, role: Role) {
+        self.rights.set_role(name, role);
+    }
+
+    /// Takes a role away that owns nothing.
+    pub fn drop_role(&mut self, name: &str) {
+        self.rights.drop_role(name);
     }
 
     /// All named types, with their schemas and names, by schema.
@@ -718,7 +723,9 @@ impl Catalog {
 
     /// Takes a type away.
     pub fn drop_type(&mut self, name: &str) {
-        self.types.remove_mut(&key_of(name));
+        let key = key_of(name);
+        self.rights.forget(&Object::Type(key.as_str().into()));
+        self.types.remove_mut(&key);
     }
 
     /// All views, by name.
@@ -755,7 +762,11 @@ impl Catalog {
 
     /// Takes a view away.
     pub fn drop_view(&mut self, name: &str) {
-        self.views.remove_mut(&key_of(name));
+        let key = key_of(name);
+        if let Some(view) = self.views.get(&key) {
+            self.rights.forget(&Object::View(view.id));
+        }
+        self.views.remove_mut(&key);
     }
 
     /// All schemas beside `public`, each with a number that no other one ever had.
@@ -776,12 +787,8 @@ impl Catalog {
 
     /// Takes away a schema in which nothing is left.
     pub fn drop_schema(&mut self, name: &str) {
+        self.rights.forget(&Object::Schema(name.into()));
         self.schemas.remove_mut(name);
-    }
-
-    /// Takes a user away.
-    pub fn drop_user(&mut self, name: &str) {
-        self.users.remove_mut(name);
     }
 
     /// The table with this name: in the schema that it says, or in `public`.

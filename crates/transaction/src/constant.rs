@@ -60,6 +60,7 @@ impl Computation {
             inlined: Vec::new(),
             ends_transaction: false,
             trigger: None,
+            needs: Default::default(),
         };
         let program = lower(&Catalog::default(), &procedure)?;
         let (frame, invocation) = (Frame::new(), Invocation::default());

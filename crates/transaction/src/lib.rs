@@ -33,6 +33,7 @@ pub mod interpret;
 pub mod invocation;
 pub mod locks;
 pub mod lower;
+pub mod needs;
 pub mod operators;
 pub mod outcome;
 pub mod plan;

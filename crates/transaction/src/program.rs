@@ -24,6 +24,7 @@ use hotrow_base::value::Value;
 
 use crate::catalog::TriggerFunction;
 use crate::draw::Draw;
+use crate::needs::Needs;
 use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
 
@@ -124,6 +125,8 @@ pub struct Procedure {
     pub ends_transaction: bool,
     /// of a function that RETURNS trigger: what triggers have of it. Nobody can call it
     pub trigger: Option<Arc<TriggerFunction>>,
+    /// what its caller needs the right to do, beside calling it
+    pub needs: Needs,
 }
 
 /// What stands between a routine's name and the types of its parameters, where others of its name

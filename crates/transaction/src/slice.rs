@@ -197,6 +197,7 @@ impl Slice {
             inlined: Vec::new(),
             ends_transaction: false,
             trigger: None,
+            needs: Default::default(),
         };
         let needs_reconnaissance = reads;
         Self { procedure, marks, knowledge, planned, loops, protected, needs_reconnaissance }

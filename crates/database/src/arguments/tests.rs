@@ -23,6 +23,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
         inlined: Vec::new(),
         ends_transaction: false,
         trigger: None,
+        needs: Default::default(),
     }
 }
 

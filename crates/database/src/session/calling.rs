@@ -102,7 +102,7 @@ impl Session {
     ///
     /// 42883 when there is no such procedure.
     pub fn procedure(&self, name: &str) -> Result<Procedure, Error> {
-        let (id, compiled) = self.calls.look_up(&self.context.core, name)?;
+        let (id, compiled) = self.calls.look_up(&self.context, name)?;
         let procedure = Procedure::new(Arc::clone(&self.context.core), id, compiled);
         procedure.set_priority(self.calls.priority());
         Ok(procedure)

@@ -9,6 +9,7 @@ use hotrow_transaction::outcome::NoticeLevel;
 use super::Session;
 use crate::error::Error;
 use crate::session_settings::settle_limits;
+use crate::settings::{AUTHORIZATION, ROLE};
 use crate::transaction::TransactionState;
 
 impl Session {
@@ -63,6 +64,8 @@ impl Session {
         let refused = self.transaction().refuse_inside("DISCARD ALL");
         refused.inspect_err(|_| self.transaction().fail())?;
         self.context.settings().reset_all();
+        self.context.settings().say(AUTHORIZATION, None, false);
+        self.context.settings().say(ROLE, None, false);
         self.context.drawn().forget();
         self.drop_temporary_tables();
         self.context.advisory.release(AdvisoryLevel::Session);

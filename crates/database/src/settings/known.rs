@@ -162,6 +162,7 @@ pub(super) const KNOWN: &[Known] = &[
     reported("server_encoding", "UTF8", May::NotChange, "Encoding of the database."),
     reported("server_version", SERVER_VERSION, May::NotChange, "The PostgreSQL to expect."),
     plain("server_version_num", "150000", May::NotChange, "The same as a number."),
+    plain("role", "none", May::NotChange, "The role: SET ROLE changes it."),
     reported("session_authorization", "", May::NotChange, "The user."),
     reported(
         "standard_conforming_strings",

@@ -39,6 +39,7 @@ mod queries;
 mod queries_of_procedures;
 mod readme;
 mod reports;
+mod rights;
 mod row_locks;
 mod schemas;
 mod scratch;

@@ -108,6 +108,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         inlined: Vec::new(),
         ends_transaction: false,
         trigger: None,
+        needs: Default::default(),
     }
 }
 

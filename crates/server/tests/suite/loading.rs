@@ -169,7 +169,7 @@ fn settings_are_checked_kept_and_taken_back() {
         ("SET TIME ZONE 'Europe/Berlin'", "22023"),
         ("SET server_version = '1'", "55P02"),
         ("LISTEN news", "0A000"),
-        ("SET ROLE somebody", "0A000"),
+        ("SET ROLE somebody", "22023"),
     ] {
         let error = client.batch_execute(statement).expect_err(statement);
         assert_eq!(error.code().map(SqlState::code), Some(code), "{statement}");

@@ -11,6 +11,7 @@ mod passwords;
 mod pipelines;
 #[path = "../running/mod.rs"]
 mod running;
+mod rights;
 mod sessions;
 mod types;
 mod watching;

@@ -25,7 +25,7 @@ fn connect(server: &Running, user: &str, password: Option<&str>) -> Result<Clien
 fn the_first_password_closes_the_door_to_all_others() {
     let server = Running::start(ServerOptions::default());
     let mut client = connect(&server, "anybody", None).expect("nobody has a password");
-    client.batch_execute("CREATE USER ann").expect("it is new");
+    client.batch_execute("CREATE USER ann SUPERUSER").expect("it is new");
     connect(&server, "anybody", None).expect("she has no password");
     client.batch_execute("ALTER USER ann PASSWORD 'pencil \u{b9}'").expect("it is there");
     let mut ann = connect(&server, "ann", Some("pencil \u{b9}")).expect("it is hers");
@@ -41,7 +41,7 @@ fn the_first_password_closes_the_door_to_all_others() {
     let wrong = refused("ann", "pen");
     assert_eq!(wrong, "28P01 password authentication failed for user \"X\"");
     assert_eq!(refused("nobody", "pencil 1"), wrong, "it is not told whether there is such a user");
-    ann.batch_execute("CREATE USER bob").expect("it is new");
+    ann.batch_execute("CREATE USER bob SUPERUSER").expect("it is new");
     assert_eq!(refused("bob", "pen"), wrong, "nor whether it has a password");
     assert!(connect(&server, "ann", None).is_err());
     client.batch_execute("SELECT 1").expect("who was let in stays");

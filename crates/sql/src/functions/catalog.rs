@@ -1,6 +1,6 @@
 //! Functions of the system catalog, which clients ask when they look at a database.
 
-use hotrow_query::{HostFunction as H, SystemFunction as S};
+use hotrow_query::{HostFunction as H, RightOf as R, SystemFunction as S};
 
 use super::row::Evaluation::{Constant, Host, Syntax};
 use super::row::{
@@ -44,7 +44,7 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
         "CREATE";
     pg_get_serial_sequence(TEXT, TEXT) -> TEXT, Stable, Host(H::System(S::SerialSequence)),
         "the sequence of a column", "pg_get_serial_sequence('item', 'id')", "public.item_id_seq";
-    pg_get_userbyid(OID) -> TEXT, Stable, Host(H::System(S::CurrentUser)),
+    pg_get_userbyid(OID) -> TEXT, Stable, Host(H::System(S::UserName)),
         "a user's name", "pg_get_userbyid(10) = current_user", "true";
     to_regclass(TEXT) -> OID, Stable, Host(H::System(S::RelationOid)),
         "a relation's number", "to_regclass('item') = 'item'::regclass", "true";
@@ -69,10 +69,35 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
         | pg_collation_is_visible | pg_conversion_is_visible | pg_opfamily_is_visible
         | pg_statistics_obj_is_visible(ANY) -> BOOLEAN, Immutable, YES,
         "true: there is one schema", "pg_type_is_visible(23)", "true";
-    has_table_privilege | has_schema_privilege | has_database_privilege | has_column_privilege
-        | has_any_column_privilege | has_sequence_privilege | has_function_privilege
-        | pg_has_role(ANY, ANY, many(ANY)) -> BOOLEAN, Immutable, YES,
-        "true: every user may do everything", "has_table_privilege('item', 'select')", "true";
+    has_table_privilege(ANY, ANY, many(ANY)) -> BOOLEAN, Stable,
+        Host(H::System(S::HasRight(R::Table))),
+        "whether a role, or one's own, may do something with a table or a view",
+        "has_table_privilege('item', 'select')", "true";
+    has_column_privilege(ANY, ANY, ANY, many(ANY)) -> BOOLEAN, Stable,
+        Host(H::System(S::HasRight(R::Column))),
+        "the same of a column",
+        "has_column_privilege('item', 'name', 'update')", "true";
+    has_any_column_privilege(ANY, ANY, many(ANY)) -> BOOLEAN, Stable,
+        Host(H::System(S::HasRight(R::AnyColumn))),
+        "the same of any column of a table",
+        "has_any_column_privilege('item', 'insert')", "true";
+    has_sequence_privilege(ANY, ANY, many(ANY)) -> BOOLEAN, Stable,
+        Host(H::System(S::HasRight(R::Sequence))),
+        "the same of a sequence",
+        "has_sequence_privilege('item_id_seq', 'usage')", "true";
+    has_schema_privilege(ANY, ANY, many(ANY)) -> BOOLEAN, Stable,
+        Host(H::System(S::HasRight(R::Schema))),
+        "the same of a schema", "has_schema_privilege('public', 'create')", "true";
+    has_function_privilege(ANY, ANY, many(ANY)) -> BOOLEAN, Stable,
+        Host(H::System(S::HasRight(R::Function))),
+        "the same of a function",
+        "has_function_privilege('twice(integer)', 'execute')", "true";
+    has_database_privilege(ANY, ANY, many(ANY)) -> BOOLEAN, Stable,
+        Host(H::System(S::HasRight(R::Database))),
+        "the same of the database", "has_database_privilege('hotrow', 'connect')", "true";
+    pg_has_role(ANY, ANY, many(ANY)) -> BOOLEAN, Stable, Host(H::System(S::HasRight(R::Role))),
+        "whether a role, or one's own, is in a role (MEMBER), and has its rights (USAGE)",
+        "pg_has_role(current_user, 'usage')", "true";
     pg_relation_is_publishable | pg_is_other_temp_schema(ANY) -> BOOLEAN, Immutable, NO,
         "false", "pg_relation_is_publishable(1)", "false";
     obj_description | col_description | shobj_description | pg_describe_object(ANY, many(ANY))

@@ -136,6 +136,7 @@ impl Compiler<'_> {
             inlined: Vec::new(),
             ends_transaction: false,
             trigger: None,
+            needs: Default::default(),
         };
         let program = lower(self.catalog, &procedure)?;
         Ok(Scalars { values, program: Some(Box::new(ScalarProgram { inputs, types, program })) })
@@ -463,6 +464,7 @@ impl Compiler<'_> {
             inlined: Vec::new(),
             ends_transaction: false,
             trigger: None,
+            needs: Default::default(),
         });
         self.fetches.len() - 1
     }

@@ -155,6 +155,7 @@ impl Compiler<'_> {
             (compiler.place, compiler.room) = (self.place, room);
             (compiler.overrides, compiler.ad_hoc) = (self.overrides, true);
             compiler.procedures = self.procedures;
+            (compiler.by, compiler.runs_as) = (self.by.clone(), self.runs_as.clone());
             compiler.take_parameters(&types, 0)?;
             compiler.take_drawn_slots()?;
             let columns = compiler.parameters[self.given.len()..].iter();
@@ -167,6 +168,7 @@ impl Compiler<'_> {
             let apply = compiler.take_procedure("", body, returns_set);
             Ok((apply.draws.clone(), (compiler, apply)))
         })?;
+        self.needs.add_all(&compiler.needs, &self.by);
         // Parameters that only the second part knows the types of.
         for (at, known) in compiler.given.iter().take(self.given.len()).enumerate() {
             if let Some(known) = known {
@@ -395,7 +397,10 @@ impl Compiler<'_> {
             let place = this.place;
             let through = target.filter(|target| target.through.is_some());
             let mut tree = match through {
-                None => this.bind_from(from.iter().copied())?,
+                None => {
+                    this.binds_target = !from.is_empty();
+                    this.bind_from(from.iter().copied())?
+                }
                 Some(target) => {
                     let schema = Some(Arc::clone(&target.table.schema));
                     let relation = Relation::over(this.target_row(target), schema);

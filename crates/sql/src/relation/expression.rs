@@ -422,6 +422,7 @@ impl Compiler<'_> {
             let what = format!("a call of {name} in a query of a procedure");
             return Err(unsupported(place, what, "assign it to a variable before, and use that"));
         }
+        self.need_call(procedure);
         self.part()?;
         self.fetches.push(procedure.clone());
         Ok(Some((self.fetches.len() - 1, values)))

@@ -18,6 +18,13 @@ use crate::written::{alias_of, dotted, has_hints, object_name};
 
 use super::{lists, system};
 
+/// Relations of the system catalog that show what is not for everybody, and how errors call them.
+const SECRET: [(&str, &str); 3] = [
+    ("pg_catalog.pg_authid", "table pg_authid"),
+    ("hotrow.hot_keys", "view hot_keys"),
+    ("hotrow.waits", "view waits"),
+];
+
 /// The columns of both sides of a join that USING compares: relations and columns of them.
 type Sides = [(usize, usize); 2];
 
@@ -260,6 +267,7 @@ impl Compiler<'_> {
 
     fn slot_at(&mut self, (relation, column): (usize, usize)) -> Result<Expr> {
         let depth = self.levels.len() - 1;
+        self.need_column(depth, relation, column);
         self.slot_of_column(depth, relation, column)
     }
 
@@ -370,12 +378,14 @@ impl Compiler<'_> {
         let full_name = object_name(written, place)?;
         self.refuse_hidden(&full_name, place)?;
         if let Some(view) = self.view_named(&full_name) {
+            self.need_view(view);
             return self.bind_view(view, (shown, columns), place);
         }
         let (kind, schema, known) = match self.table_named(&full_name) {
             Some(_) => {
                 let table = self.table(&full_name, place)?;
                 self.refuse_changed(table.id, place)?;
+                self.need_table(table);
                 let schema = Some(Arc::clone(&table.schema));
                 let mut relation = Relation::over(self.row_of(table.id, &shown), schema);
                 for (column, name) in relation.columns[..relation.shown].iter_mut().zip(columns) {
@@ -385,6 +395,10 @@ impl Compiler<'_> {
             }
             None => match system::relation(schema, name) {
                 Some((schema, full_name, columns)) => {
+                    let is_secret = SECRET.iter().find(|(secret, _)| *secret == full_name);
+                    if let Some((_, shown)) = is_secret {
+                        self.needs.add_superuser(shown);
+                    }
                     (RelationKind::System(full_name), schema.into(), columns)
                 }
                 None if matches!(schema, Some("pg_catalog" | "information_schema" | "hotrow")) => {
@@ -405,6 +419,7 @@ impl Compiler<'_> {
             columns: Vec::new(),
             shown: known.len(),
             kind,
+            view: None,
         };
         for (at, (name, sql_type)) in known.iter().enumerate() {
             relation.columns.push(RelationColumn {
@@ -426,7 +441,9 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Relation> {
         let query = self.view_query(view, place)?;
-        let bound = self.apart_from_statement(&view.path, |this| this.query_plan(&query))?;
+        let bound = self.apart_from_statement(&view.path, |this| {
+            this.as_view(view, |this| this.query_plan(&query))
+        })?;
         let types = view.columns.iter().map(|(_, sql_type)| *sql_type);
         let gives = bound.outputs.iter().map(|(name, slot)| (name, self.slot_type(*slot)));
         if !gives.eq(view.given.iter().zip(types)) {
@@ -435,7 +452,8 @@ impl Compiler<'_> {
         }
         let own = view.columns.iter().skip(aliases.len()).map(|(name, _)| name.clone());
         let names: Vec<_> = aliases.iter().cloned().chain(own).collect();
-        self.planned(shown, &names, bound, place)
+        let view = Some(view.id);
+        self.planned(shown, &names, bound, place).map(|relation| Relation { view, ..relation })
     }
 
     /// The query that WITH gave a name to.
@@ -481,7 +499,7 @@ impl Compiler<'_> {
         });
         let (columns, shown) = (columns.collect(), bound.outputs.len());
         let kind = RelationKind::Planned(Some(bound.plan));
-        Ok(Relation { name, schema: None, columns, shown, star: None, kind })
+        Ok(Relation { name, schema: None, columns, shown, star: None, kind, view: None })
     }
 
     /// A function that gives rows; it sees what stands before it.

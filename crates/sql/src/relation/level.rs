@@ -80,6 +80,8 @@ pub(crate) struct Relation {
     /// those that `*` stands for, where these are not all that can be named
     pub(crate) star: Option<Star>,
     pub(crate) kind: RelationKind,
+    /// the number of the view whose rows they are
+    pub(crate) view: Option<u32>,
 }
 
 pub(crate) struct RelationColumn {
@@ -110,7 +112,7 @@ impl Relation {
             hidden: false,
         });
         let (columns, kind) = (columns.collect(), RelationKind::Table(table));
-        Self { name, schema, columns, shown, star, kind }
+        Self { name, schema, columns, shown, star, kind, view: None }
     }
 
     /// The columns that can be named.

@@ -169,6 +169,7 @@ impl Compiler<'_> {
         let place = place_in(select, self.place);
         refuse(select, place)?;
         let mut tree = self.bind_from(&select.from)?;
+        self.need_locks();
         self.check_locks(place)?;
         let wanted = self.wanted(select.selection.as_ref(), &mut tree)?;
         self.level().aggregates = Some(AskedAggregates::default());

@@ -12,6 +12,7 @@ mod constraints;
 mod deparse;
 mod functions;
 mod information;
+mod rights;
 mod rows;
 mod triggers;
 
@@ -20,6 +21,7 @@ use std::sync::LazyLock;
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_query::RightOf;
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::program::Procedure;
 
@@ -37,8 +39,14 @@ pub struct SystemContext<'a> {
     pub path: &'a SearchPath,
     /// numbers, procedures and their texts
     pub procedures: Vec<(u32, &'a Procedure, &'a str)>,
-    /// who asks
+    /// who asks: the role that his statements are run with
     pub user: &'a str,
+    /// his role; none: he is the database's maker
+    pub role: Option<&'a str>,
+    /// the user of his session
+    pub session_user: &'a str,
+    /// what the database's maker is called
+    pub maker: &'a str,
     /// the database's name
     pub database: &'a str,
     /// the session's number
@@ -47,12 +55,22 @@ pub struct SystemContext<'a> {
     pub setting: &'a dyn Fn(&str) -> Option<String>,
     /// names, values and descriptions of all settings
     pub settings: Vec<(String, String, String)>,
-    /// names of users
-    pub users: Vec<String>,
     /// the last number that a sequence has given
     pub last_number: &'a dyn Fn(TableId) -> Option<i64>,
     /// the rows of a view of schema `hotrow`, by its full name
     pub own: &'a dyn Fn(&str) -> Vec<Fields>,
+}
+
+/// Whether somebody has a right of something: `has_table_privilege` and its kin.
+///
+/// Errors: 42P01 and the like for what there is none of, 42704 for such a role, 22023 for a right
+/// that is none.
+pub fn has_right(
+    context: &SystemContext<'_>,
+    of: RightOf,
+    arguments: &[Value],
+) -> crate::error::Result<Value> {
+    rights::has_right(context, of, arguments)
 }
 
 /// A row being made: names and values; the rest is filled in.
@@ -237,7 +255,20 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_range", "rngtypid:o rngsubtype:o rngmultitypid:o rngcollation:o"),
     ("pg_catalog.pg_event_trigger", "oid:o evtname:t evtevent:t evtowner:o evtenabled:c"),
     ("pg_catalog.pg_subscription", "oid:o subname:t subowner:o subenabled:b"),
-    ("pg_catalog.pg_default_acl", "oid:o defaclrole:o defaclnamespace:o defaclobjtype:c"),
+    (
+        "pg_catalog.pg_default_acl",
+        "oid:o defaclrole:o defaclnamespace:o defaclobjtype:c defaclacl:T",
+    ),
+    (
+        "information_schema.table_privileges",
+        "grantor:t grantee:t table_catalog:t table_schema:t table_name:t privilege_type:t \
+         is_grantable:t with_hierarchy:t",
+    ),
+    (
+        "information_schema.role_table_grants",
+        "grantor:t grantee:t table_catalog:t table_schema:t table_name:t privilege_type:t \
+         is_grantable:t with_hierarchy:t",
+    ),
     ("pg_catalog.pg_cast", "oid:o castsource:o casttarget:o castfunc:o castcontext:c"),
     (
         "pg_catalog.pg_opclass",

@@ -179,7 +179,6 @@ fn scripts_and_definitions() {
         ("DROP TABLE nosuch;", "42P01", 1, 12),
         ("DROP TABLE t;", "2BP01", 1, 12),
         ("DROP INDEX t_pkey;", "2BP01", 1, 12),
-        ("SET ROLE x;", "0A000", 1, 5),
         ("SET x;", "42601", 1, 6),
         ("COPY t TO 'file';", "0A000", 1, 11),
         ("SELECT 1;\n\n  SELEC 2;", "42601", 3, 3),

@@ -71,6 +71,7 @@ impl<'a> Generator<'a> {
             inlined: Vec::new(),
             ends_transaction: false,
             trigger: None,
+            needs: Default::default(),
         };
         let budget = random.random_range(2..16);
         let failing = *[0, 3, 15].choose(random).expect("not empty");

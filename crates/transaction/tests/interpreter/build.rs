@@ -102,6 +102,7 @@ impl Build {
                 inlined: Vec::new(),
                 ends_transaction: false,
                 trigger: None,
+                needs: Default::default(),
             },
         }
     }

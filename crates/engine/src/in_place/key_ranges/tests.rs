@@ -235,6 +235,7 @@ fn deletes(primary: IndexId) -> Procedure {
         inlined: Vec::new(),
         ends_transaction: false,
         trigger: None,
+        needs: Default::default(),
     }
 }
 

@@ -88,6 +88,7 @@ impl Build {
                 inlined: Vec::new(),
                 ends_transaction: false,
                 trigger: None,
+                needs: Default::default(),
             },
         }
     }

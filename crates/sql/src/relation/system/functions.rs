@@ -16,7 +16,7 @@ use crate::typing::joined;
 use crate::written::name_in_text;
 
 use super::cells::name_from;
-use super::{KNOWN, SystemContext, deparse, triggers};
+use super::{KNOWN, SystemContext, deparse, rights, triggers};
 
 /// Where the numbers of a kind of objects begin. They never meet: there are at most 65,536 tables
 /// and as many indexes, with at most 2,048 parts each.
@@ -199,6 +199,8 @@ pub fn system_function(
     };
     let found = match function {
         F::CurrentUser => Some(context.user.to_owned()),
+        F::SessionUser => Some(context.session_user.to_owned()),
+        F::UserName => Some(rights::role_name(context, number)),
         F::CurrentDatabase => Some(context.database.to_owned()),
         F::CurrentSetting => (context.setting)(name),
         F::BackendPid => return Value::Int(context.session),
@@ -261,7 +263,12 @@ pub fn system_function(
             return Value::Bool(!is_hidden && is_found(context, number));
         }
         // Done by whoever runs the query.
-        F::Sleep | F::CancelBackend | F::TerminateBackend | F::IsBlocked | F::Advisory(_) => {
+        F::Sleep
+        | F::CancelBackend
+        | F::TerminateBackend
+        | F::IsBlocked
+        | F::HasRight(_)
+        | F::Advisory(_) => {
             return Value::Null;
         }
     };
@@ -347,7 +354,7 @@ fn format_type(number: i64, modifier: i32) -> Option<String> {
     Some(format!("{}{digits}{suffix}", known.standard))
 }
 
-fn id(number: i64, of: Number) -> Option<usize> {
+pub(super) fn id(number: i64, of: Number) -> Option<usize> {
     usize::try_from(number.checked_sub(of.0)?).ok()
 }
 

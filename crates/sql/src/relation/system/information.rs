@@ -3,14 +3,14 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Column, Table, ViewCheck, is_temporary};
+use hotrow_transaction::catalog::{Column, Object, Table, ViewCheck, is_temporary};
 
 use crate::relation::system::cells::{
     default_text, identity, indexes, is_function, sequences, tables, text,
 };
 use crate::relation::system::constraints::{foreign_keys, key_kind};
 
-use super::{Fields, SystemContext, functions};
+use super::{Fields, SystemContext, functions, rights};
 use crate::scope::Compiler;
 
 pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
@@ -40,7 +40,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 all.push(vec![
                     ("catalog_name", catalog()),
                     ("schema_name", text(name)),
-                    ("schema_owner", text(context.user)),
+                    ("schema_owner", rights::owner_name(context, &Object::Schema(name.into()))),
                 ]);
             }
         }

@@ -6,7 +6,7 @@ use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    ForeignKey, Index, IndexKind, NamedType, Numbering, PUBLIC, Table, View, is_temporary,
+    ForeignKey, Index, IndexKind, NamedType, Numbering, Object, PUBLIC, Table, View, is_temporary,
 };
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
@@ -21,7 +21,7 @@ use super::functions::{
     self, Brackets, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
     index_definition,
 };
-use super::{Fields, KNOWN, SystemContext, columns, triggers};
+use super::{Fields, KNOWN, SystemContext, columns, rights, triggers};
 
 const PG_CATALOG: i64 = 11;
 /// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
@@ -30,7 +30,6 @@ const TRIGGER: i64 = 2279;
 const RECORD: i64 = 2249;
 const INFORMATION_SCHEMA: i64 = 13_000;
 const HOTROW: i64 = 13_001;
-const OWNER: i64 = 10;
 const BTREE: i64 = 403;
 const HASH: i64 = 405;
 const PLPGSQL: i64 = 13_500;
@@ -92,8 +91,10 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         .into_iter()
         .chain(own_schemas(context))
         .map(|(oid, name)| {
-            let (oid, owner) = (Value::BigInt(oid), Value::BigInt(OWNER));
-            vec![("oid", oid), ("nspname", text(name)), ("nspowner", owner)]
+            let object = Object::Schema(name.into());
+            let (owner, acl) = (rights::owner(context, &object), rights::acl(context, &object));
+            let oid = Value::BigInt(oid);
+            vec![("oid", oid), ("nspname", text(name)), ("nspowner", owner), ("nspacl", acl)]
         })
         .collect(),
         own if own.starts_with("hotrow.") => (context.own)(own),
@@ -118,7 +119,8 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_database" => vec![vec![
             ("oid", Value::BigInt(DATABASE)),
             ("datname", text(context.database)),
-            ("datdba", Value::BigInt(OWNER)),
+            ("datdba", rights::owner(context, &Object::Database)),
+            ("datacl", rights::acl(context, &Object::Database)),
             ("encoding", Value::Int(6)),
             ("datlocprovider", text("c")),
             ("datallowconn", Value::Bool(true)),
@@ -126,24 +128,18 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
             ("datcollate", text("C")),
             ("datctype", text("C.UTF-8")),
         ]],
-        "pg_catalog.pg_roles" | "pg_catalog.pg_authid" => users(context).map(role).collect(),
-        "pg_catalog.pg_user" => users(context)
-            .map(|(oid, name)| {
-                vec![
-                    ("usename", text(name)),
-                    ("usesysid", Value::BigInt(oid)),
-                    ("usecreatedb", Value::Bool(false)),
-                    ("usesuper", Value::Bool(true)),
-                    ("passwd", text(HIDDEN)),
-                ]
-            })
-            .collect(),
+        "pg_catalog.pg_roles" | "pg_catalog.pg_authid" => rights::roles(context),
+        "pg_catalog.pg_user" => rights::users(context),
+        "pg_catalog.pg_auth_members" => rights::members(context),
+        "pg_catalog.pg_default_acl" => rights::defaults(context),
+        "information_schema.table_privileges" => rights::table_privileges(context, true),
+        "information_schema.role_table_grants" => rights::table_privileges(context, false),
         "pg_catalog.pg_tables" => tables(context)
             .map(|table| {
                 vec![
                     ("schemaname", text(&*table.schema)),
                     ("tablename", text(&table.name)),
-                    ("tableowner", text(context.user)),
+                    ("tableowner", rights::owner_name(context, &Object::Table(table.id))),
                     ("hasindexes", Value::Bool(table.declared_indexes().next().is_some())),
                 ]
             })
@@ -153,7 +149,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                 vec![
                     ("schemaname", text(&view.schema)),
                     ("viewname", text(&view.name)),
-                    ("viewowner", text(context.user)),
+                    ("viewowner", rights::owner_name(context, &Object::View(view.id))),
                     ("definition", text(functions::definition_of(view))),
                 ]
             };
@@ -190,7 +186,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                 vec![
                     ("schemaname", text(&*table.schema)),
                     ("sequencename", text(&table.name)),
-                    ("sequenceowner", text(context.user)),
+                    ("sequenceowner", rights::owner_name(context, &Object::Table(table.id))),
                     ("data_type", text(sequence.data_type.to_string())),
                     ("start_value", Value::BigInt(sequence.start)),
                     ("min_value", Value::BigInt(sequence.min)),
@@ -207,7 +203,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_language" => vec![vec![
             ("oid", Value::BigInt(PLPGSQL)),
             ("lanname", text("plpgsql")),
-            ("lanowner", Value::BigInt(OWNER)),
+            ("lanowner", Value::BigInt(rights::MAKER)),
             ("lanispl", Value::Bool(true)),
             ("lanpltrusted", Value::Bool(true)),
         ]],
@@ -218,34 +214,11 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     }
 }
 
-fn users<'c>(context: &'c SystemContext<'_>) -> impl Iterator<Item = (i64, &'c str)> {
-    let own = context.users.iter().all(|user| user != context.user).then_some(context.user);
-    let all = own.into_iter().chain(context.users.iter().map(String::as_str));
-    all.enumerate().map(|(at, name)| (OWNER + at as i64, name))
-}
-
-/// What is shown of passwords, be there one or none.
-const HIDDEN: &str = "********";
-
-fn role((oid, name): (i64, &str)) -> Fields {
-    vec![
-        ("oid", Value::BigInt(oid)),
-        ("rolname", text(name)),
-        ("rolsuper", Value::Bool(true)),
-        ("rolinherit", Value::Bool(true)),
-        ("rolcreaterole", Value::Bool(true)),
-        ("rolcanlogin", Value::Bool(true)),
-        ("rolconnlimit", Value::Int(-1)),
-        ("rolpassword", text(HIDDEN)),
-    ]
-}
-
 fn class(oid: i64, (schema, name): (i64, &str), kind: &str, columns: usize) -> Fields {
     vec![
         ("oid", Value::BigInt(oid)),
         ("relname", text(name)),
         ("relnamespace", Value::BigInt(schema)),
-        ("relowner", Value::BigInt(OWNER)),
         ("reltuples", Value::Real(-1.0)),
         ("relpersistence", text("p")),
         ("relkind", text(kind)),
@@ -253,6 +226,12 @@ fn class(oid: i64, (schema, name): (i64, &str), kind: &str, columns: usize) -> F
         ("relispopulated", Value::Bool(true)),
         ("relreplident", text("d")),
     ]
+}
+
+/// Whose a relation is, and who may what with it.
+fn owned(context: &SystemContext<'_>, fields: &mut Fields, object: &Object) {
+    fields.push(("relowner", rights::owner(context, object)));
+    fields.push(("relacl", rights::acl(context, object)));
 }
 
 fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
@@ -267,6 +246,7 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         let has_triggers = !table.triggers.is_empty() || foreign_keys(context).any(refers);
         fields.push(("relhastriggers", Value::Bool(has_triggers)));
         fields.push(("relam", Value::BigInt(2)));
+        owned(context, &mut fields, &Object::Table(table.id));
         if is_temporary(&table.schema) {
             fields.retain(|(name, _)| *name != "relpersistence");
             fields.push(("relpersistence", text("t")));
@@ -274,12 +254,15 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         all.push(fields);
     }
     for (table, _) in sequences(context) {
-        all.push(class(TABLES.of(table.id.index()), named(context, table), "S", 3));
+        let mut fields = class(TABLES.of(table.id.index()), named(context, table), "S", 3);
+        owned(context, &mut fields, &Object::Table(table.id));
+        all.push(fields);
     }
     for view in context.catalog.views() {
         let name = (schema_number(context.catalog, &view.schema), &*view.name);
         let mut fields = class(VIEWS.of(view.id as usize), name, "v", view.columns.len());
         fields.push(("relhasrules", Value::Bool(true)));
+        owned(context, &mut fields, &Object::View(view.id));
         all.push(fields);
     }
     for (table, index) in indexes(context) {
@@ -287,6 +270,7 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         let name = (schema_number(context.catalog, &table.schema), &*index.name);
         let mut fields = class(oid, name, "i", table.key_of(index).len());
         fields.push(("relam", Value::BigInt(method(index))));
+        fields.push(("relowner", rights::owner(context, &Object::Table(table.id))));
         all.push(fields);
     }
     for (at, known) in KNOWN.iter().enumerate() {
@@ -296,7 +280,9 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
             "hotrow" => HOTROW,
             _ => PG_CATALOG,
         };
-        all.push(class(oid, (schema, known.name), "v", known.columns.len()));
+        let mut fields = class(oid, (schema, known.name), "v", known.columns.len());
+        fields.push(("relowner", Value::BigInt(rights::MAKER)));
+        all.push(fields);
     }
     all
 }
@@ -335,6 +321,8 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             let of = SqlType::Scalar(column.data_type);
             let mut fields = attribute(TABLES.of(table.id.index()), at, &column.name, of);
             fields.push(("attnotnull", Value::Bool(!column.nullable)));
+            let acl = rights::column_acl(context, &Object::Table(table.id), at);
+            fields.push(("attacl", acl));
             let generation = functions::generation_text(table, at);
             let has_default = generation.is_some() || default_text(context, column).is_some();
             fields.push(("atthasdef", Value::Bool(has_default)));
@@ -354,7 +342,9 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
     }
     for view in context.catalog.views() {
         for (at, (name, of)) in view.columns.iter().enumerate() {
-            all.push(attribute(VIEWS.of(view.id as usize), at, name, *of));
+            let mut fields = attribute(VIEWS.of(view.id as usize), at, name, *of);
+            fields.push(("attacl", rights::column_acl(context, &Object::View(view.id), at)));
+            all.push(fields);
         }
     }
     for (relation, known) in KNOWN.iter().enumerate() {
@@ -467,7 +457,7 @@ fn types(context: &SystemContext<'_>) -> Vec<Fields> {
                 ("oid", Value::BigInt(oid)),
                 ("typname", text(name)),
                 ("typnamespace", Value::BigInt(schema)),
-                ("typowner", Value::BigInt(OWNER)),
+                ("typowner", Value::BigInt(rights::MAKER)),
                 ("typlen", Value::SmallInt(length)),
                 ("typtype", text(typtype)),
                 ("typcategory", text(category)),
@@ -516,12 +506,14 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
             }
         }
         let has_more = names.len() > parameters.len();
+        let object = Object::Function(procedure.name.as_str().into());
         let or_null = |all: Vec<Value>| if has_more { Value::Array(all) } else { Value::Null };
         vec![
             ("oid", Value::BigInt(functions::PROCEDURES.of(*number as usize))),
             ("proname", text(procedure.shown_name())),
             ("pronamespace", Value::BigInt(PUBLIC_SCHEMA)),
-            ("proowner", Value::BigInt(OWNER)),
+            ("proowner", rights::owner(context, &object)),
+            ("proacl", rights::acl(context, &object)),
             ("prolang", Value::BigInt(PLPGSQL)),
             ("prokind", text(if is_function(procedure) { "f" } else { "p" })),
             ("proretset", Value::Bool(procedure.returns_set)),
