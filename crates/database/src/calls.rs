@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::lookup::procedure_named;
 use crate::reply::Reply;
-use crate::rights::{RoleInForce, is_same};
+use crate::role_in_force::{RoleInForce, is_same};
 use crate::rows::Rows;
 use crate::session_transaction::SessionTransaction;
 use crate::{drawing, once};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::Latch;
 
-use crate::rights::RoleInForce;
+use crate::role_in_force::RoleInForce;
 
 /// Interrupts the statements of one session, from any thread. What is interrupted fails with 57014
 /// and is undone; its session goes on.

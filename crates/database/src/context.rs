@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::core::Core;
 use crate::held_back::HeldBack;
 use crate::named::Names;
-use crate::rights::RoleInForce;
+use crate::role_in_force::RoleInForce;
 use crate::sequences::Drawn;
 use crate::settings::{Settings, TransactionStep};
 use crate::temporary::TemporaryTables;

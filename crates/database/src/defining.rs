@@ -18,6 +18,7 @@ use hotrow_base::interrupt::Interruption;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
 use hotrow_sql::{ScriptStatement, compile_for, refuse_not_entitled, with_role};
+use hotrow_transaction::catalog::BOOTSTRAP;
 use hotrow_transaction::outcome::{SqlError, apart};
 use parking_lot::MutexGuard;
 
@@ -52,7 +53,8 @@ pub(crate) fn define(context: &Context, statement: &ScriptStatement) -> Result<R
             let (catalog, registered) = (&schema.catalog, Registered(schema));
             let definition = compile_for(catalog, &registered, statement, role.as_ref())?;
             let asked = (statement, &definition);
-            refuse_not_entitled(catalog, &registered, role.as_deref(), asked)?;
+            refuse_not_entitled(catalog, &registered, role.as_deref(), asked)
+                .map_err(|error| of_database(error, &context.identity().database))?;
             make(schema, &core.sources.read(), definition, &entry)
         })
     };
@@ -99,6 +101,14 @@ fn finish(
     };
     drop(quiet);
     context.settle(reply)
+}
+
+/// An error that names the database, of which the catalog does not know what clients call it.
+fn of_database(mut error: SqlError, name: &str) -> SqlError {
+    if error.message == format!("permission denied for database {BOOTSTRAP}") {
+        error.message = format!("permission denied for database {name}");
+    }
+    error
 }
 
 impl Core {

@@ -38,6 +38,7 @@
 mod accesses;
 mod admission;
 mod advisory;
+mod allowed;
 mod alone;
 mod arguments;
 pub mod binary;
@@ -87,6 +88,7 @@ mod reply;
 mod reports;
 mod result;
 mod rights;
+mod role_in_force;
 mod rows;
 mod run;
 mod savepoints;

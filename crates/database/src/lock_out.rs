@@ -28,7 +28,10 @@ pub(crate) fn refuse_lock_out(context: &Context, definition: &Compiled) -> Resul
 /// for from then on, and no superuser has one.
 pub(crate) fn warning(catalog: &Catalog, definition: &Compiled) -> Option<Notice> {
     let Compiled::Catalog(changes) = definition else { return None };
-    let gives = |change: &CatalogChange| matches!(change, CatalogChange::SetRole { role, .. } if role.verifier.is_some());
+    let gives = |change: &CatalogChange| match change {
+        CatalogChange::SetRole { role, .. } => role.verifier.is_some(),
+        _ => false,
+    };
     let gets_in = |role: &Role| {
         let is = |attribute| role.attributes.has(attribute);
         role.verifier.is_some() && is(Attribute::Login) && is(Attribute::Superuser)

@@ -30,6 +30,7 @@ fn in_path(context: &Context, statement: ScriptStatement) -> ScriptStatement {
     if statement.temporary().is_some() {
         context.temporary().begin(&context.core);
     }
+    let statement = statement.of_role(context.role().clone());
     match split_path(&statement.text).0 {
         "" => statement.in_path(&context.path()),
         _ => statement,

@@ -27,7 +27,7 @@ use crate::context::Context;
 use crate::error::{Error, advised, changing};
 use crate::keeping::Keeping;
 use crate::lookup::Registered;
-use crate::rights::{RoleInForce, is_same};
+use crate::role_in_force::{RoleInForce, is_same};
 use crate::rows::Rows;
 use crate::work::{Work, columns_of, is_work};
 

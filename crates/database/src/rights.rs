@@ -7,31 +7,17 @@
 //!              I2 a session whose user was no role when it began is the database's maker's: where
 //!              nobody is asked for a password, everybody may do everything
 
-use std::sync::Arc;
-
-use hotrow_sql::Compiled;
-use hotrow_transaction::catalog::{Attribute, Catalog, Object, Privileges, Rights, Table};
+use hotrow_sql::is_function;
+use hotrow_transaction::catalog::{
+    Attribute, Catalog, Object, ObjectKind, Privileges, Rights, Table,
+};
 use hotrow_transaction::needs::{Needs, denied};
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Place;
 
 use crate::context::Context;
-use crate::error::Error;
-use crate::prepared::Prepared;
-use crate::run::Runner;
+use crate::role_in_force::RoleInForce;
 use crate::settings::{AUTHORIZATION, ROLE};
-
-/// A role; none: the database's maker.
-pub(crate) type RoleInForce = Option<Arc<str>>;
-
-/// Whether two are the same one. Names of sessions are shared, so that this looks at no letters.
-pub(crate) fn is_same(one: &RoleInForce, other: &RoleInForce) -> bool {
-    match (one, other) {
-        (None, None) => true,
-        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-        _ => false,
-    }
-}
 
 impl Context {
     /// Who its user is: what RESET goes back to, and SET ROLE is measured by.
@@ -50,6 +36,10 @@ impl Context {
             Some(role) => Some(role.into()),
             None => self.session_role(),
         };
+        // Of most sessions, behind each transaction: without a look at what all threads share.
+        if next.is_none() && self.role().is_none() {
+            return;
+        }
         if *self.role() != next {
             self.set_role_in_force(next);
         }
@@ -144,8 +134,11 @@ impl Context {
         let Some(role) = role.as_deref() else { return Ok(()) };
         let object = Object::Function(procedure.name.as_str().into());
         let actor = catalog.rights().actor(Some(role));
-        if !procedure.is_statement() {
-            catalog.refuse_denied(&actor, &object, Privileges::EXECUTE)?;
+        if !procedure.is_statement()
+            && !actor.may(&object, ObjectKind::Function, Privileges::EXECUTE)
+        {
+            let what = if is_function(procedure) { "function" } else { "procedure" };
+            return Err(denied(format!("permission denied for {what} {}", procedure.name)));
         }
         catalog.refuse_without(Some(role), &procedure.needs)
     }
@@ -209,35 +202,5 @@ impl Context {
                     .to_owned(),
             )),
         }
-    }
-}
-
-impl Prepared {
-    /// Fails with 42501 where the session's role has not all that the statement needs, as it was
-    /// compiled last. What the database does by itself needs nobody's right.
-    pub(crate) fn refuse_without(&self, context: &Context) -> Result<(), SqlError> {
-        let role = context.role();
-        if role.is_none() || self.statement().is_own() || self.is_allowed(&role) {
-            return Ok(());
-        }
-        let schema = context.core.schema.current();
-        self.with_needs(|needs| context.refuse_without(&schema.catalog, needs))?;
-        self.allow(role.clone());
-        Ok(())
-    }
-}
-
-impl Runner<'_> {
-    /// Fails with 42501 where what a statement was compiled to, and is not kept, needs a right that
-    /// the session's role has not.
-    pub(crate) fn refuse_without(&self, compiled: &Compiled) -> Result<(), Error> {
-        let context = self.context;
-        let needs = match compiled {
-            Compiled::Explained { needs, .. } => needs,
-            Compiled::Truncate(truncation) => &truncation.needs,
-            _ => return Ok(()),
-        };
-        let schema = context.core.schema.current();
-        Ok(context.refuse_without(&schema.catalog, needs)?)
     }
 }

@@ -11,7 +11,7 @@ use hotrow_engine::schema::Schema;
 use hotrow_query::Profile;
 use hotrow_sql::{
     Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, ScriptStatement, Temporary,
-    Truncation, explain as explain_statement, parse_script, quoted_name, split_path,
+    Truncation, compile_for, explain as explain_statement, parse_script, quoted_name, split_path,
 };
 use hotrow_transaction::catalog::{Attribute, qualified};
 use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
@@ -22,6 +22,7 @@ use crate::definition;
 use crate::error::{Error, advised};
 use crate::explain::explain;
 use crate::lock_out::{self, refuse_lock_out};
+use crate::lookup::Registered;
 use crate::prepare::{prepare, prepare_compiled, prepare_own};
 use crate::prepared::Prepared;
 use crate::result::{StatementResult, shown, tag};
@@ -72,7 +73,10 @@ impl Runner<'_> {
         let context = self.context;
         let (core, statement) = (&context.core, prepared.statement());
         let generation = core.schema.generation();
-        let compiled = prepared.compile_now(&core.schema);
+        let compiled = match statement.depends_on_role() {
+            true => compile_as_role(context, statement).map(Some),
+            false => prepared.compile_now(&core.schema),
+        };
         let place = statement.place;
         if let Ok(Some(Compiled::Transaction(control))) = compiled {
             let (said, notices) = control_transaction(context, self.transaction, control)?;
@@ -89,7 +93,7 @@ impl Runner<'_> {
         let mut is_filled = false;
         let compiled = compiled?;
         if let Some(compiled) = &compiled {
-            self.refuse_without(compiled)?;
+            refuse_without(context, compiled)?;
         }
         let rows = match compiled {
             None => {
@@ -306,6 +310,25 @@ impl Runner<'_> {
         }
         Ok(Rows::default())
     }
+}
+
+/// Fails with 42501 where what a statement was compiled to, and is not kept, needs a right that the
+/// session's role has not.
+fn refuse_without(context: &Context, compiled: &Compiled) -> Result<(), SqlError> {
+    let needs = match compiled {
+        Compiled::Explained { needs, .. } => needs,
+        Compiled::Truncate(truncation) => &truncation.needs,
+        _ => return Ok(()),
+    };
+    context.refuse_without(&context.core.schema.current().catalog, needs)
+}
+
+/// What a statement means for the role that the session has now; it may have been prepared when
+/// that was another one.
+fn compile_as_role(context: &Context, statement: &ScriptStatement) -> Result<Compiled, SqlError> {
+    let schema = context.core.schema.current();
+    let role = context.role().clone();
+    compile_for(&schema.catalog, &Registered(&schema), statement, role.as_ref())
 }
 
 /// CHECKPOINT is for superusers.

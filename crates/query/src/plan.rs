@@ -51,10 +51,8 @@ impl Query {
     pub fn has_effects(&self) -> bool {
         use SystemFunction as F;
         let acts = |function| {
-            matches!(
-                function,
-                F::SetConfig | F::Advisory(_) | F::CancelBackend | F::TerminateBackend
-            )
+            let interrupts = matches!(function, F::CancelBackend | F::TerminateBackend);
+            interrupts || matches!(function, F::SetConfig | F::Advisory(_))
         };
         self.draws() || self.calls_any(acts)
     }

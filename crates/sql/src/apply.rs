@@ -147,7 +147,8 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             Ok(())
         }
         CatalogChange::SetOwner { object, owner } => {
-            catalog.rights_mut().set_owner(object, owner.as_deref());
+            let kind = catalog.kind_of(object);
+            catalog.rights_mut().set_owner(object, kind, owner.as_deref());
             Ok(())
         }
         CatalogChange::Made(made) => {

@@ -99,7 +99,11 @@ impl Asked<'_> {
     /// Whether DROP names something by its own name, and does not only take it with another thing.
     fn is_named(&self, name: &str) -> bool {
         let Syntax::Sql(statement) = &self.statement.syntax else { return true };
-        let ast::Statement::Drop { names, .. } = &**statement else { return false };
+        let names = match &**statement {
+            ast::Statement::Drop { names, .. } => names,
+            ast::Statement::DropDomain(_) => return true,
+            _ => return false,
+        };
         let place = self.statement.place;
         names.iter().any(|of| object_name(of, place).is_ok_and(|of| local(&of) == local(name)))
     }

@@ -24,12 +24,15 @@ use crate::error::{Result, error, syntax, unsupported};
 use crate::role::{RoleName, listed, role_name};
 use crate::token::Cursor;
 
+/// A name, and where it stands.
+type Named = (String, Place);
+
 /// One of these statements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum GrantSyntax {
     Rights { given: Given, on: On },
     Roles { roles: Vec<(String, Place)>, given: Given },
-    Defaults { of: Vec<(RoleName, Place)>, schemas: Vec<(String, Place)>, kind: Kind, given: Given },
+    Defaults { of: Vec<(RoleName, Place)>, schemas: Vec<Named>, kind: Kind, given: Given },
     Owner { kind: Kind, name: String, place: Place, if_exists: bool, to: (RoleName, Place) },
     Reassign { from: Vec<(RoleName, Place)>, to: (RoleName, Place) },
     DropOwned { of: Vec<(RoleName, Place)>, cascades: bool },
@@ -45,6 +48,8 @@ pub(crate) struct Given {
     /// WITH GRANT OPTION, GRANT OPTION FOR, and the same of ADMIN
     pub(crate) option: bool,
     pub(crate) cascades: bool,
+    /// GRANTED BY, which only says who does it in any case
+    pub(crate) by: Option<(RoleName, Place)>,
     pub(crate) place: Place,
 }
 
@@ -168,8 +173,8 @@ fn privileges(cursor: &mut Cursor<'_>, is_grant: bool) -> Result<(Given, Names)>
             }
         }
     }
-    let (to, cascades) = (Vec::new(), false);
-    Ok((Given { is_grant, privileges, to, option, cascades, place }, names))
+    let (to, cascades, by) = (Vec::new(), false, None);
+    Ok((Given { is_grant, privileges, to, option, cascades, by, place }, names))
 }
 
 /// Fails where one of the names is no right's.
@@ -276,10 +281,7 @@ fn ends(cursor: &mut Cursor<'_>, given: &mut Given, option: &str) -> Result<()> 
         given.option = true;
     }
     if cursor.accept_all(&["granted", "by"]) {
-        let (name, place) = role_name(cursor)?;
-        if name != RoleName::Current {
-            return Err(error(b"0A000", place, "grantor must be current user"));
-        }
+        given.by = Some(role_name(cursor)?);
     }
     if !given.is_grant {
         given.cascades = cascades(cursor);

@@ -32,6 +32,12 @@ struct Granting {
 impl Compiler<'_> {
     /// GRANT, REVOKE, ALTER DEFAULT PRIVILEGES, OWNER TO, REASSIGN and DROP OWNED.
     pub(crate) fn grant_statement(&self, written: &GrantSyntax) -> Result<Vec<CatalogChange>> {
+        if let GrantSyntax::Rights { given, .. } | GrantSyntax::Roles { given, .. } = written
+            && let Some((name, place)) = &given.by
+            && self.role_of(name, *place)? != self.role
+        {
+            return Err(error(b"0A000", *place, "grantor must be current user"));
+        }
         match written {
             GrantSyntax::Rights { given, on } => self.grant_rights(given, on),
             GrantSyntax::Roles { roles, given } => self.grant_roles(roles, given),
@@ -164,8 +170,7 @@ impl Compiler<'_> {
                     return Err(invalid_privilege(named, kind, one.place));
                 }
                 if one.columns.is_empty() {
-                    self.grant_one(&mut granting, given, (&object, None), one.privilege)?;
-                    continue;
+                    continue; // below, with all others of its kind
                 }
                 let of_columns = one.privilege.unwrap_or(Privileges::OF_COLUMNS);
                 if kind != ObjectKind::Table {
@@ -182,6 +187,12 @@ impl Compiler<'_> {
                     let of = Some(of_columns);
                     self.grant_one(&mut granting, given, (&object, Some(column)), of)?;
                 }
+            }
+            let mut whole = given.privileges.iter().filter(|one| one.columns.is_empty()).peekable();
+            if whole.peek().is_some() {
+                // All of them together, so that what is said is said once.
+                let of = whole.try_fold(Privileges::NONE, |all, one| Some(all.and(one.privilege?)));
+                self.grant_one(&mut granting, given, (&object, None), of)?;
             }
         }
         Ok(granting.changes())
@@ -384,7 +395,7 @@ impl Compiler<'_> {
             Kind::Routine => match self.procedures.and_then(|all| all.procedure(name)) {
                 Some(_) => Ok(Object::Function(name.into())),
                 None => {
-                    let message = format!("function {name} does not exist");
+                    let message = format!("function {name}() does not exist");
                     Err(error(b"42883", place, message))
                 }
             },
@@ -472,6 +483,8 @@ fn invalid_privilege(privileges: Privileges, kind: ObjectKind, place: Place) -> 
     let what = match kind {
         ObjectKind::Database => "database",
         ObjectKind::Schema => "schema",
+        // A right of sequences is looked at when it is seen to be a table.
+        ObjectKind::Table if wrong == Privileges::USAGE => "table",
         ObjectKind::Table => "relation",
         ObjectKind::Sequence => "sequence",
         ObjectKind::Function => "function",

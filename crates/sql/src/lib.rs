@@ -150,8 +150,8 @@ pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
-    Change, Fields, SystemContext, has_right, sequence_named, system_function, system_rows,
-    table_number,
+    Change, Fields, SystemContext, has_right, is_function, sequence_named, system_function,
+    system_rows, table_number,
 };
 pub use role::shown;
 pub use script::{Script, parse_script};

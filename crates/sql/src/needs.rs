@@ -22,7 +22,21 @@ use crate::relation::level::{Relation, RelationKind};
 use crate::scope::Compiler;
 use crate::written::object_name;
 
+/// Relations of the system catalog that show what is not for everybody, and how errors call them.
+const SECRET: [(&str, &str); 3] = [
+    ("pg_catalog.pg_authid", "table pg_authid"),
+    ("hotrow.hot_keys", "view hot_keys"),
+    ("hotrow.waits", "view waits"),
+];
+
 impl Compiler<'_> {
+    /// A relation of the system catalog is read.
+    pub(crate) fn need_system(&mut self, full_name: &str) {
+        if let Some((_, shown)) = SECRET.iter().find(|(secret, _)| *secret == full_name) {
+            self.needs.add_superuser(shown);
+        }
+    }
+
     /// A table of FROM is read.
     pub(crate) fn need_table(&mut self, table: &Table) {
         self.need_schema(&table.schema);
@@ -201,7 +215,10 @@ impl Compiler<'_> {
             CatalogChange::CreateTable(table) if !is_temporary(&table.schema) => {
                 Some(MadeName::Table(qualified(&table.schema, &table.name)))
             }
-            CatalogChange::CreateSequence(sequence) => Some(MadeName::Table(sequence.name.clone())),
+            CatalogChange::CreateSequence(sequence) => {
+                let is_lasting = !split(&sequence.name).0.is_some_and(is_temporary);
+                is_lasting.then(|| MadeName::Table(sequence.name.clone()))
+            }
             CatalogChange::CreateSchema(name) if !is_temporary(name) => {
                 Some(MadeName::Schema(name.clone()))
             }

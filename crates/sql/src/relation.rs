@@ -58,7 +58,8 @@ pub(crate) use select::extended;
 pub(crate) use select_list::column_name;
 pub(crate) use system::key_name;
 pub use system::{
-    Fields, SystemContext, has_right, sequence_named, system_function, system_rows, table_number,
+    Fields, SystemContext, has_right, is_function, sequence_named, system_function, system_rows,
+    table_number,
 };
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one

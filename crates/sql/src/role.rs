@@ -20,6 +20,7 @@
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
@@ -185,6 +186,25 @@ impl ScriptStatement {
             *secret = Secret::Verifier(verifier.to_owned());
         }
         self.written_out()
+    }
+
+    /// See [`ScriptStatement::as_own`].
+    pub fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    /// It is a role's; none: the database's maker's.
+    #[must_use]
+    pub fn of_role(mut self, role: Option<Arc<str>>) -> Self {
+        if !self.is_own {
+            self.role = role;
+        }
+        self
+    }
+
+    /// Whether what it means depends on whose it is.
+    pub fn depends_on_role(&self) -> bool {
+        matches!(self.syntax, Syntax::Role(_) | Syntax::Grant(_))
     }
 
     /// A statement about roles that says what a new role is not, too (I3).
@@ -389,7 +409,8 @@ fn options(cursor: &mut Cursor<'_>) -> Result<Options> {
             if !cursor.accept("password") {
                 return Err(match cursor.peek() {
                     Some(Token::Word(word)) => {
-                        syntax(place, format!("unrecognized role option \"{}\"", word.value))
+                        let word = word.value.to_lowercase();
+                        syntax(place, format!("unrecognized role option \"{word}\""))
                     }
                     _ => cursor.unexpected("an option of a role"),
                 });

@@ -195,7 +195,12 @@ impl<'c> Compiler<'c> {
                 "current_user" | "current_role" if user.quote_style.is_none() => RoleName::Current,
                 _ => RoleName::Named(ident_name(user)),
             };
-            let (name, owner) = (MadeName::Schema(name), self.role_of(&user, self.place)?);
+            let owner = match self.role_of(&user, self.place) {
+                // Logs of older versions name whomever, since a schema had no owner.
+                Err(_) if self.is_own => None,
+                owner => owner?,
+            };
+            let name = MadeName::Schema(name);
             changes.push(CatalogChange::Made(Made { name, owner }));
         }
         Ok(changes)

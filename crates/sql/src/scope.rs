@@ -408,6 +408,8 @@ impl<'c> Compiler<'c> {
                 format!("record \"{name}\" as a value"),
                 format!("write its fields: {name}.column"),
             )),
+            // Which the parser takes for a column.
+            (None, None) if name == "current_role" => self.named(name, Vec::new(), place),
             (None, None) if name == "found" && self.is_procedure && !self.ad_hoc => {
                 Ok(self.slot_expr(FOUND))
             }

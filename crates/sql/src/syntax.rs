@@ -70,11 +70,6 @@ impl ScriptStatement {
         self
     }
 
-    /// See [`ScriptStatement::as_own`].
-    pub fn is_own(&self) -> bool {
-        self.is_own
-    }
-
     /// It may become several programs, which only a transaction holds together, where that is
     /// faster; what can be done by one is done by one otherwise.
     #[must_use]

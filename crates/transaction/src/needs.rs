@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hotrow_base::ids::ColumnId;
 
 use crate::catalog::{
-    Actor, Catalog, Object, ObjectKind, PUBLIC, Privileges, is_temporary, local, split,
+    Actor, BOOTSTRAP, Catalog, Object, ObjectKind, PUBLIC, Privileges, is_temporary, local, split,
 };
 use crate::outcome::SqlError;
 
@@ -172,7 +172,7 @@ impl Catalog {
     /// What something is, and its name, as messages tell them.
     pub fn described(&self, object: &Object) -> (&'static str, String) {
         match object {
-            Object::Database => ("database", "hotrow".to_owned()),
+            Object::Database => ("database", BOOTSTRAP.to_owned()),
             Object::Schema(name) => ("schema", name.to_string()),
             Object::Table(table) => {
                 let table = self.table(*table);

@@ -9,9 +9,9 @@ mod loading;
 mod local;
 mod passwords;
 mod pipelines;
+mod rights;
 #[path = "../running/mod.rs"]
 mod running;
-mod rights;
 mod sessions;
 mod types;
 mod watching;

@@ -18,13 +18,6 @@ use crate::written::{alias_of, dotted, has_hints, object_name};
 
 use super::{lists, system};
 
-/// Relations of the system catalog that show what is not for everybody, and how errors call them.
-const SECRET: [(&str, &str); 3] = [
-    ("pg_catalog.pg_authid", "table pg_authid"),
-    ("hotrow.hot_keys", "view hot_keys"),
-    ("hotrow.waits", "view waits"),
-];
-
 /// The columns of both sides of a join that USING compares: relations and columns of them.
 type Sides = [(usize, usize); 2];
 
@@ -395,10 +388,7 @@ impl Compiler<'_> {
             }
             None => match system::relation(schema, name) {
                 Some((schema, full_name, columns)) => {
-                    let is_secret = SECRET.iter().find(|(secret, _)| *secret == full_name);
-                    if let Some((_, shown)) = is_secret {
-                        self.needs.add_superuser(shown);
-                    }
+                    self.need_system(full_name);
                     (RelationKind::System(full_name), schema.into(), columns)
                 }
                 None if matches!(schema, Some("pg_catalog" | "information_schema" | "hotrow")) => {

@@ -25,6 +25,7 @@ use hotrow_query::RightOf;
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::program::Procedure;
 
+pub use cells::is_function;
 pub(super) use functions::relation_number;
 pub use functions::table_number;
 pub(crate) use functions::{key_name, short_name};

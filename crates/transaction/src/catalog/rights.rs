@@ -15,7 +15,7 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, TableId};
 use rpds::RedBlackTreeMapSync;
 
-use super::role::{Actor, BOOTSTRAP, Membership, Role};
+use super::role::{Actor, Membership, Role};
 use super::schemas::{self, PUBLIC};
 
 /// Something that belongs to somebody.
@@ -314,7 +314,7 @@ impl Rights {
     }
 
     /// Gives something another owner: the grants of the old one are the new one's.
-    pub fn set_owner(&mut self, object: &Object, owner: Option<&str>) {
+    pub fn set_owner(&mut self, object: &Object, kind: ObjectKind, owner: Option<&str>) {
         let old = self.owners.get(object).cloned();
         match owner {
             Some(owner) => self.owners.insert_mut(object.clone(), owner.into()),
@@ -324,7 +324,14 @@ impl Rights {
         }
         let owner: Option<Arc<str>> = owner.map(Into::into);
         if let Some(grants) = self.grants.get(object) {
-            let next = passed_on(grants, old.as_ref(), owner.as_ref());
+            let mut next = passed_on(grants, old.as_ref(), owner.as_ref());
+            if old.is_none() && owner.is_some() {
+                // The maker's rights are in no list (I2).
+                let (grantee, grantor) = (owner.clone(), owner.clone());
+                let grantable = Privileges::NONE;
+                let own = Grant { grantee, grantor, privileges: kind.all(), grantable };
+                next.insert(0, own);
+            }
             self.grants.insert_mut(object.clone(), Arc::new(next));
         }
         for (column, grants) in self.columns_of(object) {
@@ -333,7 +340,8 @@ impl Rights {
         }
     }
 
-    /// What has just been made is somebody's, and has the rights that such things of his begin with.
+    /// What has just been made is somebody's, and begins with the rights that such things of his
+    /// begin with.
     pub fn set_maker(&mut self, object: &Object, kind: ObjectKind, (owner, schema): Maker<'_>) {
         if let Some(owner) = owner {
             self.owners.insert_mut(object.clone(), owner.into());
@@ -580,9 +588,12 @@ impl Actor<'_> {
 }
 
 /// Grants as PostgreSQL shows them: `grantee=rights/grantor`, with a star behind what may be passed
-/// on.
-pub fn shown_grants(grants: &[Grant]) -> impl Iterator<Item = String> + '_ {
-    grants.iter().map(|grant| {
+/// on; the database's maker is called as is said.
+pub fn shown_grants<'g>(
+    grants: &'g [Grant],
+    maker: &'g str,
+) -> impl Iterator<Item = String> + use<'g> {
+    grants.iter().map(move |grant| {
         let mut text = grant.grantee.as_deref().map_or_else(String::new, shown_name);
         text.push('=');
         for (one, _, letter) in Privileges::NAMED {
@@ -591,7 +602,7 @@ pub fn shown_grants(grants: &[Grant]) -> impl Iterator<Item = String> + '_ {
                 text.push_str(if grant.grantable.has_all(one) { "*" } else { "" });
             }
         }
-        let grantor = grant.grantor.as_deref().unwrap_or(BOOTSTRAP);
+        let grantor = grant.grantor.as_deref().unwrap_or(maker);
         let _ = write!(text, "/{}", shown_name(grantor));
         text
     })
@@ -621,7 +632,7 @@ mod tests {
         add(&mut grants, &grant("ann", None, true));
         add(&mut grants, &grant("bob", Some("ann"), true));
         add(&mut grants, &grant("cid", Some("bob"), false));
-        let shown: Vec<_> = shown_grants(&grants).collect();
+        let shown: Vec<_> = shown_grants(&grants, "hotrow").collect();
         assert_eq!(shown, ["ann=r*/hotrow", "bob=r*/ann", "cid=r/bob"]);
         let mut kept = grants.clone();
         assert!(!take(&mut kept, &grant("ann", None, true), false));
@@ -640,9 +651,9 @@ mod tests {
             &Grant { privileges: Privileges::USAGE, ..grant("bob", Some("ann"), false) },
         );
         rights.set_grants(&object, None, grants);
-        rights.set_owner(&object, Some("cid"));
+        rights.set_owner(&object, ObjectKind::Schema, Some("cid"));
         let grants = rights.grants(&object, ObjectKind::Schema);
-        let shown: Vec<_> = shown_grants(&grants).collect();
+        let shown: Vec<_> = shown_grants(&grants, "hotrow").collect();
         assert_eq!(shown, ["cid=UC/cid", "bob=U/cid"]);
         assert!(
             rights.actor(Some("cid")).owns(&object) && !rights.actor(Some("ann")).owns(&object)

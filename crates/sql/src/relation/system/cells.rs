@@ -96,6 +96,7 @@ pub(super) fn identity(column: &Column) -> &'static str {
     }
 }
 
-pub(super) fn is_function(procedure: &Procedure) -> bool {
+/// Whether it was made by CREATE FUNCTION, as far as what it gives tells.
+pub fn is_function(procedure: &Procedure) -> bool {
     procedure.returns_set || !procedure.result.is_empty()
 }

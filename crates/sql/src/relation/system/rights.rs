@@ -62,11 +62,12 @@ pub(super) fn acl(context: &SystemContext<'_>, object: &Object) -> Value {
     }
     let kind = context.catalog.kind_of(object);
     let grants = rights.grants(object, kind);
-    let mut shown: Vec<_> = shown_grants(&grants).map(text).collect();
+    let mut shown: Vec<_> = shown_grants(&grants, context.maker).map(text).collect();
     if rights.owner(object).is_none() {
         let letters = Privileges::NAMED.iter().filter(|(one, ..)| kind.all().has_all(*one));
         let letters: String = letters.map(|(.., letter)| letter).collect();
-        shown.insert(0, text(format!("{BOOTSTRAP}={letters}/{BOOTSTRAP}")));
+        let maker = context.maker;
+        shown.insert(0, text(format!("{maker}={letters}/{maker}")));
     }
     Value::Array(shown)
 }
@@ -76,7 +77,7 @@ pub(super) fn column_acl(context: &SystemContext<'_>, object: &Object, column: u
     let column = ColumnId(column as u16);
     match context.catalog.rights().column_grants(object, column) {
         [] => Value::Null,
-        grants => Value::Array(shown_grants(grants).map(text).collect()),
+        grants => Value::Array(shown_grants(grants, context.maker).map(text).collect()),
     }
 }
 
@@ -173,7 +174,7 @@ pub(super) fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
             ("defaclrole", Value::BigInt(role_number(context, of))),
             ("defaclnamespace", Value::BigInt(schema)),
             ("defaclobjtype", text(letter)),
-            ("defaclacl", Value::Array(shown_grants(grants).map(text).collect())),
+            ("defaclacl", Value::Array(shown_grants(grants, context.maker).map(text).collect())),
         ]
     });
     fields.collect()
