@@ -17,7 +17,7 @@ use crate::maintenance::maintenance;
 use crate::parser_order::{in_parsers_order, with_check_option};
 use crate::role::role;
 use crate::routine::{anonymous, routine};
-use crate::search_path::{path_before, role_before};
+use crate::search_path::{path_before, role_before, with_role};
 use crate::setting::{naming, setting};
 use crate::state::Programs;
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
@@ -149,7 +149,11 @@ fn each_statement_here(
         if let Some(path) = &path {
             statement = statement.in_path(path);
         }
-        statement.role = role.as_deref().map(Into::into);
+        if let Some(role) = &role {
+            // Kept in its text: whoever logs that again must not lose it.
+            statement.text = with_role(&statement.text, Some(role)).into_owned();
+            statement.role = Some(role.as_str().into());
+        }
         current::check()?;
         tell(statement, at);
     }

@@ -42,7 +42,7 @@ fn users_survive_by_log_and_by_checkpoint_and_no_file_has_a_password() -> Result
         session.execute(&format!(
             "CREATE TABLE t (id int PRIMARY KEY);
              CREATE USER ann WITH LOGIN PASSWORD '{PASSWORD}';
-             CREATE ROLE bob; CREATE USER carl PASSWORD 'another-{PASSWORD}'; DROP USER carl",
+             CREATE USER bob; CREATE USER carl PASSWORD 'another-{PASSWORD}'; DROP USER carl",
         ))?;
         assert!(db.has_passwords());
         db.verifier_of("ann").expect("she has a password")
