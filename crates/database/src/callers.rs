@@ -48,6 +48,10 @@ impl ProcedureNames for Becoming<'_> {
         new.or_else(old)
     }
 
+    fn compiled_again(&self) -> Option<&str> {
+        Some(self.but)
+    }
+
     fn all_names(&self) -> Vec<String> {
         let all = self.schema.named_procedures();
         all.map(|(_, compiled)| compiled.procedure.name.clone()).collect()

@@ -138,7 +138,7 @@ impl Context {
             && !actor.may(&object, ObjectKind::Function, Privileges::EXECUTE)
         {
             let what = if is_function(procedure) { "function" } else { "procedure" };
-            return Err(denied(format!("permission denied for {what} {}", procedure.name)));
+            return Err(denied(format!("permission denied for {what} {}", procedure.shown_name())));
         }
         catalog.refuse_without(Some(role), &procedure.needs)
     }

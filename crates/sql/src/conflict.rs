@@ -203,13 +203,15 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let target_of = duplicate.target;
         let row = self.target_row(target_of);
-        let fields = row.columns[..row.shown].iter().zip(&duplicate.values);
-        let excluded = fields.filter_map(|(column, value)| match value.kind {
-            ExprKind::Slot(slot) => Some((column.name.clone(), slot)),
+        let fields = row.columns[..row.shown].iter().zip(&duplicate.values).enumerate();
+        let excluded = fields.filter_map(|(at, (column, value))| match value.kind {
+            ExprKind::Slot(slot) => Some(((column.name.clone(), slot), at)),
             _ => None,
         });
-        let (name, columns) = ("excluded".to_owned(), excluded.collect());
-        let excluded = RowBeside { name, columns };
+        let (columns, numbers): (Vec<_>, Vec<_>) = excluded.unzip();
+        // To read a value that was to be inserted takes the right to read its column.
+        let read_of = row.read_of.as_ref().map(|of| of.of_columns(&numbers));
+        let excluded = RowBeside { name: "excluded".to_owned(), columns, read_of };
         let ((mut set, condition, columns), mut row) = self.with_row(row, |this| {
             let (set, condition) = this.with_rows_beside(&[excluded], |this| {
                 let set = this.assignments(target_of, &update.assignments, (None, this.place))?;

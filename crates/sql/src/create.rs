@@ -38,7 +38,7 @@ pub(crate) fn create_procedure(
     compiler.calls.routine = Some(key.clone());
     let returns_set = result(compiler, routine, outs)?;
     let mut body = Vec::new();
-    let by = (routine.name.as_str(), routine.is_definer);
+    let by = (key.as_str(), routine.is_definer);
     compiler.as_function(by, |this| this.routine_body(routine, &mut body))?;
     Ok(Compiled::CreateProcedure {
         procedure: Box::new(compiler.take_procedure(&key, body, returns_set)),

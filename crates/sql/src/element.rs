@@ -8,7 +8,7 @@ use sqlparser::ast::{self, AccessExpr, Subscript};
 use crate::error::{Result, error, place_in, syntax, unsupported};
 use crate::scope::Compiler;
 use crate::typing::{Coercion, array_call, constant, integer, scalar};
-use crate::written::{arguments, ident_name};
+use crate::written::{arguments, bare, ident_name};
 
 impl Compiler<'_> {
     pub(crate) fn element(
@@ -139,7 +139,11 @@ impl Compiler<'_> {
         let [array, bounds @ .., value] = written.as_slice() else {
             return Err(error(b"42601", place, "an assignment needs a subscript"));
         };
-        let array = self.array_expr(array)?;
+        let array = match bare(array) {
+            ast::Expr::Function(_) => self.array_expr(array)?,
+            // The column itself: who may change it may change some of it.
+            _ => self.without_needs(|this| this.array_expr(array))?,
+        };
         let (element, sql_type) = (array.data_type(), array.sql_type);
         let mut given = vec![array];
         for bound in bounds {

@@ -18,7 +18,7 @@
 
 use hotrow_transaction::catalog::{ObjectKind, Privileges};
 use hotrow_transaction::program::Place;
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::{Result, error, syntax, unsupported};
 use crate::role::{RoleName, listed, role_name};
@@ -27,13 +27,22 @@ use crate::token::Cursor;
 /// A name, and where it stands.
 type Named = (String, Place);
 
+/// Something that is named.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Thing {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    /// of a routine: its parameters as they are written in brackets, if they are
+    pub(crate) parameters: Option<Vec<TokenWithSpan>>,
+}
+
 /// One of these statements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum GrantSyntax {
     Rights { given: Given, on: On },
     Roles { roles: Vec<(String, Place)>, given: Given },
     Defaults { of: Vec<(RoleName, Place)>, schemas: Vec<Named>, kind: Kind, given: Given },
-    Owner { kind: Kind, name: String, place: Place, if_exists: bool, to: (RoleName, Place) },
+    Owner { kind: Kind, thing: Thing, if_exists: bool, to: (RoleName, Place) },
     Reassign { from: Vec<(RoleName, Place)>, to: (RoleName, Place) },
     DropOwned { of: Vec<(RoleName, Place)>, cascades: bool },
 }
@@ -72,7 +81,7 @@ pub(crate) enum Grantee {
 /// Of what.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum On {
-    Named(Kind, Vec<(String, Place)>),
+    Named(Kind, Vec<Thing>),
     AllIn(Kind, Vec<(String, Place)>),
 }
 
@@ -254,16 +263,18 @@ fn named(cursor: &mut Cursor<'_>) -> Result<(String, Place)> {
 }
 
 /// The name of something of a kind; behind a routine's may stand types.
-fn named_as(cursor: &mut Cursor<'_>, kind: Kind) -> Result<(String, Place)> {
+fn named_as(cursor: &mut Cursor<'_>, kind: Kind) -> Result<Thing> {
     if kind != Kind::Routine {
-        return named(cursor);
+        let (name, place) = named(cursor)?;
+        return Ok(Thing { name, place, parameters: None });
     }
     let place = cursor.place();
     let name = cursor.routine_name()?;
-    if cursor.peek() == Some(&Token::LParen) {
-        cursor.take_brackets()?;
-    }
-    Ok((name, place))
+    let parameters = match cursor.peek() {
+        Some(Token::LParen) => Some(cursor.take_brackets()?.to_vec()),
+        _ => None,
+    };
+    Ok(Thing { name, place, parameters })
 }
 
 /// To whom, and how.
@@ -337,10 +348,10 @@ fn owner(cursor: &mut Cursor<'_>) -> Result<Option<GrantSyntax>> {
     let if_exists = cursor.accept_all(&["if", "exists"]);
     cursor.accept("only");
     // Another statement may name what this one could not.
-    let Ok((name, place)) = named_as(cursor, kind) else { return Ok(None) };
+    let Ok(thing) = named_as(cursor, kind) else { return Ok(None) };
     if !cursor.accept_all(&["owner", "to"]) {
         return Ok(None);
     }
     let to = role_name(cursor)?;
-    Ok(Some(GrantSyntax::Owner { kind, name, place, if_exists, to }))
+    Ok(Some(GrantSyntax::Owner { kind, thing, if_exists, to }))
 }

@@ -18,9 +18,11 @@ use hotrow_transaction::program::Place;
 
 use crate::changes::{CatalogChange, left_out, warned};
 use crate::error::{Advice, Result, error};
-use crate::grant::{Given, GrantSyntax, Grantee, Kind, On};
+use crate::grant::{Given, GrantSyntax, Grantee, Kind, On, Thing};
 use crate::role::RoleName;
+use crate::routine::parameter;
 use crate::scope::Compiler;
+use crate::token::Cursor;
 
 /// What a statement has changed so far (I1).
 struct Granting {
@@ -44,10 +46,11 @@ impl Compiler<'_> {
             GrantSyntax::Defaults { of, schemas, kind, given } => {
                 self.grant_defaults(of, schemas, *kind, given)
             }
-            GrantSyntax::Owner { kind, name, place, if_exists, to } => {
+            GrantSyntax::Owner { kind, thing, if_exists, to } => {
                 let owner = self.role_of(&to.0, to.1)?;
-                let objects = match self.thing(*kind, name, *place) {
-                    Err(_) if *if_exists => {
+                let objects = match self.thing(*kind, thing) {
+                    Err(error) if *if_exists && error.sqlstate != *b"42725" => {
+                        let name = &thing.name;
                         let text = format!("relation \"{}\" does not exist, skipping", local(name));
                         return Ok(vec![CatalogChange::Nothing(left_out(text))]);
                     }
@@ -151,8 +154,7 @@ impl Compiler<'_> {
         let mut granting = Granting::new(self.catalog.rights());
         let things = match on {
             On::Named(kind, names) => {
-                let found = names.iter().map(|(name, place)| self.thing(*kind, name, *place));
-                found.collect::<Result<Vec<_>>>()?
+                names.iter().map(|thing| self.thing(*kind, thing)).collect::<Result<Vec<_>>>()?
             }
             On::AllIn(kind, schemas) => {
                 let mut all = Vec::new();
@@ -368,7 +370,8 @@ impl Compiler<'_> {
     }
 
     /// Something by its name.
-    fn thing(&self, kind: Kind, name: &str, place: Place) -> Result<Object> {
+    fn thing(&self, kind: Kind, thing: &Thing) -> Result<Object> {
+        let (name, place) = (thing.name.as_str(), thing.place);
         match kind {
             Kind::Relation | Kind::View => {
                 if let Some(view) = self.view_named(name) {
@@ -392,13 +395,7 @@ impl Compiler<'_> {
                 Ok(Object::Schema(name.into()))
             }
             Kind::Database => Ok(Object::Database),
-            Kind::Routine => match self.procedures.and_then(|all| all.procedure(name)) {
-                Some(_) => Ok(Object::Function(name.into())),
-                None => {
-                    let message = format!("function {name}() does not exist");
-                    Err(error(b"42883", place, message))
-                }
-            },
+            Kind::Routine => self.routine_thing(thing),
             Kind::Type => {
                 let found = self.catalog.types().find(|(schema, known, _)| {
                     let (of, wanted) = split(name);
@@ -415,6 +412,28 @@ impl Compiler<'_> {
                         Err(error(b"42704", place, message))
                     }
                 }
+            }
+        }
+    }
+
+    /// A routine by its name, and the types of its parameters where these are told.
+    fn routine_thing(&self, thing: &Thing) -> Result<Object> {
+        let Thing { name, place, parameters } = thing;
+        let parameters = parameters.as_ref().map(|list| {
+            let items = Cursor::new(list, *place).split_commas();
+            items.into_iter().map(parameter).collect::<Result<Vec<_>>>()
+        });
+        let is_told = parameters.is_some();
+        let written = (name.clone(), *place, parameters.transpose()?);
+        let key = self.routine_dropped(&written)?.name;
+        match self.procedures.and_then(|all| all.procedure(&key)) {
+            Some(routine) => Ok(Object::Function(routine.name.as_str().into())),
+            None if is_told => {
+                Err(error(b"42883", *place, format!("function {key} does not exist")))
+            }
+            None => {
+                let message = format!("could not find a function named \"{name}\"");
+                Err(error(b"42883", *place, message))
             }
         }
     }

@@ -11,16 +11,18 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_transaction::catalog::{
     Numbering, Object, PUBLIC, Privileges, Table, View, is_temporary, local, qualified, split,
 };
-use hotrow_transaction::needs::By;
+use hotrow_transaction::needs::{By, Needs};
 use hotrow_transaction::program::Procedure;
 use sqlparser::ast;
 
 use crate::changes::{CatalogChange, Made, MadeName};
 use crate::compiled::Compiled;
 use crate::error::Result;
-use crate::relation::level::{Relation, RelationKind};
+use crate::relation::level::Relation;
 use crate::scope::Compiler;
-use crate::written::object_name;
+use crate::state::ReadOf;
+use crate::through::Target;
+use crate::written::{ident_name, object_name};
 
 /// Relations of the system catalog that show what is not for everybody, and how errors call them.
 const SECRET: [(&str, &str); 3] = [
@@ -57,10 +59,10 @@ impl Compiler<'_> {
     /// Has what is compiled need the rights of a view's owner.
     pub(crate) fn as_view<T>(
         &mut self,
-        view: &View,
+        view: u32,
         compile: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        let around = std::mem::replace(&mut self.by, By::View(view.id));
+        let around = std::mem::replace(&mut self.by, By::View(view));
         let compiled = compile(self);
         self.by = around;
         compiled
@@ -74,63 +76,150 @@ impl Compiler<'_> {
     }
 
     /// A column of a relation is read that somebody has named.
-    pub(crate) fn need_column(&mut self, depth: usize, relation: usize, column: usize) {
-        if let Some(object) = object_of(&self.levels[depth].relations[relation]) {
-            let column = ColumnId(column as u16);
-            self.needs.add_columns(&self.by, object, Privileges::SELECT, [column]);
+    pub(crate) fn need_column(
+        &mut self,
+        depth: usize,
+        relation: usize,
+        column: usize,
+    ) -> Result<()> {
+        match self.levels[depth].relations[relation].read_of.clone() {
+            Some(of) => self.need_read(&of, [column]),
+            None => Ok(()),
         }
     }
 
-    /// Rows are locked that FOR UPDATE or its kin says; none: those of all relations.
-    pub(crate) fn need_locks(&mut self) {
-        let Some(level) = self.levels.last() else { return };
+    /// Columns of rows are read.
+    fn need_read(&mut self, of: &ReadOf, columns: impl IntoIterator<Item = usize>) -> Result<()> {
+        let is_first = !self.needs.has(&self.by, &of.object, Privileges::SELECT);
+        let columns = columns.into_iter().filter_map(|column| of.column(column));
+        self.needs.add_columns(&self.by, of.object.clone(), Privileges::SELECT, columns);
+        if of.is_through && is_first { self.need_definition(&of.object) } else { Ok(()) }
+    }
+
+    /// A view that is written through is read: its owner has to be allowed all that its query
+    /// reads, as where it stands in FROM.
+    fn need_definition(&mut self, view: &Object) -> Result<()> {
+        let needs = self.needs_of_definition(view)?;
+        self.needs.add_all(&needs, &self.runs_as);
+        Ok(())
+    }
+
+    /// What whoever reads a view, and its owner, need for its query.
+    fn needs_of_definition(&self, view: &Object) -> Result<Needs> {
+        let found = self.catalog.views().find(|known| Object::View(known.id) == *view);
+        let Some(view) = found else { return Ok(Needs::default()) };
+        let query = self.view_query(view, self.place)?;
+        let mut compiler = Compiler::new(self.catalog).seeing(&view.path);
+        (compiler.place, compiler.procedures) = (self.place, self.procedures);
+        (compiler.by, compiler.runs_as) = (By::View(view.id), self.runs_as.clone());
+        compiler.ad_hoc = true;
+        compiler.query_plan(&query)?;
+        Ok(compiler.needs)
+    }
+
+    /// Rows are locked that FOR UPDATE or its kin says; none: those of all relations. Those of a
+    /// view are its owner's to lock, too, where he reads them.
+    pub(crate) fn need_locks(&mut self) -> Result<()> {
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        let mut locked = Vec::new();
         for lock in &level.locks {
             let is_it =
                 |relation: &&Relation| lock.of.as_ref().is_none_or(|of| *of == relation.name);
-            let locked = level.relations.iter().filter(is_it);
-            for object in locked.filter_map(object_of) {
-                self.needs.add_columns(&self.by, object, Privileges::UPDATE, []);
-            }
+            let objects = level.relations.iter().filter(is_it);
+            locked.extend(objects.filter_map(|of| Some(of.read_of.as_ref()?.object.clone())));
         }
-    }
-
-    /// A change that somebody has written.
-    pub(crate) fn need_change(&mut self, statement: &ast::Statement) -> Result<()> {
-        let (table, events) = self.events_of(statement)?;
-        let table = self.catalog.table(table);
-        self.need_schema(&table.schema);
-        let object = Object::Table(table.id);
-        match statement {
-            ast::Statement::Insert(insert) => {
-                let columns = self.columns_given(table, insert);
-                self.needs.add_columns(&self.by, object.clone(), Privileges::INSERT, columns);
-                if let Some(ast::OnInsert::OnConflict(conflict)) = &insert.on
-                    && let Some(ast::ConflictTarget::Columns(names)) = &conflict.conflict_target
-                {
-                    let known = |name: &ast::Ident| table.column(&crate::written::ident_name(name));
-                    let columns: Vec<_> = names.iter().filter_map(known).collect();
-                    self.needs.add_columns(&self.by, object.clone(), Privileges::SELECT, columns);
-                }
-                if let [_, (_, set)] = events.as_slice() {
-                    let set = set.iter().copied();
-                    self.needs.add_columns(&self.by, object, Privileges::UPDATE, set);
+        for object in locked {
+            self.needs.add_columns(&self.by, object.clone(), Privileges::UPDATE, []);
+            if let Object::View(_) = object {
+                let beneath = self.needs_of_definition(&object)?;
+                for (owner, object) in beneath.read_by_owners() {
+                    self.needs.add_columns(owner, object.clone(), Privileges::UPDATE, []);
                 }
             }
-            ast::Statement::Update(_) => {
-                let set = events.into_iter().flat_map(|(_, set)| set);
-                self.needs.add_columns(&self.by, object, Privileges::UPDATE, set);
-            }
-            _ => self.needs.add(&self.by, object, Privileges::DELETE),
         }
         Ok(())
     }
 
-    /// The columns that INSERT gives values to, as far as there are such.
-    fn columns_given(&self, table: &Table, insert: &ast::Insert) -> Vec<ColumnId> {
-        if insert.columns.is_empty() {
-            return (0..table.shown().len()).map(|at| ColumnId(at as u16)).collect();
+    /// Compiles something whose needs are none of whoever runs it.
+    pub(crate) fn without_needs<T>(
+        &mut self,
+        compile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let needs = self.needs.clone();
+        let compiled = compile(self);
+        self.needs = needs;
+        compiled
+    }
+
+    /// A change that somebody has written. MERGE needs what its clauses do, each by itself.
+    pub(crate) fn need_change(&mut self, statement: &ast::Statement) -> Result<()> {
+        let (target, events) = self.events_of(statement)?;
+        self.need_schema(target.schema());
+        match statement {
+            ast::Statement::Insert(insert) => {
+                let columns = self.columns_given(&target, insert);
+                self.need_on_layers(&target, Privileges::INSERT, Some(&columns));
+                if let Some(ast::OnInsert::OnConflict(conflict)) = &insert.on
+                    && let Some(ast::ConflictTarget::Columns(names)) = &conflict.conflict_target
+                    && let Some(of) = self.target_row(&target).read_of
+                {
+                    let known = |name: &ast::Ident| target.column(&ident_name(name));
+                    let columns = names.iter().filter_map(known).map(ColumnId::index);
+                    self.need_read(&of, columns.collect::<Vec<_>>())?;
+                }
+                if let [_, (_, set)] = events.as_slice() {
+                    self.need_on_layers(&target, Privileges::UPDATE, Some(set));
+                }
+            }
+            ast::Statement::Update(_) => {
+                let set: Vec<_> = events.into_iter().flat_map(|(_, set)| set).collect();
+                self.need_on_layers(&target, Privileges::UPDATE, Some(&set));
+            }
+            ast::Statement::Delete(_) => {
+                self.need_on_layers(&target, Privileges::DELETE, None);
+            }
+            // MERGE that does nothing reads its table.
+            _ if events.is_empty() => {
+                let object = Object::Table(target.table.id);
+                self.needs.add_columns(&self.by, object, Privileges::SELECT, []);
+            }
+            _ => {}
         }
-        let named = |name: &ast::ObjectName| table.column(&object_name(name, self.place).ok()?);
+        Ok(())
+    }
+
+    /// A right to change what a statement names; where that is a view, its owner needs it on what
+    /// the view stands on. `columns`: those of the table; none: it is a right to whole rows.
+    fn need_on_layers(
+        &mut self,
+        target: &Target<'_>,
+        right: Privileges,
+        columns: Option<&[ColumnId]>,
+    ) {
+        let mut by = self.by.clone();
+        for (object, own) in target.layers(columns.unwrap_or_default()) {
+            let next = match object {
+                Object::View(view) => By::View(view),
+                _ => by.clone(),
+            };
+            match columns {
+                Some(_) => self.needs.add_columns(&by, object, right, own),
+                None => self.needs.add(&by, object, right),
+            }
+            by = next;
+        }
+    }
+
+    /// The columns that INSERT gives values to, as far as there are such.
+    fn columns_given(&self, target: &Target<'_>, insert: &ast::Insert) -> Vec<ColumnId> {
+        if insert.columns.is_empty() {
+            let mut columns = target.columns();
+            if let Some(values) = values_count(insert) {
+                columns.truncate(values);
+            }
+            return columns;
+        }
+        let named = |name: &ast::ObjectName| target.column(&object_name(name, self.place).ok()?);
         insert.columns.iter().filter_map(named).collect()
     }
 
@@ -237,11 +326,11 @@ impl Compiler<'_> {
     }
 }
 
-/// What has the rights of a relation's columns.
-fn object_of(relation: &Relation) -> Option<Object> {
-    match (&relation.kind, relation.view) {
-        (RelationKind::Table(table), _) => Some(Object::Table(*table)),
-        (RelationKind::Planned(_), Some(view)) => Some(Object::View(view)),
-        _ => None,
+/// How many columns INSERT gives values to; none: as many as there are.
+fn values_count(insert: &ast::Insert) -> Option<usize> {
+    match insert.source.as_deref().map(|source| &*source.body) {
+        None => Some(0), // DEFAULT VALUES
+        Some(ast::SetExpr::Values(values)) => values.rows.first().map(|row| row.content.len()),
+        Some(_) => None,
     }
 }

@@ -309,8 +309,8 @@ impl Compiler<'_> {
         (statement, with): (&ast::Statement, Option<&ast::With>),
         into: Receiver<'_>,
     ) -> Result<()> {
-        let (table, events) = self.events_of(statement)?;
-        self.as_firing(out, (table, &events), false, |this, out| {
+        let (target, events) = self.events_of(statement)?;
+        self.as_firing(out, (target.table.id, &events), false, |this, out| {
             this.change_of_found_rows(out, (statement, with), into)
         })
     }

@@ -5,7 +5,7 @@
 //! Source       PostgreSQL 15, chapter 10.3, as [`crate::functions`] has it for its own
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure};
+use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, routine_name};
 use sqlparser::ast;
 
 use crate::call::places_given;
@@ -99,6 +99,12 @@ impl<'c> Compiler<'c> {
 
     /// Under which key a routine with these parameters stands, or will stand.
     pub(crate) fn routine_key(&self, name: &str, types: &[SqlType]) -> (String, bool) {
+        // What is compiled again stays under its own, whatever has become of others of its name:
+        // its rights are kept by it.
+        let again = self.procedures.and_then(|all| all.compiled_again());
+        if let Some(key) = again.filter(|key| routine_name(key) == name) {
+            return (key.to_owned(), false);
+        }
         let all = self.procedures.map_or_else(Vec::new, |all| all.overloads(name));
         match all.iter().find(|of| types_of(of).eq(types.iter().copied())) {
             Some(same) => (same.name.clone(), true),
@@ -107,7 +113,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// The routine that DROP names: by its key, or as it was named, if there is none.
+    /// The routine that DROP or GRANT names: by its key, or as it was named, if there is none.
     pub(crate) fn routine_dropped(&self, written: &DroppedRoutine) -> Result<Dropped> {
         let (name, place, parameters) = written;
         let Some(parameters) = parameters else {

@@ -175,10 +175,10 @@ impl Compiler<'_> {
         compile: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let before = (self.level().relations.len(), self.level().shown.len());
-        for RowBeside { name, columns } in rows {
+        for RowBeside { name, columns, read_of } in rows {
             let row = Bound { plan: Plan::One, outputs: columns.clone() };
             let row = self.planned(name.clone(), &[], row, self.place)?;
-            self.show(row);
+            self.show(Relation { read_of: read_of.clone(), ..row });
         }
         let compiled = compile(self);
         self.level().relations.truncate(before.0);
@@ -213,7 +213,7 @@ impl Compiler<'_> {
                 found = Some((at, column));
             }
             if let Some((at, column)) = found {
-                self.need_column(depth, at, column);
+                self.need_column(depth, at, column)?;
                 return self.slot_of_column(depth, at, column).map(Some);
             }
         }
@@ -246,7 +246,7 @@ impl Compiler<'_> {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(error(b"42702", place, message));
                 }
-                self.need_column(depth, at, column);
+                self.need_column(depth, at, column)?;
                 return self.slot_of_column(depth, at, column).map(Some);
             }
         }

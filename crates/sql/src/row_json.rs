@@ -66,7 +66,7 @@ impl Compiler<'_> {
             let names: Vec<_> = relations[at].starred().into_iter().map(named).collect();
             let mut fields = Vec::new();
             for (column, name) in names {
-                self.need_column(depth, at, column);
+                self.need_column(depth, at, column)?;
                 fields.push((name, self.slot_of_column(depth, at, column)?));
             }
             return Ok(Some(fields));

@@ -10,7 +10,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, SearchPath};
+use hotrow_transaction::catalog::{Catalog, Object, SearchPath};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::needs::{By, Needs};
 use hotrow_transaction::outcome::SqlError;
@@ -23,7 +23,7 @@ use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::state::{
     Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, ProcedureNames,
-    ProcedureReads, Programs, Returning, Row, Variable,
+    ProcedureReads, Programs, ReadOf, Returning, Row, Variable,
 };
 use crate::typing::spread;
 
@@ -508,7 +508,8 @@ impl<'c> Compiler<'c> {
     /// The row of a table under a name.
     pub(crate) fn row_of(&self, table: TableId, name: &str) -> Row {
         let known = self.catalog.table(table);
-        Row { table, shown: known.shown().len(), ..Row::of(name, &known.columns) }
+        let read_of = Some(ReadOf::own(Object::Table(table)));
+        Row { table, shown: known.shown().len(), read_of, ..Row::of(name, &known.columns) }
     }
 }
 

@@ -8,6 +8,10 @@
 use std::borrow::Cow;
 
 use hotrow_transaction::catalog::SearchPath;
+use sqlparser::ast;
+
+use crate::setting::Naming;
+use crate::syntax::{ScriptStatement, Syntax};
 
 const BEGINS: &str = "/*@search_path ";
 const ROLE_BEGINS: &str = "/*@role ";
@@ -58,6 +62,31 @@ pub fn split_path(text: &str) -> (&str, &str) {
 pub(crate) fn path_before(text: &str) -> Option<SearchPath> {
     let (path, _) = split_role(text.trim_start()).strip_prefix(BEGINS)?.split_once(ENDS)?;
     SearchPath::read_displayed(&path.replace("*\\/", "*/"))
+}
+
+impl ScriptStatement {
+    /// Has bare names looked for in a path, which its text tells from here on: whoever reads that
+    /// again looks for them there, too.
+    #[must_use]
+    pub fn in_path(mut self, path: &SearchPath) -> Self {
+        // What others see must not change with what a session has.
+        let is_for_all = match &self.syntax {
+            Syntax::Routine(_) => true,
+            Syntax::Sql(statement) => matches!(**statement, ast::Statement::CreateView(_)),
+            _ => false,
+        };
+        let path = &if is_for_all { path.without_temporary() } else { path.clone() };
+        if self.path == *path {
+            return self;
+        }
+        let told = |text: &str| with_path(split_path(text).1, path).into_owned();
+        self.text = told(&self.text);
+        if let Syntax::Naming(Naming::Prepare { text, .. }) = &mut self.syntax {
+            *text = told(text);
+        }
+        self.path = path.clone();
+        self
+    }
 }
 
 /// So that no name ends the comment.

@@ -1,10 +1,11 @@
 //! What a compilation keeps in mind: names, rows, and what stands around a statement.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Column, TriggerEvent};
+use hotrow_transaction::catalog::{Column, Object, TriggerEvent};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{
     Expr, LabelId, OperatorRead, Place, Procedure, RowSetId, SlotId, Statement,
@@ -78,8 +79,42 @@ pub(crate) struct Row {
     pub(crate) shown: usize,
     /// those that `*` stands for, in their order, where these are not all that can be named
     pub(crate) star: Option<Star>,
+    /// whose right it takes to read them; none: nobody's
+    pub(crate) read_of: Option<ReadOf>,
     /// columns loaded so far
     pub(crate) bound: Vec<(ColumnId, SlotId)>,
+}
+
+/// What has the rights of the columns of rows, where a statement names them.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadOf {
+    pub(crate) object: Object,
+    /// by column of the rows: the column of that (none: it cannot be named), where they are not in
+    /// one order
+    pub(crate) columns: Option<Rc<[Option<ColumnId>]>>,
+    /// it is a view that is written through, whose query has not been compiled for these rows
+    pub(crate) is_through: bool,
+}
+
+impl ReadOf {
+    /// That of something's own columns.
+    pub(crate) fn own(object: Object) -> Self {
+        Self { object, columns: None, is_through: false }
+    }
+
+    /// That of some of the rows' columns, in this order.
+    pub(crate) fn of_columns(&self, numbers: &[usize]) -> Self {
+        let columns = numbers.iter().map(|number| self.column(*number)).collect();
+        Self { columns: Some(columns), ..self.clone() }
+    }
+
+    /// The column that has the rights of a column of the rows.
+    pub(crate) fn column(&self, at: usize) -> Option<ColumnId> {
+        match &self.columns {
+            None => Some(ColumnId(at as u16)),
+            Some(columns) => columns.get(at).copied().flatten(),
+        }
+    }
 }
 
 /// The columns of a view, as columns of its table.
@@ -100,7 +135,8 @@ impl Row {
         };
         let columns: Vec<_> = columns.iter().map(column).collect();
         let (name, shown) = (table.to_owned(), columns.len());
-        Self { table: TableId(0), name, columns, shown, star: None, bound: Vec::new() }
+        let (table, star, read_of) = (TableId(0), None, None);
+        Self { table, name, columns, shown, star, read_of, bound: Vec::new() }
     }
 
     /// Whether an expression reads one of its columns, and so may differ from row to row.
@@ -270,6 +306,11 @@ pub trait ProcedureNames {
 
     /// The keys of all that there are.
     fn all_names(&self) -> Vec<String>;
+
+    /// The key of the one that is compiled again, for another definition's sake.
+    fn compiled_again(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl<T: ProcedureNames + ?Sized> ProcedureNames for &T {
@@ -283,6 +324,10 @@ impl<T: ProcedureNames + ?Sized> ProcedureNames for &T {
 
     fn all_names(&self) -> Vec<String> {
         (**self).all_names()
+    }
+
+    fn compiled_again(&self) -> Option<&str> {
+        (**self).compiled_again()
     }
 }
 

@@ -14,7 +14,6 @@ use crate::grant::GrantSyntax;
 use crate::maintenance::Maintenance;
 use crate::open_literals::OpenLiterals;
 use crate::role::RoleSyntax;
-use crate::search_path::{split_path, with_path};
 use crate::setting::{Naming, Setting};
 use crate::state::Programs;
 use crate::temporary::{AtCommit, Temporary};
@@ -75,29 +74,6 @@ impl ScriptStatement {
     #[must_use]
     pub fn in_parts(mut self) -> Self {
         self.programs = Programs::Several;
-        self
-    }
-
-    /// Has bare names looked for in a path, which its text tells from here on: whoever reads that
-    /// again looks for them there, too.
-    #[must_use]
-    pub fn in_path(mut self, path: &SearchPath) -> Self {
-        // What others see must not change with what a session has.
-        let is_for_all = match &self.syntax {
-            Syntax::Routine(_) => true,
-            Syntax::Sql(statement) => matches!(**statement, ast::Statement::CreateView(_)),
-            _ => false,
-        };
-        let path = &if is_for_all { path.without_temporary() } else { path.clone() };
-        if self.path == *path {
-            return self;
-        }
-        let told = |text: &str| with_path(split_path(text).1, path).into_owned();
-        self.text = told(&self.text);
-        if let Syntax::Naming(Naming::Prepare { text, .. }) = &mut self.syntax {
-            *text = told(text);
-        }
-        self.path = path.clone();
         self
     }
 

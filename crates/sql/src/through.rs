@@ -14,7 +14,7 @@ use std::rc::Rc;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{SearchPath, Table, TriggerEvent, View, ViewCheck};
+use hotrow_transaction::catalog::{Object, SearchPath, Table, TriggerEvent, View, ViewCheck};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
 use hotrow_transaction::walk::substitute;
@@ -25,7 +25,7 @@ use crate::functions::{is_aggregate, is_set_returning};
 use crate::path::conjuncts;
 use crate::relation::RelationNames;
 use crate::scope::Compiler;
-use crate::state::{Row, Star};
+use crate::state::{ReadOf, Row, Star};
 
 use crate::token::folded;
 use crate::typing::constant;
@@ -48,7 +48,12 @@ pub(crate) struct Target<'c> {
 pub(crate) struct Through {
     /// its name
     pub(crate) view: String,
+    /// its number
+    id: u32,
+    schema: String,
     columns: Vec<ViewColumn>,
+    /// the view that it stands on
+    beneath: Option<Box<Through>>,
     /// its conditions, and those of the views that it stands on
     narrowings: Vec<Narrowing>,
 }
@@ -65,6 +70,8 @@ struct ViewColumn {
 #[derive(Clone)]
 struct Narrowing {
     view: String,
+    /// the view's number: its condition is its owner's
+    id: u32,
     written: ast::Expr,
     path: SearchPath,
     /// the name of the rows that it is on, and of their columns, if these are not the table's own
@@ -90,6 +97,25 @@ impl Target<'_> {
         self.through.as_ref().map_or(&self.table.name, |through| &through.view)
     }
 
+    /// The schema of what the statement names.
+    pub(crate) fn schema(&self) -> &str {
+        self.through.as_ref().map_or(&self.table.schema, |through| &through.schema)
+    }
+
+    /// What has rights on the way to the rows: the view that the statement names, those that it
+    /// stands on, and the table; each with those of some columns of the table that it has.
+    pub(crate) fn layers(&self, columns: &[ColumnId]) -> Vec<(Object, Vec<ColumnId>)> {
+        let mut layers = Vec::new();
+        let mut next = self.through.as_deref();
+        while let Some(view) = next {
+            let own = columns.iter().filter_map(|column| view.number_of(*column));
+            layers.push((Object::View(view.id), own.collect()));
+            next = view.beneath.as_deref();
+        }
+        layers.push((Object::Table(self.table.id), columns.to_vec()));
+        layers
+    }
+
     /// Its columns in their order, up to the first one that nothing can be assigned to.
     pub(crate) fn columns(&self) -> Vec<ColumnId> {
         match &self.through {
@@ -108,6 +134,14 @@ impl Target<'_> {
     pub(crate) fn computes(&self, name: &str) -> bool {
         let mut columns = self.through.iter().flat_map(|through| &through.columns);
         columns.any(|column| column.name == name && column.of.is_none())
+    }
+}
+
+impl Through {
+    /// The number of the column that a column of the table is.
+    fn number_of(&self, column: ColumnId) -> Option<ColumnId> {
+        let at = self.columns.iter().position(|own| own.of == Some(column));
+        at.map(|at| ColumnId(at as u16))
     }
 }
 
@@ -159,7 +193,7 @@ impl<'c> Compiler<'c> {
             Some(below) => Some(self.through(below, (change, place), depth + 1)?),
             None => None,
         };
-        let (table, of_table) = match below {
+        let (table, mut of_table) = match below {
             Some((table, below)) => (table, Some(below)),
             None => {
                 let table = self.catalog.table_seen(&view.path, &name);
@@ -179,19 +213,24 @@ impl<'c> Compiler<'c> {
         if change != TriggerEvent::Delete && columns.iter().all(|column| column.of.is_none()) {
             return Err(refused("Views that have no updatable columns"));
         }
-        let mut narrowings = of_table.map(|below| below.narrowings).unwrap_or_default();
+        let below = of_table.as_mut();
+        let mut narrowings =
+            below.map_or_else(Vec::new, |below| std::mem::take(&mut below.narrowings));
         if view.check == ViewCheck::Cascaded {
             narrowings.iter_mut().for_each(|narrowing| narrowing.is_checked = true);
         }
         narrowings.extend(select.selection.as_ref().map(|written| Narrowing {
             view: view.name.clone(),
+            id: view.id,
             written: written.clone(),
             path: view.path.clone(),
             alias,
             columns: beneath,
             is_checked: view.check != ViewCheck::None,
         }));
-        Ok((table, Through { view: view.name.clone(), columns, narrowings }))
+        let (id, schema, beneath) = (view.id, view.schema.clone(), of_table.map(Box::new));
+        let view = view.name.clone();
+        Ok((table, Through { view, id, schema, columns, beneath, narrowings }))
     }
 
     /// Whether rows can be inserted into a view, and changed through it.
@@ -221,6 +260,9 @@ impl<'c> Compiler<'c> {
                 shown: known.iter().filter_map(|column| Some(column.of?.index())).collect(),
                 computed: computed.into_iter().map(|column| column.name.clone()).collect(),
             });
+            let numbers = (0..row.columns.len()).map(|at| through.number_of(ColumnId(at as u16)));
+            let (object, columns) = (Object::View(through.id), Some(numbers.collect()));
+            row.read_of = Some(ReadOf { object, columns, is_through: true });
         }
         row
     }
@@ -238,9 +280,10 @@ impl<'c> Compiler<'c> {
         Ok(conditions)
     }
 
-    /// The rows that a condition is on, under the names that it knows.
+    /// The rows that a condition is on, under the names that it knows. That the view's owner may
+    /// read them is asked where the statement reads the view.
     fn narrowed_row(&self, table: TableId, narrowing: &Narrowing) -> Row {
-        let mut row = self.row_of(table, &narrowing.alias);
+        let mut row = Row { read_of: None, ..self.row_of(table, &narrowing.alias) };
         if let Some(columns) = &narrowing.columns {
             rename(&mut row, columns);
         }
@@ -255,7 +298,9 @@ impl<'c> Compiler<'c> {
         let mut own = self.narrowed_row(row.table, narrowing);
         own.bound = std::mem::take(&mut row.bound);
         let compiled = self.apart_from_statement(&narrowing.path, |this| {
-            this.with_row(own, |this| this.condition_of(Some(&narrowing.written)))
+            this.as_view(narrowing.id, |this| {
+                this.with_row(own, |this| this.condition_of(Some(&narrowing.written)))
+            })
         });
         let (condition, own) = compiled?;
         row.bound = own.bound;
@@ -263,14 +308,14 @@ impl<'c> Compiler<'c> {
     }
 
     /// The names under which the view's conditions find the columns of the innermost level's first
-    /// relation, and the conditions.
+    /// relation, and the conditions with the numbers of their views.
     pub(crate) fn narrowings(
         &self,
         target: &Target<'_>,
-    ) -> Vec<(RelationNames, SearchPath, ast::Expr)> {
+    ) -> Vec<(RelationNames, SearchPath, (u32, ast::Expr))> {
         let all = target.through.iter().flat_map(|through| &through.narrowings);
         let names = |of: &Narrowing| RelationNames::of(&self.narrowed_row(target.table.id, of));
-        all.map(|of| (names(of), of.path.clone(), of.written.clone())).collect()
+        all.map(|of| (names(of), of.path.clone(), (of.id, of.written.clone()))).collect()
     }
 
     /// As [`Compiler::check_option`], of a row that is inserted.

@@ -34,20 +34,18 @@ pub(crate) struct InsertedRow {
 }
 
 impl<'c> Compiler<'c> {
-    /// The table that a statement changes, and how.
-    pub(crate) fn events_of(
-        &self,
-        statement: &ast::Statement,
-    ) -> Result<(hotrow_base::ids::TableId, Events)> {
+    /// What a statement changes, and how.
+    pub(crate) fn events_of(&self, statement: &ast::Statement) -> Result<(Target<'c>, Events)> {
         Ok(match statement {
             ast::Statement::Insert(insert) => {
                 let target = self.insert_target(insert, self.place)?;
-                (target.table.id, self.events_of_insert(&target, insert.on.as_ref()))
+                let events = self.events_of_insert(&target, insert.on.as_ref());
+                (target, events)
             }
             ast::Statement::Update(update) => {
                 let target = self.changed_table(&update.table, TriggerEvent::Update)?;
                 let set = self.columns_set(&target, &update.assignments);
-                (target.table.id, vec![(TriggerEvent::Update, set)])
+                (target, vec![(TriggerEvent::Update, set)])
             }
             ast::Statement::Delete(delete) => {
                 let (ast::FromTable::WithFromKeyword(tables)
@@ -56,7 +54,7 @@ impl<'c> Compiler<'c> {
                     return Err(crate::error::syntax(self.place, "DELETE needs one table"));
                 };
                 let target = self.changed_table(table, TriggerEvent::Delete)?;
-                (target.table.id, vec![(TriggerEvent::Delete, Vec::new())])
+                (target, vec![(TriggerEvent::Delete, Vec::new())])
             }
             ast::Statement::Merge(merge) => {
                 let target = self.merge_target(merge)?;
@@ -69,7 +67,7 @@ impl<'c> Compiler<'c> {
                         }
                     }
                 }
-                (target.table.id, events)
+                (target, events)
             }
             _ => unreachable!("a change is one of these"),
         })

@@ -15,6 +15,7 @@ use crate::catalog::{
     Actor, BOOTSTRAP, Catalog, Object, ObjectKind, PUBLIC, Privileges, is_temporary, local, split,
 };
 use crate::outcome::SqlError;
+use crate::program::routine_name;
 
 /// Whose right it has to be (I1).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -77,6 +78,19 @@ impl Needs {
                 need.columns.push(column);
             }
         }
+    }
+
+    /// Whether it has this right among its own.
+    pub fn has(&self, by: &By, object: &Object, one_of: Privileges) -> bool {
+        let same = |need: &Need| need.object == *object && need.one_of == one_of && need.by == *by;
+        self.all.iter().any(same)
+    }
+
+    /// What owners of views read, and whose views these are.
+    pub fn read_by_owners(&self) -> impl Iterator<Item = (&By, &Object)> {
+        let all = self.all.iter().filter(|need| need.one_of == Privileges::SELECT);
+        let read = all.filter(|need| need.is_of_columns && matches!(need.by, By::View(_)));
+        read.map(|need| (&need.by, &need.object))
     }
 
     /// Adds that a relation is for superusers alone.
@@ -182,7 +196,7 @@ impl Catalog {
                 let view = self.views().find(|view| view.id == *number);
                 ("view", view.map_or_else(String::new, |view| view.name.clone()))
             }
-            Object::Function(name) => ("function", name.to_string()),
+            Object::Function(key) => ("function", routine_name(key).to_owned()),
             Object::Type(name) => ("type", local(name).to_owned()),
         }
     }

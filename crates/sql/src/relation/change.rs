@@ -20,6 +20,7 @@ use crate::drawn::in_rounds;
 use crate::error::{Result, error, unsupported};
 use crate::relation::level::{Bound, Clause, How, Level, Relation, RelationNames};
 use crate::scope::Compiler;
+use crate::state::ReadOf;
 use crate::through::Target;
 use crate::typing::cast;
 
@@ -35,8 +36,12 @@ pub struct Change {
     pub apply: Procedure,
 }
 
-/// The name of a relation, and columns of it by their places in the row of a query.
-type ColumnsBeside = (String, Vec<(String, usize)>);
+/// Columns of a relation by their places in the row of a query.
+struct ColumnsBeside {
+    relation: String,
+    columns: Vec<(String, usize)>,
+    read_of: Option<ReadOf>,
+}
 
 /// What a change takes of each row of its query.
 #[derive(Default)]
@@ -83,6 +88,8 @@ impl TakenValue {
 pub(crate) struct RowBeside {
     pub(crate) name: String,
     pub(crate) columns: Vec<(String, SlotId)>,
+    /// whose right it takes to read them; none: nobody's
+    pub(crate) read_of: Option<ReadOf>,
 }
 
 /// The row that a change is made for.
@@ -124,9 +131,10 @@ impl Taken {
             ExprKind::Slot(slot) => Some((name.clone(), slot)),
             _ => None,
         };
-        let beside = self.beside.iter().map(|(name, columns)| RowBeside {
-            name: name.clone(),
-            columns: columns.iter().filter_map(slot).collect(),
+        let beside = self.beside.iter().map(|beside| RowBeside {
+            name: beside.relation.clone(),
+            columns: beside.columns.iter().filter_map(slot).collect(),
+            read_of: beside.read_of.clone(),
         });
         let key = self.key.iter().map(of).collect();
         FoundRow { key, values, beside: beside.collect(), merge }
@@ -141,8 +149,8 @@ impl Compiler<'_> {
         statement: &ast::Statement,
         with: Option<&ast::With>,
     ) -> Result<Change> {
-        let (table, events) = self.events_of(statement)?;
-        if self.fires_for_statement(table, &events) {
+        let (target, events) = self.events_of(statement)?;
+        if self.fires_for_statement(target.table.id, &events) {
             // What fires behind all rows needs them together.
             let advice = "send it alone, or write a procedure for it";
             return Err(unsupported(self.place, "triggers of a change in parts", advice));
@@ -363,21 +371,33 @@ impl Compiler<'_> {
     /// Adds the columns of all relations but the first one, which RETURNING may name.
     fn columns_beside(&mut self, columns: &mut Vec<Expr>) -> Result<Vec<ColumnsBeside>> {
         let depth = self.levels.len() - 1;
-        let mut beside: Vec<(usize, ColumnsBeside)> = Vec::new();
+        let mut beside: Vec<(usize, Vec<usize>, ColumnsBeside)> = Vec::new();
         for (relation, column) in self.level().shown.clone() {
             if relation == 0 {
                 continue;
             }
             let known = &self.level().relations[relation];
             let (of, name) = (known.name.clone(), known.columns[column].name.clone());
+            let read_of = known.read_of.clone();
             let named = (name, columns.len());
             columns.push(self.slot_of_column(depth, relation, column)?);
             match beside.last_mut() {
-                Some((last, (_, all))) if *last == relation => all.push(named),
-                _ => beside.push((relation, (of, vec![named]))),
+                Some((last, numbers, all)) if *last == relation => {
+                    numbers.push(column);
+                    all.columns.push(named);
+                }
+                _ => {
+                    let all = ColumnsBeside { relation: of, columns: vec![named], read_of };
+                    beside.push((relation, vec![column], all));
+                }
             }
         }
-        Ok(beside.into_iter().map(|(_, of)| of).collect())
+        // RETURNING reads those that it names.
+        let in_order = beside.into_iter().map(|(_, numbers, mut beside)| {
+            beside.read_of = beside.read_of.map(|of| of.of_columns(&numbers));
+            beside
+        });
+        Ok(in_order.collect())
     }
 
     /// Some values of the rows of FROM for which a condition is true. Those of the first table, if
@@ -427,7 +447,7 @@ impl Compiler<'_> {
     /// The condition of a view on the rows of the innermost level's first relation.
     fn narrowed_by(
         &mut self,
-        (mut names, path, written): (RelationNames, SearchPath, ast::Expr),
+        (mut names, path, (view, written)): (RelationNames, SearchPath, (u32, ast::Expr)),
         tree: &mut Tree,
     ) -> Result<Where> {
         let mut level = self.levels.pop().expect("a change is being compiled");
@@ -441,7 +461,7 @@ impl Compiler<'_> {
             .collect();
         let (wanted, mut level) = self.apart_from_statement(&path, |this| {
             this.levels.push(level);
-            let wanted = this.wanted(Some(&written), tree);
+            let wanted = this.as_view(view, |this| this.wanted(Some(&written), tree));
             Ok((wanted, this.levels.pop().expect("it was pushed above")))
         })?;
         for (relation, (shown, name)) in level.relations[1..].iter_mut().zip(beside) {

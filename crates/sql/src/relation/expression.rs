@@ -399,10 +399,8 @@ impl Compiler<'_> {
         written: &[&ast::Expr],
         place: Place,
     ) -> Result<Option<(usize, Vec<Expr>)>> {
-        let arguments: Vec<_> = written.iter().map(|of| CallArgument::unnamed(of, place)).collect();
-        let Some(procedure) = self.routine_meant(name, &arguments, place)? else {
-            return Ok(None);
-        };
+        let given: Vec<_> = written.iter().map(|of| CallArgument::unnamed(of, place)).collect();
+        let Some(procedure) = self.routine_meant(name, &given, place)? else { return Ok(None) };
         if !procedure.takes(written.len()) {
             return Err(crate::call::other_count(procedure, name, written.len(), place));
         }

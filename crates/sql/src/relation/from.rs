@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::types::DataType;
 use hotrow_query::{HostFunction, JoinKind, Plan, Step, StepKind};
-use hotrow_transaction::catalog::View;
+use hotrow_transaction::catalog::{Object, View};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
@@ -12,6 +12,7 @@ use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::functions::{self, Evaluation};
 use crate::relation::level::{Bound, Late, Level, Relation, RelationColumn, RelationKind};
 use crate::scope::Compiler;
+use crate::state::ReadOf;
 use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
 use crate::written::{alias_of, dotted, has_hints, object_name};
@@ -260,7 +261,7 @@ impl Compiler<'_> {
 
     fn slot_at(&mut self, (relation, column): (usize, usize)) -> Result<Expr> {
         let depth = self.levels.len() - 1;
-        self.need_column(depth, relation, column);
+        self.need_column(depth, relation, column)?;
         self.slot_of_column(depth, relation, column)
     }
 
@@ -409,7 +410,7 @@ impl Compiler<'_> {
             columns: Vec::new(),
             shown: known.len(),
             kind,
-            view: None,
+            read_of: None,
         };
         for (at, (name, sql_type)) in known.iter().enumerate() {
             relation.columns.push(RelationColumn {
@@ -432,7 +433,7 @@ impl Compiler<'_> {
     ) -> Result<Relation> {
         let query = self.view_query(view, place)?;
         let bound = self.apart_from_statement(&view.path, |this| {
-            this.as_view(view, |this| this.query_plan(&query))
+            this.as_view(view.id, |this| this.query_plan(&query))
         })?;
         let types = view.columns.iter().map(|(_, sql_type)| *sql_type);
         let gives = bound.outputs.iter().map(|(name, slot)| (name, self.slot_type(*slot)));
@@ -442,8 +443,9 @@ impl Compiler<'_> {
         }
         let own = view.columns.iter().skip(aliases.len()).map(|(name, _)| name.clone());
         let names: Vec<_> = aliases.iter().cloned().chain(own).collect();
-        let view = Some(view.id);
-        self.planned(shown, &names, bound, place).map(|relation| Relation { view, ..relation })
+        let read_of = Some(ReadOf::own(Object::View(view.id)));
+        let relation = self.planned(shown, &names, bound, place)?;
+        Ok(Relation { read_of, ..relation })
     }
 
     /// The query that WITH gave a name to.
@@ -489,7 +491,7 @@ impl Compiler<'_> {
         });
         let (columns, shown) = (columns.collect(), bound.outputs.len());
         let kind = RelationKind::Planned(Some(bound.plan));
-        Ok(Relation { name, schema: None, columns, shown, star: None, kind, view: None })
+        Ok(Relation { name, schema: None, columns, shown, star: None, kind, read_of: None })
     }
 
     /// A function that gives rows; it sees what stands before it.

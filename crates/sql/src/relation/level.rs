@@ -11,7 +11,7 @@ use hotrow_query::{
 use hotrow_transaction::program::{Expr, SlotId};
 use sqlparser::ast;
 
-use crate::state::{Row, RowColumn, Star};
+use crate::state::{ReadOf, Row, RowColumn, Star};
 
 /// What is in scope of one SELECT.
 #[derive(Default)]
@@ -80,8 +80,8 @@ pub(crate) struct Relation {
     /// those that `*` stands for, where these are not all that can be named
     pub(crate) star: Option<Star>,
     pub(crate) kind: RelationKind,
-    /// the number of the view whose rows they are
-    pub(crate) view: Option<u32>,
+    /// whose right it takes to read their columns; none: nobody's
+    pub(crate) read_of: Option<ReadOf>,
 }
 
 pub(crate) struct RelationColumn {
@@ -103,7 +103,7 @@ pub(crate) enum RelationKind {
 impl Relation {
     /// That of the rows of one table in a schema.
     pub(crate) fn over(row: Row, schema: Option<Arc<str>>) -> Self {
-        let Row { table, name, columns, shown, bound, star } = row;
+        let Row { table, name, columns, shown, bound, star, read_of } = row;
         let columns = columns.into_iter().zip(0..).map(|(column, at)| RelationColumn {
             name: column.name,
             sql_type: SqlType::Scalar(column.data_type),
@@ -112,7 +112,7 @@ impl Relation {
             hidden: false,
         });
         let (columns, kind) = (columns.collect(), RelationKind::Table(table));
-        Self { name, schema, columns, shown, star, kind, view: None }
+        Self { name, schema, columns, shown, star, kind, read_of }
     }
 
     /// The columns that can be named.
@@ -145,26 +145,29 @@ impl Relation {
         let mut bound: Vec<_> = bound.collect();
         bound.sort_by_key(|(_, slot)| *slot); // as they were asked for
         let (name, columns) = (self.name.clone(), columns.collect());
-        Row { table, name, columns, shown: self.shown, star: self.star.clone(), bound }
+        let (star, read_of) = (self.star.clone(), self.read_of.clone());
+        Row { table, name, columns, shown: self.shown, star, read_of, bound }
     }
 }
 
-/// Names of a table's rows and columns.
+/// Names of a table's rows and columns, and whose right it takes to read them.
 pub(crate) struct RelationNames {
     pub(crate) relation: String,
     pub(crate) columns: Vec<String>,
+    pub(crate) read_of: Option<ReadOf>,
 }
 
 impl RelationNames {
     /// Those of a row.
     pub(crate) fn of(row: &Row) -> Self {
         let columns = row.columns.iter().map(|column| column.name.clone()).collect();
-        Self { relation: row.name.clone(), columns }
+        Self { relation: row.name.clone(), columns, read_of: row.read_of.clone() }
     }
 
     /// Exchanges them with those of a relation.
     pub(crate) fn swap(&mut self, with: &mut Relation) {
         std::mem::swap(&mut self.relation, &mut with.name);
+        std::mem::swap(&mut self.read_of, &mut with.read_of);
         for (name, column) in self.columns.iter_mut().zip(&mut with.columns) {
             std::mem::swap(name, &mut column.name);
         }

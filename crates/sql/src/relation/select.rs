@@ -53,7 +53,7 @@ impl Where {
 
 impl Compiler<'_> {
     /// Rows of a query and the names of its columns.
-    pub(super) fn query_plan(&mut self, query: &ast::Query) -> Result<Bound> {
+    pub(crate) fn query_plan(&mut self, query: &ast::Query) -> Result<Bound> {
         match self.bound_rows(query, None)? {
             Rows::Operators(bound) => Ok(bound),
             Rows::Access(_) => unreachable!("nobody asked for one"),
@@ -169,7 +169,7 @@ impl Compiler<'_> {
         let place = place_in(select, self.place);
         refuse(select, place)?;
         let mut tree = self.bind_from(&select.from)?;
-        self.need_locks();
+        self.need_locks()?;
         self.check_locks(place)?;
         let wanted = self.wanted(select.selection.as_ref(), &mut tree)?;
         self.level().aggregates = Some(AskedAggregates::default());

@@ -65,7 +65,7 @@ impl Compiler<'_> {
         let depth = self.levels.len() - 1;
         for (relation, column) in shown {
             let name = self.levels[depth].relations[relation].columns[column].name.clone();
-            self.need_column(depth, relation, column);
+            self.need_column(depth, relation, column)?;
             columns.push((name, for_rows(self.slot_of_column(depth, relation, column)?)));
         }
         Ok(())

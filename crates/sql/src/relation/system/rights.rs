@@ -3,6 +3,7 @@
 //! Source       PostgreSQL 15, "System Catalogs", "Access Privilege Inquiry Functions" (acl.c)
 
 use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_query::RightOf;
 use hotrow_transaction::catalog::{
@@ -10,8 +11,13 @@ use hotrow_transaction::catalog::{
     shown_grants,
 };
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::{Place, Procedure};
+use sqlparser::tokenizer::Token;
 
 use crate::error::error;
+use crate::routine::parameters;
+use crate::scope::Compiler;
+use crate::token::{Cursor, tokenize};
 use crate::written::name_in_text;
 
 use super::cells::{schema_number, text};
@@ -394,11 +400,14 @@ fn thing(
             Ok(found.map(|name| Object::Schema(name.into())))
         }
         (RightOf::Function, Value::Text(written)) => {
-            let name = written.split('(').next().unwrap_or_default().trim();
-            let name = name.strip_prefix("public.").unwrap_or(name);
-            match context.procedures.iter().any(|(_, procedure, _)| procedure.name == name) {
-                true => Ok(Some(Object::Function(name.into()))),
-                false => missing(b"42883", format!("function \"{written}\" does not exist")),
+            let (name, types) = routine_given(context, written)?;
+            let is_it = |procedure: &&Procedure| {
+                let own = procedure.given().iter().map(|parameter| parameter.sql_type);
+                procedure.shown_name() == name && own.eq(types.iter().copied())
+            };
+            match context.procedures.iter().map(|(_, procedure, _)| *procedure).find(is_it) {
+                Some(found) => Ok(Some(Object::Function(found.name.as_str().into()))),
+                None => missing(b"42883", format!("function \"{written}\" does not exist")),
             }
         }
         (RightOf::Function, Value::BigInt(number)) => {
@@ -433,6 +442,23 @@ fn thing(
     }
 }
 
+/// The name of a routine and the types of its parameters, written as `f(integer)`.
+fn routine_given(
+    context: &SystemContext<'_>,
+    written: &str,
+) -> Result<(String, Vec<SqlType>), SqlError> {
+    let place = Place::default();
+    let tokens = tokenize(written, place)?;
+    let mut cursor = Cursor::new(&tokens, place);
+    let name = cursor.routine_name()?;
+    if cursor.peek() != Some(&Token::LParen) {
+        return Err(SqlError::new(b"22P02", "expected a left parenthesis"));
+    }
+    let compiler = Compiler::new(context.catalog).seeing(context.path);
+    let types = parameters(&mut cursor)?.into_iter().map(|one| compiler.type_of(&one.type_name));
+    Ok((name, types.collect::<Result<_, _>>()?))
+}
+
 fn is_system(schema: &str) -> bool {
     ["pg_catalog", "information_schema", "hotrow"].contains(&schema)
 }
@@ -465,7 +491,7 @@ fn column_given(
         None => {
             let (name, (_, relation)) = (words(given), context.catalog.described(object));
             let message = format!("column \"{name}\" of relation \"{relation}\" does not exist");
-            Err(error(b"42703", hotrow_transaction::program::Place::default(), message))
+            Err(error(b"42703", Place::default(), message))
         }
     }
 }
