@@ -11,8 +11,8 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_transaction::catalog::{
     Numbering, Object, PUBLIC, Privileges, Table, View, is_temporary, local, qualified, split,
 };
-use hotrow_transaction::needs::{By, Needs};
-use hotrow_transaction::program::Procedure;
+use hotrow_transaction::needs::By;
+use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast;
 
 use crate::changes::{CatalogChange, Made, MadeName};
@@ -99,22 +99,16 @@ impl Compiler<'_> {
     /// A view that is written through is read: its owner has to be allowed all that its query
     /// reads, as where it stands in FROM.
     fn need_definition(&mut self, view: &Object) -> Result<()> {
-        let needs = self.needs_of_definition(view)?;
-        self.needs.add_all(&needs, &self.runs_as);
-        Ok(())
-    }
-
-    /// What whoever reads a view, and its owner, need for its query.
-    fn needs_of_definition(&self, view: &Object) -> Result<Needs> {
         let found = self.catalog.views().find(|known| Object::View(known.id) == *view);
-        let Some(view) = found else { return Ok(Needs::default()) };
+        let Some(view) = found else { return Ok(()) };
         let query = self.view_query(view, self.place)?;
         let mut compiler = Compiler::new(self.catalog).seeing(&view.path);
         (compiler.place, compiler.procedures) = (self.place, self.procedures);
         (compiler.by, compiler.runs_as) = (By::View(view.id), self.runs_as.clone());
         compiler.ad_hoc = true;
         compiler.query_plan(&query)?;
-        Ok(compiler.needs)
+        self.needs.add_all(&compiler.needs, &self.runs_as);
+        Ok(())
     }
 
     /// Rows are locked that FOR UPDATE or its kin says; none: those of all relations. Those of a
@@ -130,11 +124,29 @@ impl Compiler<'_> {
         }
         for object in locked {
             self.needs.add_columns(&self.by, object.clone(), Privileges::UPDATE, []);
-            if let Object::View(_) = object {
-                let beneath = self.needs_of_definition(&object)?;
-                for (owner, object) in beneath.read_by_owners() {
-                    self.needs.add_columns(owner, object.clone(), Privileges::UPDATE, []);
-                }
+            self.need_locks_beneath(object)?;
+        }
+        Ok(())
+    }
+
+    /// Rows of a view are locked, and so those of what stands in its FROM, by its owner; and so on,
+    /// where that are views.
+    fn need_locks_beneath(&mut self, locked: Object) -> Result<()> {
+        let mut left = vec![locked];
+        while let Some(object) = left.pop() {
+            let Object::View(number) = object else { continue };
+            let found = self.catalog.views().find(|known| known.id == number);
+            let Some(view) = found else { continue };
+            for name in names_in_from(&*self.view_query(view, self.place)?, self.place)? {
+                let table = self.catalog.table_seen(&view.path, &name);
+                let object = match (self.catalog.view_seen(&view.path, &name), table) {
+                    (Some(beneath), _) => Object::View(beneath.id),
+                    (None, Some(table)) => Object::Table(table.id),
+                    (None, None) => continue,
+                };
+                let by = By::View(number);
+                self.needs.add_columns(&by, object.clone(), Privileges::UPDATE, []);
+                left.push(object);
             }
         }
         Ok(())
@@ -326,11 +338,46 @@ impl Compiler<'_> {
     }
 }
 
+/// What stands in FROM of a query, and of the queries that stand there.
+fn names_in_from(query: &ast::Query, place: Place) -> Result<Vec<String>> {
+    let (mut names, mut queries) = (Vec::new(), vec![query]);
+    while let Some(query) = queries.pop() {
+        let common = query.with.iter().flat_map(|with| &with.cte_tables);
+        let common: Vec<_> = common.map(|table| ident_name(&table.alias.name)).collect();
+        let ast::SetExpr::Select(select) = &*query.body else { continue };
+        let (before, mut factors) = (names.len(), Vec::from_iter(&select.from));
+        while let Some(ast::TableWithJoins { relation, joins }) = factors.pop() {
+            for factor in joins.iter().map(|join| &join.relation).chain([relation]) {
+                match factor {
+                    ast::TableFactor::Table { name, args: None, .. } => {
+                        names.push(object_name(name, place)?);
+                    }
+                    ast::TableFactor::Derived { subquery, .. } => queries.push(subquery),
+                    ast::TableFactor::NestedJoin { table_with_joins, .. } => {
+                        factors.push(table_with_joins);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let own = names.split_off(before);
+        names.extend(own.into_iter().filter(|name| !common.contains(name)));
+    }
+    Ok(names)
+}
+
 /// How many columns INSERT gives values to; none: as many as there are.
 fn values_count(insert: &ast::Insert) -> Option<usize> {
     match insert.source.as_deref().map(|source| &*source.body) {
         None => Some(0), // DEFAULT VALUES
         Some(ast::SetExpr::Values(values)) => values.rows.first().map(|row| row.content.len()),
+        Some(ast::SetExpr::Select(select)) => {
+            let is_one = |item: &ast::SelectItem| {
+                use ast::SelectItem as S;
+                matches!(item, S::UnnamedExpr(_) | S::ExprWithAlias { .. })
+            };
+            select.projection.iter().all(is_one).then_some(select.projection.len())
+        }
         Some(_) => None,
     }
 }

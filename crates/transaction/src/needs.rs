@@ -86,13 +86,6 @@ impl Needs {
         self.all.iter().any(same)
     }
 
-    /// What owners of views read, and whose views these are.
-    pub fn read_by_owners(&self) -> impl Iterator<Item = (&By, &Object)> {
-        let all = self.all.iter().filter(|need| need.one_of == Privileges::SELECT);
-        let read = all.filter(|need| need.is_of_columns && matches!(need.by, By::View(_)));
-        read.map(|need| (&need.by, &need.object))
-    }
-
     /// Adds that a relation is for superusers alone.
     pub fn add_superuser(&mut self, relation: &'static str) {
         self.superuser_for = Some(relation);

@@ -86,6 +86,56 @@ fn rights_survive_by_log_and_by_checkpoint() -> Result<(), Error> {
 }
 
 #[test]
+fn rights_of_functions_of_one_name_and_of_changed_views_survive() -> Result<(), Error> {
+    let directory = Directory::new("rights_of_overloads");
+    let look = |db: &Database, by: &str| {
+        let session = db.session();
+        session.identify("ann", "app", 7);
+        assert_eq!(code(session.execute("SELECT f('x'::text)")), "done", "{by}");
+        assert_eq!(code(session.execute("SELECT f(true)")), "42501", "{by}");
+        assert_eq!(code(session.execute("UPDATE v SET n = n + 1 WHERE id = 1")), "done", "{by}");
+        assert_eq!(code(session.execute("DELETE FROM v WHERE id = 9")), "42501", "{by}");
+        let owners = "SELECT string_agg(pg_get_userbyid(proowner), ',' ORDER BY oid) FROM pg_proc
+                      WHERE proname = 'f'";
+        assert_eq!(one(&session, owners), "team,hotrow", "{by}");
+        session.identify("bob", "app", 8);
+        assert_eq!(code(session.execute("SELECT f('x'::text)")), "42501", "{by}");
+        assert_eq!(code(session.execute("SELECT f(true)")), "done", "{by}");
+        assert_eq!(code(session.execute("UPDATE v SET n = 1 WHERE id = 1")), "42501", "{by}");
+    };
+    {
+        let db = Database::open(&directory.0, config())?;
+        let session = db.session();
+        session.execute(SCHEMA)?;
+        session.execute(
+            "CREATE FUNCTION f(i bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+             CREATE FUNCTION f(i text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+             BEGIN UPDATE t SET n = n + 1 WHERE id = 1; RETURN 2; END $$;
+             REVOKE EXECUTE ON FUNCTION f(text) FROM PUBLIC;
+             GRANT EXECUTE ON FUNCTION f(text) TO ann;
+             ALTER FUNCTION f(text) OWNER TO team;
+             GRANT SELECT, UPDATE ON t TO team;
+             CREATE VIEW v AS SELECT id, n FROM t WHERE n > 0; ALTER VIEW v OWNER TO team;
+             GRANT SELECT, UPDATE (n) ON v TO ann;
+             -- What is compiled again keeps its key, and so its rights.
+             DROP FUNCTION f(bigint); ALTER TABLE t ADD COLUMN m bigint;
+             CREATE FUNCTION f(i boolean) RETURNS bigint LANGUAGE sql AS 'SELECT 3::bigint';
+             REVOKE EXECUTE ON FUNCTION f(boolean) FROM PUBLIC;
+             GRANT EXECUTE ON FUNCTION f(boolean) TO bob",
+        )?;
+        look(&db, "as it was made");
+    }
+    {
+        let db = Database::open(&directory.0, config())?;
+        look(&db, "by the log");
+        db.session().execute("CHECKPOINT")?;
+    }
+    let db = Database::open(&directory.0, config())?;
+    look(&db, "by the checkpoint");
+    Ok(())
+}
+
+#[test]
 fn what_was_compiled_for_one_role_is_not_run_for_another() -> Result<(), Error> {
     // Statements lock as they go, are kept as procedures, or run alone.
     for (engine, threads) in [("two_phase_locking", 2), ("orthrus", 2), ("serial", 1)] {

@@ -244,7 +244,7 @@ pub(super) fn has_right(
     of: RightOf,
     arguments: &[Value],
 ) -> Result<Value, SqlError> {
-    if arguments.iter().any(|value| *value == Value::Null) {
+    if arguments.contains(&Value::Null) {
         return Ok(Value::Null);
     }
     let takes = if of == RightOf::Column { 3 } else { 2 };
