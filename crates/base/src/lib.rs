@@ -6,6 +6,7 @@
 //! Architecture invariant: this crate knows no table, no transaction and no protocol. It is the
 //! only one that names fences, threads and clocks.
 
+pub mod any_numeric;
 pub mod by_name;
 pub mod clock;
 pub mod counters;

@@ -16,6 +16,7 @@
 
 use std::cmp::Ordering;
 
+use crate::any_numeric;
 use crate::datum::Datum;
 use crate::row::NUMERIC_DIGITS_IN_WORD;
 use crate::types::DataType;
@@ -47,10 +48,12 @@ enum Form {
     Interval = 9,
     /// texts, bytea, json, uuid: length and bytes
     Bytes = 10,
+    /// numerics without a precision: length and bytes
+    Number = 11,
 }
 
 impl Form {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::I8,
         Self::I16,
         Self::I32,
@@ -61,6 +64,7 @@ impl Form {
         Self::N128,
         Self::Interval,
         Self::Bytes,
+        Self::Number,
     ];
 
     fn of(element: DataType) -> Self {
@@ -73,6 +77,7 @@ impl Form {
             DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => Self::N64,
             DataType::Numeric { .. } => Self::N128,
             DataType::Interval => Self::Interval,
+            DataType::AnyNumeric => Self::Number,
             _ if element.is_bytes() => Self::Bytes,
             _ => Self::I64,
         }
@@ -87,7 +92,7 @@ impl Form {
         match self {
             Self::I8 => 1,
             Self::I16 => 2,
-            Self::I32 | Self::F32 | Self::Bytes => 4,
+            Self::I32 | Self::F32 | Self::Bytes | Self::Number => 4,
             Self::I64 | Self::F64 | Self::N64 => 8,
             Self::N128 | Self::Interval => 16,
         }
@@ -115,7 +120,7 @@ pub fn pack(element: DataType, elements: &[Datum], heap: &mut Vec<u8>) -> Datum 
 fn append(form: Form, element: Datum, heap: &mut Vec<u8>) {
     match form {
         Form::F32 => heap.extend((element.as_float() as f32).to_le_bytes()),
-        Form::Bytes => {
+        Form::Bytes | Form::Number => {
             let range = element.as_range();
             heap.extend(range.len.to_le_bytes());
             heap.extend_from_within(range.range());
@@ -133,7 +138,8 @@ fn append(form: Form, element: Datum, heap: &mut Vec<u8>) {
 pub fn packed_bytes(element: DataType, elements: &[Datum]) -> usize {
     let form = Form::of(element);
     let each = elements.len().saturating_mul(form.width()) + elements.len().div_ceil(8);
-    let texts = elements.iter().filter(|element| form == Form::Bytes && !element.is_null());
+    let is_bytes = matches!(form, Form::Bytes | Form::Number);
+    let texts = elements.iter().filter(|element| is_bytes && !element.is_null());
     let texts = texts.map(|text| text.as_range().len as usize).sum::<usize>();
     HEAD_BYTES.saturating_add(each).saturating_add(texts)
 }
@@ -191,7 +197,7 @@ impl<'a> Elements<'a> {
             Form::F64 => Datum::float(f64::from_bits(low)),
             Form::N64 => Datum::numeric((low as i64).into()),
             Form::N128 | Form::Interval => Datum::from_words((low, (wide >> 64) as u64)),
-            Form::Bytes => {
+            Form::Bytes | Form::Number => {
                 let start = self.base + self.at;
                 let len = self.take(low as usize)?.len();
                 Datum::range(start as u32, len as u32)
@@ -257,8 +263,10 @@ pub fn encode(array: &[u8], key: &mut Vec<u8>) {
             // 0 and -0 are equal.
             Form::F32 | Form::F64 => key.extend((element.as_float() + 0.0).to_le_bytes()),
             Form::Interval => key.extend(element.as_interval().span().to_le_bytes()),
-            Form::Bytes => {
+            Form::Bytes | Form::Number => {
                 let text = array.get(element.as_range().range()).unwrap_or_default();
+                let is_number = form == Form::Number;
+                let text = if is_number { any_numeric::comparable(text) } else { text };
                 key.extend((text.len() as u32).to_le_bytes());
                 key.extend(text);
             }
@@ -282,6 +290,12 @@ fn compare_elements(form: Form, one: Datum, other: Datum, bytes: [&[u8]; 2]) -> 
         Form::Bytes => {
             let text = |at: usize, text: Datum| bytes[at].get(text.as_range().range());
             text(0, one).cmp(&text(1, other))
+        }
+        Form::Number => {
+            let number = |at: usize, of: Datum| {
+                bytes[at].get(of.as_range().range()).map(any_numeric::comparable)
+            };
+            number(0, one).cmp(&number(1, other))
         }
         _ => one.as_int().cmp(&other.as_int()),
     }

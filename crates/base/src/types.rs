@@ -38,6 +38,9 @@ pub enum DataType {
         /// digits behind the point, 0 to `precision`
         scale: u8,
     },
+    /// `numeric`: of any number of digits, infinite, or none; each value knows how many digits it
+    /// shows ([`crate::any_numeric`])
+    AnyNumeric,
     /// `text`
     Text,
     /// `varchar(n)`, n characters at most
@@ -141,21 +144,28 @@ impl DataType {
         matches!(self, Self::Json | Self::Jsonb)
     }
 
-    /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json, arrays).
+    /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json,
+    /// numerics without a precision, arrays).
     pub const fn is_bytes(self) -> bool {
         self.is_text()
             || self.is_json()
-            || matches!(self, Self::Bytea | Self::Uuid | Self::Array(_))
+            || matches!(self, Self::Bytea | Self::Uuid | Self::AnyNumeric | Self::Array(_))
     }
 
-    /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb, arrays.
+    /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb,
+    /// numerics without a precision, arrays.
     pub const fn is_variable(self) -> bool {
         self.is_bytes() && !matches!(self, Self::Char(_) | Self::Uuid)
     }
 
     /// Any of the numeric types: integers, floats, numeric.
     pub const fn is_number(self) -> bool {
-        self.is_integer() || self.is_float() || matches!(self, Self::Numeric { .. })
+        self.is_integer() || self.is_float() || self.is_numeric()
+    }
+
+    /// numeric, with a precision or without.
+    pub const fn is_numeric(self) -> bool {
+        matches!(self, Self::Numeric { .. } | Self::AnyNumeric)
     }
 }
 
@@ -170,6 +180,7 @@ impl fmt::Display for DataType {
             Self::Real => f.write_str("real"),
             Self::Double => f.write_str("double precision"),
             Self::Numeric { precision, scale } => write!(f, "numeric({precision},{scale})"),
+            Self::AnyNumeric => f.write_str("numeric"),
             Self::Text => f.write_str("text"),
             Self::Varchar(n) => write!(f, "varchar({n})"),
             Self::Char(n) => write!(f, "char({n})"),

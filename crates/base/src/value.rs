@@ -22,6 +22,7 @@ pub use builder::TextBuilder;
 pub use convert::FromValue;
 pub use error::ValueError;
 
+use crate::any_numeric::{self, AnyNumeric};
 use crate::datum::Datum;
 use crate::decimal::Decimal;
 use crate::enumeration::EnumType;
@@ -47,8 +48,10 @@ pub enum Value {
     Real(f32),
     /// `double precision`
     Double(f64),
-    /// `numeric`
+    /// `numeric` of at most 38 digits
     Numeric(Decimal),
+    /// `numeric` of more digits, or one that is no number
+    AnyNumeric(Box<AnyNumeric>),
     /// `text`, `varchar`, `char`, or a literal of a type still to be found
     Text(String),
     /// `bytea`
@@ -82,9 +85,22 @@ impl Value {
             + match self {
                 Self::Text(text) | Self::Json(text) | Self::Jsonb(text) => text.len(),
                 Self::Bytea(bytes) => bytes.len(),
+                Self::AnyNumeric(number) => number.bytes(),
                 Self::Array(values) => values.iter().map(Self::bytes).sum(),
                 _ => 0,
             }
+    }
+
+    /// The value as a numeric, if it is an integer or a numeric.
+    pub fn to_any_numeric(&self) -> Option<AnyNumeric> {
+        Some(match self {
+            Self::SmallInt(value) => i64::from(*value).into(),
+            Self::Int(value) => i64::from(*value).into(),
+            Self::BigInt(value) => (*value).into(),
+            Self::Numeric(value) => (*value).into(),
+            Self::AnyNumeric(value) => (**value).clone(),
+            _ => return None,
+        })
     }
 
     /// Whether this is NULL.
@@ -112,6 +128,7 @@ impl Value {
             DataType::Numeric { scale, .. } => {
                 Decimal::new(datum.as_numeric(), scale).map_or(Self::Null, Self::Numeric)
             }
+            DataType::AnyNumeric => any_numeric::read(bytes()).into(),
             DataType::Text | DataType::Varchar(_) | DataType::CatalogChar => Self::Text(text()),
             DataType::Char(n) => Self::Text(cast::padded(text(), n)),
             DataType::Bytea => Self::Bytea(bytes().to_vec()),
@@ -141,7 +158,7 @@ impl Value {
             Self::BigInt(_) => "bigint",
             Self::Real(_) => "real",
             Self::Double(_) => "double precision",
-            Self::Numeric(_) => "numeric",
+            Self::Numeric(_) | Self::AnyNumeric(_) => "numeric",
             Self::Text(_) => "text",
             Self::Bytea(_) => "bytea",
             Self::Timestamp(_) => "timestamp without time zone",

@@ -45,7 +45,8 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         }
         Value::Real(value) => out.put_slice(&value.to_be_bytes()),
         Value::Double(value) => out.put_slice(&value.to_be_bytes()),
-        Value::Numeric(value) => numeric::write(*value, out),
+        Value::Numeric(value) => numeric::write(&(*value).into(), out),
+        Value::AnyNumeric(value) => numeric::write(value, out),
         // No letter is a zero.
         Value::Text(value) if data_type == DataType::CatalogChar && value.is_empty() => {
             out.put_u8(0);
@@ -181,7 +182,7 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
             None => return Err(incorrect()),
         },
         DataType::Array(element) => return read_array(bytes, *element),
-        DataType::Numeric { .. } => {
+        DataType::Numeric { .. } | DataType::AnyNumeric => {
             let written = numeric::read(bytes).ok_or_else(incorrect)?;
             return Ok(Value::parse(data_type, &written)?);
         }

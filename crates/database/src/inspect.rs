@@ -290,6 +290,7 @@ fn literal(value: &Value) -> String {
         Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) | Value::Numeric(_) => {
             value.to_string()
         }
+        Value::AnyNumeric(number) if number.is_finite() => value.to_string(),
         Value::Bool(value) => value.to_string(),
         Value::Array(values) => {
             let values: Vec<_> = values.iter().map(literal).collect();

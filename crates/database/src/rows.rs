@@ -50,9 +50,14 @@ impl PartialEq for Rows {
 }
 
 impl Rows {
-    /// With another name for its only column.
+    /// With another name for its only column. What a function gives that gives nothing is a row,
+    /// too: an empty text.
     pub(crate) fn labelled(self, label: &str) -> Self {
         match self.columns.len() {
+            0 => {
+                let values = vec![Value::Text(String::new())];
+                Self { columns: Arc::new([label.to_owned()]), values, ..self }
+            }
             1 => Self { columns: Arc::new([label.to_owned()]), ..self },
             _ => self,
         }

@@ -219,7 +219,14 @@ pub(crate) fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, S
         Compiled::Change(change) => change.apply.result.iter().map(scalar).collect(),
         Compiled::Call { name, label, .. } => {
             let columns = called_columns(schema, name).map(scalar);
-            columns.map(|(name, of)| (label.clone().unwrap_or(name), of)).collect()
+            let columns = columns.map(|(name, of)| (label.clone().unwrap_or(name), of)).collect();
+            match (label, Vec::is_empty(&columns)) {
+                // Of RETURNS void.
+                (Some(label), true) => {
+                    vec![(label.clone(), SqlType::Scalar(DataType::Text))]
+                }
+                _ => columns,
+            }
         }
         Compiled::ExplainProcedure { .. } => {
             vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]

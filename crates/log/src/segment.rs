@@ -16,7 +16,7 @@ use crate::checksum::checksum;
 use crate::entry::{read_u32, read_u64};
 
 /// The format that this program writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// The bytes before the first block: a sector of its own.
 pub const SEGMENT_HEADER_BYTES: u64 = ALIGNMENT;
 /// No epoch or block number is greater: at a million a second this is 146,000 years away. So one

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::plan::{FrameBound, FrameUnits, SortKey, Window};
-use hotrow_base::decimal::Decimal;
+use hotrow_base::any_numeric::AnyNumeric;
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 
@@ -223,14 +223,13 @@ fn shifted(base: &Value, by: &Value, less: bool) -> Result<Value, Ordering> {
         _ => None,
     };
     match (base, by) {
-        (Value::Numeric(base), Value::Numeric(by)) => {
-            let scale = base.scale().max(by.scale());
-            let sum = (|| {
-                let (base, by) = (base.with_scale(scale)?.units(), by.with_scale(scale)?.units());
-                let sum = if less { base.checked_sub(by)? } else { base.checked_add(by)? };
-                Decimal::new(sum, scale)
-            })();
-            sum.map(Value::Numeric).ok_or(beyond)
+        (Value::Numeric(_) | Value::AnyNumeric(_), _) => {
+            let (base, by) = base.to_any_numeric().zip(by.to_any_numeric()).ok_or(beyond)?;
+            let sum = if less { base.subtract(&by) } else { base.add(&by) };
+            match sum {
+                Ok(sum) if sum != AnyNumeric::NaN => Ok(sum.into()),
+                _ => Err(beyond),
+            }
         }
         _ => match (integer(base), integer(by), float(base), float(by)) {
             (Some(base), Some(by), ..) => {

@@ -13,6 +13,7 @@ use hotrow_transaction::program::SlotId;
 
 use crate::memory::{Held, bytes_of, bytes_of_key, bytes_of_value};
 use crate::order::key_of;
+use crate::statistics::Statistic;
 use crate::{Flow, Ground, MORE, Row, Runner, Set, Table, Take, order_of, place, sort_places};
 
 /// What an aggregate takes.
@@ -31,6 +32,7 @@ enum State {
     Running(Box<Running>),
     /// of bool_and and bool_or
     Truth(Option<bool>),
+    Statistic(Box<Statistic>),
     Text(Option<String>),
     Array(Vec<Value>),
     Pairs(Vec<(Value, Value)>),
@@ -39,11 +41,15 @@ enum State {
 impl<'q> Total<'q> {
     pub(crate) fn new(aggregate: &'q GroupAggregate) -> Self {
         let of = aggregate.of.packed();
+        let statistic = |of| State::Statistic(Box::new(of));
         let state = match aggregate.function {
             Aggregation::Plain(function) => {
                 State::Running(Box::new(Running::new(function, of, aggregate.data_type)))
             }
             Aggregation::All | Aggregation::Any => State::Truth(None),
+            Aggregation::Spread(of) => statistic(Statistic::spread(of, aggregate.data_type)),
+            Aggregation::Pair(of, _) => statistic(Statistic::pair(of)),
+            Aggregation::Bits(of) => statistic(Statistic::bits(of)),
             Aggregation::Text(_) => State::Text(None),
             Aggregation::Array | Aggregation::JsonArray(_) | Aggregation::JsonRows => {
                 State::Array(Vec::new())
@@ -90,6 +96,13 @@ impl<'q> Total<'q> {
         }
         match (&mut self.state, value) {
             (State::Running(running), value) => running.add(value)?,
+            (State::Statistic(statistic), value) => {
+                let other = match self.aggregate.function {
+                    Aggregation::Pair(_, other) => at(other),
+                    _ => None,
+                };
+                statistic.add(value, other)?;
+            }
             (State::Truth(truth), Value::Bool(value)) => {
                 let all = self.aggregate.function == Aggregation::All;
                 let before = truth.unwrap_or(all);
@@ -159,6 +172,7 @@ impl<'q> Total<'q> {
             State::Running(running) => {
                 running.result().map_err(hotrow_transaction::interpret::Fault::into_error)?
             }
+            State::Statistic(statistic) => statistic.result()?,
             State::Truth(truth) => truth.map_or(Value::Null, Value::Bool),
             State::Text(text) => {
                 copied.add(text.as_ref().map_or(0, String::len))?;

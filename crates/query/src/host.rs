@@ -14,6 +14,7 @@ use crate::functions::HostFunction;
 use crate::json_paths;
 use crate::pattern::{self, Flags};
 use crate::patterns;
+use crate::series::series;
 
 /// A value of a type of texts.
 pub(crate) fn text(value: &Value) -> Option<&str> {
@@ -218,29 +219,7 @@ pub(crate) fn rows(
             Box::new(json::records(function, first, rest)?.into_iter())
         }
         HostFunction::Itself => Box::new(std::iter::once(vec![first.clone()])),
-        HostFunction::Series => {
-            let step = rest.get(1).map_or(Some(1), integer);
-            let ends = (integer(first), rest.first().and_then(integer), step);
-            let (Some(from), Some(to), Some(step)) = ends else {
-                return Ok(Box::new(std::iter::empty()));
-            };
-            if step == 0 {
-                return Err(SqlError::new(b"22023", "step size cannot equal zero"));
-            }
-            let of = first.clone();
-            let next = move |n: &i64| {
-                n.checked_add(step).filter(|n| if step > 0 { *n <= to } else { *n >= to })
-            };
-            let begins = if step > 0 { from <= to } else { from >= to };
-            let numbers = std::iter::successors(begins.then_some(from), next);
-            Box::new(numbers.map(move |n| {
-                vec![match of {
-                    Value::SmallInt(_) => Value::SmallInt(n as i16),
-                    Value::Int(_) => Value::Int(n as i32),
-                    _ => Value::BigInt(n),
-                }]
-            }))
-        }
+        HostFunction::Series => return series(first, rest),
         HostFunction::Subscripts => {
             Box::new((1..=values.len()).map(|at| vec![Value::Int(at as i32)]))
         }

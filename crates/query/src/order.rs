@@ -5,7 +5,8 @@
 
 use std::cmp::Ordering;
 
-use hotrow_base::decimal::Decimal;
+use hotrow_base::any_numeric::{self, AnyNumeric};
+use hotrow_base::decimal;
 use hotrow_base::value::Value;
 use hotrow_transaction::program::CompareOp;
 
@@ -25,6 +26,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
             first.unwrap_or_else(|| a.len().cmp(&b.len()))
         }
         (V::Numeric(a), V::Numeric(b)) => a.cmp(b),
+        (V::AnyNumeric(a), V::AnyNumeric(b)) => a.cmp(b),
         (V::Interval(a), V::Interval(b)) => a.span().cmp(&b.span()),
         _ => match (integer(left), integer(right)) {
             (Some(a), Some(b)) => a.cmp(&b),
@@ -34,11 +36,12 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
 }
 
 fn numbers(left: &Value, right: &Value) -> Ordering {
-    let decimal = |value: &Value| match value {
-        Value::Numeric(decimal) => Some(*decimal),
-        other => integer(other).map(Decimal::from),
+    let numeric = |value: &Value| match value {
+        Value::Numeric(decimal) => Some(AnyNumeric::from(*decimal)),
+        Value::AnyNumeric(number) => Some((**number).clone()),
+        other => integer(other).map(AnyNumeric::from),
     };
-    match (decimal(left), decimal(right)) {
+    match (numeric(left), numeric(right)) {
         (Some(a), Some(b)) => a.cmp(&b),
         _ => {
             let (a, b) = (float(left), float(right));
@@ -62,7 +65,8 @@ fn float(value: &Value) -> f64 {
     match value {
         Value::Real(x) => f64::from(*x),
         Value::Double(x) => *x,
-        Value::Numeric(decimal) => hotrow_base::decimal::to_f64(decimal.units(), decimal.scale()),
+        Value::Numeric(decimal) => decimal::to_f64(decimal.units(), decimal.scale()),
+        Value::AnyNumeric(number) => number.to_f64(),
         other => integer(other).unwrap_or_default() as f64,
     }
 }
@@ -120,6 +124,11 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
             key.extend([6, scale]);
             key.extend(units.to_le_bytes());
         }
+        Value::AnyNumeric(number) => {
+            let mut bytes = Vec::new();
+            any_numeric::write(number, &mut bytes);
+            encode_bytes(11, any_numeric::comparable(&bytes), key);
+        }
         Value::Interval(interval) => {
             key.push(10);
             key.extend(interval.span().to_le_bytes());
@@ -157,6 +166,7 @@ pub(crate) fn join_key(values: &[Value]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hotrow_base::decimal::Decimal;
 
     #[test]
     fn keys_are_equal_where_values_are() {

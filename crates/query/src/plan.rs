@@ -4,7 +4,9 @@ use hotrow_base::stack::with_room;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::needs::Needs;
-use hotrow_transaction::program::{AggregateFunction, Procedure, ResultColumn, Slot, SlotId};
+use hotrow_transaction::program::{
+    AggregateFunction, BitFunction, Procedure, ResultColumn, Slot, SlotId,
+};
 
 use crate::functions::{HostFunction, SystemFunction};
 
@@ -332,6 +334,12 @@ pub enum Aggregation {
     All,
     /// bool_or
     Any,
+    /// variances and deviations
+    Spread(Spread),
+    /// of pairs of numbers, with the slot of the second ones
+    Pair(Regression, SlotId),
+    /// bit_and, bit_or, bit_xor
+    Bits(BitFunction),
     /// string_agg, with the slot of the separator
     Text(SlotId),
     /// array_agg
@@ -349,6 +357,7 @@ impl Aggregation {
     pub fn tells_order(self) -> bool {
         match self {
             Self::Plain(_) | Self::All | Self::Any => false,
+            Self::Spread(_) | Self::Pair(..) | Self::Bits(_) => false,
             Self::Text(_)
             | Self::Array
             | Self::JsonArray(_)
@@ -356,6 +365,48 @@ impl Aggregation {
             | Self::JsonObject(..) => true,
         }
     }
+}
+
+/// How far values are from their mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// variance, var_samp
+    VarianceOfSample,
+    /// var_pop
+    VarianceOfPopulation,
+    /// stddev, stddev_samp
+    DeviationOfSample,
+    /// stddev_pop
+    DeviationOfPopulation,
+}
+
+/// What is computed of pairs (y, x).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Regression {
+    /// regr_count
+    Count,
+    /// regr_sxx
+    SquaresOfX,
+    /// regr_syy
+    SquaresOfY,
+    /// regr_sxy
+    Products,
+    /// regr_avgx
+    MeanOfX,
+    /// regr_avgy
+    MeanOfY,
+    /// covar_pop
+    CovarianceOfPopulation,
+    /// covar_samp
+    CovarianceOfSample,
+    /// corr
+    Correlation,
+    /// regr_r2
+    Determination,
+    /// regr_slope
+    Slope,
+    /// regr_intercept
+    Intercept,
 }
 
 /// Window functions of one definition.

@@ -55,7 +55,7 @@ const KNOWN: [DataType; 21] = [
     DataType::Date,
     DataType::Timestamp,
     DataType::TimestampTz,
-    DataType::Numeric { precision: 38, scale: 10 },
+    DataType::AnyNumeric,
     DataType::Time(6),
     DataType::Interval,
     DataType::Uuid,

@@ -10,12 +10,11 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{
     Column, DeclaredRouting, Draws, Hidden, IndexKind, Numbering, PUBLIC, local, qualified, split,
 };
-use hotrow_transaction::program::{Place, ResultColumn, SlotId};
+use hotrow_transaction::program::{Expr, ExprKind, Place, ResultColumn, SlotId};
 use sqlparser::ast;
 
 use crate::alter::taken;
 use crate::changes::{CatalogChange, SequenceDefinition, TableDefinition, is_there, left_out};
-use crate::consume::types_of;
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
 use crate::generated::refuse_generated_of_generated;
 use crate::hidden::{identity_column, identity_key, identity_name};
@@ -144,12 +143,26 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let mark = self.mark();
         self.ad_hoc = true;
+        // A number that is computed shows its own digits, however many the program gives it.
+        let kept = |sql_type, is_column: bool| match sql_type {
+            SqlType::Scalar(DataType::Numeric { .. }) if !is_column => {
+                SqlType::Scalar(DataType::AnyNumeric)
+            }
+            of => of,
+        };
         let columns: Vec<(String, SqlType)> = match self.rows_of(query, Wanted::All)? {
-            Rows::Access(selected) => types_of(&selected.columns),
+            Rows::Access(selected) => {
+                let of = |(name, value): &(String, Expr)| {
+                    let is_column = matches!(value.kind, ExprKind::Slot(_));
+                    (name.clone(), kept(value.sql_type, is_column))
+                };
+                selected.columns.iter().map(of).collect()
+            }
             Rows::Operators(of) => {
                 let named = of.columns.iter().zip(&of.outputs);
                 let column = |(column, slot): (&ResultColumn, &SlotId)| {
-                    (column.name.clone(), of.slots[slot.index()].sql_type)
+                    let sql_type = of.slots[slot.index()].sql_type;
+                    (column.name.clone(), kept(sql_type, column.origin.is_some()))
                 };
                 named.map(column).collect()
             }

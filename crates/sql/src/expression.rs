@@ -569,8 +569,7 @@ fn number(digits: &str, place: Place) -> Result<Expr> {
     let whole_digits = whole.trim_start_matches(['-', '0']).len() as i32 + exponent.max(0);
     let scale = (fraction.len() as i32 - exponent).max(0);
     if scale > 38 || whole_digits + scale > 38 {
-        return Err(error(b"22003", place, format!("number {digits} has more than 38 digits"))
-            .hint("write '...'::double precision for a float"));
+        return parse_literal(digits, DataType::AnyNumeric, place);
     }
     let precision = (whole_digits + scale).max(1) as u8;
     parse_literal(digits, DataType::Numeric { precision, scale: scale as u8 }, place)

@@ -19,7 +19,6 @@ use crate::scope::Compiler;
 use crate::subscripts::is_assignment;
 use crate::temporal::at_time_zone;
 use crate::type_table::known_type;
-use crate::types::BARE_NUMERIC;
 use crate::typing::{
     Coercion, array_cast, call, cast, common_type, comparable, constant, integer, null, scalar,
     spread,
@@ -480,7 +479,7 @@ impl Compiler<'_> {
                     cast(self.settle(operand, DataType::Text, place)?, DataType::Text)
                 }
                 Type::Number => self.settle(operand, DataType::Double, place)?,
-                Type::Numeric => as_numeric(self.settle(operand, BARE_NUMERIC, place)?),
+                Type::Numeric => as_numeric(self.settle(operand, DataType::AnyNumeric, place)?),
                 Type::AnyElement => {
                     let value = self.settle(operand, element, place)?;
                     match common_type(value.data_type(), element) {

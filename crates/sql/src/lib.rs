@@ -163,5 +163,4 @@ pub use temporary::{AtCommit, Temporary};
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use type_table::{KnownType, enum_with_oid, known_type};
-pub use types::BARE_NUMERIC;
 pub use view::{broken_view, changed_names};

@@ -1,9 +1,10 @@
-//! Arithmetic and concatenation: result types as PostgreSQL's, with static numeric scales.
+//! Arithmetic and concatenation: result types as PostgreSQL's.
 //!
 //! | operands | + - | * | / | % |
 //! |---|---|---|---|---|
 //! | integers | the wider | the wider | the wider, truncates | the wider |
-//! | numeric(p,s), or with an integer | larger scale | sum of scales | larger scale, at least 16 | larger scale |
+//! | numeric(p,s), or with an integer | larger scale | sum of scales | numeric | larger scale |
+//! | numeric without a precision | numeric | numeric | numeric | numeric |
 //! | a float | double (real with real: real) | same | same | refused |
 
 use hotrow_base::types::DataType;
@@ -14,13 +15,7 @@ use crate::error::{Advice, Result, error, no_operator, place_in, unsupported};
 use crate::operand::{Operand, is_json_concat, is_jsonb};
 use crate::scope::Compiler;
 use crate::temporal::{beside, temporal};
-use crate::typing::{cast, digits, scalar, wider};
-
-/// Digits behind the point that a quotient has at least.
-const QUOTIENT_SCALE_MIN: u8 = 16;
-/// Products are rounded to this many digits behind the point when their factors' digits add up to
-/// more: numbers have 38 digits in all.
-const PRODUCT_SCALE_MAX: u8 = 20;
+use crate::typing::{cast, digits, numeric_of, scalar, wider};
 
 impl Compiler<'_> {
     /// + - * / % and ||.
@@ -149,6 +144,8 @@ pub(crate) fn numbers(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -
         wider(l, r)
     } else if let (Some(l), Some(r)) = (digits(l), digits(r)) {
         numeric_result(op, l, r)
+    } else if !l.is_float() && !r.is_float() {
+        DataType::AnyNumeric
     } else if op == ArithmeticOp::Modulo {
         return Err(no_operator(op, &l.to_string(), &r.to_string(), place)
             .hint("cast the floats to numeric"));
@@ -158,7 +155,7 @@ pub(crate) fn numbers(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -
         DataType::Double
     };
     let (left, right) = match result {
-        DataType::Numeric { .. } => (as_numeric(left), as_numeric(right)),
+        DataType::Numeric { .. } | DataType::AnyNumeric => (as_numeric(left), as_numeric(right)),
         other => (cast(left, other), cast(right, other)),
     };
     Ok(scalar(ExprKind::Arithmetic(op, Box::new(left), Box::new(right)), result))
@@ -185,12 +182,10 @@ fn numeric_result(op: ArithmeticOp, left: (u8, u8), right: (u8, u8)) -> DataType
     let whole = (left.0 - left.1).max(right.0 - right.1);
     let (precision, scale) = match op {
         ArithmeticOp::Add | ArithmeticOp::Subtract => (whole + larger + 1, larger),
-        ArithmeticOp::Multiply => {
-            let scale = (left.1 + right.1).min(PRODUCT_SCALE_MAX.max(larger));
-            (left.0 + right.0, scale)
-        }
-        ArithmeticOp::Divide => (38, larger.max(QUOTIENT_SCALE_MIN)),
+        ArithmeticOp::Multiply => (left.0 + right.0, left.1 + right.1),
+        // How many digits a quotient shows is a matter of the values.
+        ArithmeticOp::Divide => return DataType::AnyNumeric,
         ArithmeticOp::Modulo => (whole + larger, larger),
     };
-    DataType::Numeric { precision: precision.min(38), scale }
+    numeric_of(precision, scale)
 }

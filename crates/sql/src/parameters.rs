@@ -3,8 +3,8 @@
 //! Role         [`Compiler`] is told the types that the caller knows; a parameter without one takes
 //!              the type that a string literal would take where it first stands
 //! Source       PostgreSQL 15, "Parameter types" of PREPARE and the protocol's Parse. We differ:
-//!              for varchar(n) and char(n) a parameter is text, for numeric(p, s) it is numeric of
-//!              our widest form, since its value is not to be cut or rounded before it is compared
+//!              for varchar(n) and char(n) a parameter is text, for numeric(p, s) it is numeric
+//!              without a precision, since its value is not to be cut or rounded before it is compared
 
 use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
@@ -18,7 +18,6 @@ use crate::scope::Compiler;
 use crate::script::Offsets;
 use crate::syntax::ScriptStatement;
 use crate::token::tokenize;
-use crate::types::BARE_NUMERIC;
 
 /// Parameters a statement may have: what the protocol can count in 16 bits, signed.
 const PARAMETERS_MAX: usize = 32_767;
@@ -69,7 +68,7 @@ impl Compiler<'_> {
     pub(crate) fn settle_parameter(&mut self, at: usize, wanted: DataType) -> Expr {
         let open = |wanted: DataType| match wanted {
             DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
-            DataType::Numeric { .. } => BARE_NUMERIC,
+            DataType::Numeric { .. } => DataType::AnyNumeric,
             DataType::Time(_) => DataType::Time(TIME_DIGITS),
             other => other,
         };

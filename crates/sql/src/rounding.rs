@@ -8,7 +8,6 @@ use sqlparser::ast::{self, CeilFloorKind};
 
 use crate::error::{Result, unsupported};
 use crate::scope::Compiler;
-use crate::types::BARE_NUMERIC;
 use crate::typing::call;
 
 impl Compiler<'_> {
@@ -39,18 +38,23 @@ pub(crate) fn rounded(function: Function, values: Vec<Expr>) -> Expr {
     call(function, values, of)
 }
 
-/// round(x, digits): the scale of the result is `digits` where that is a constant.
+/// round(x, digits): the scale of the result is `digits` where that is a constant; else each result
+/// has its own.
 pub(crate) fn rounded_to(function: Function, values: Vec<Expr>) -> Expr {
     let [value, digits] = values.as_slice() else { return rounded(function, values) };
     let DataType::Numeric { precision, scale } = value.data_type() else {
         return rounded(function, values);
     };
     let to = match &digits.kind {
-        ExprKind::Constant(Value::Int(n)) => (*n).clamp(0, 38) as u8,
-        _ => scale,
+        ExprKind::Constant(Value::Int(n)) => *n,
+        _ => return call(function, values, DataType::AnyNumeric),
     };
+    let to = to.clamp(0, 38) as u8;
     let whole = precision - scale;
-    let result = DataType::Numeric { precision: (whole + to + 1).min(38), scale: to };
+    let result = match whole + to < 38 {
+        true => DataType::Numeric { precision: whole + to + 1, scale: to },
+        false => DataType::AnyNumeric,
+    };
     call(function, values, result)
 }
 
@@ -61,6 +65,7 @@ pub(crate) fn number_of_template(values: Vec<Expr>) -> Expr {
         Some(ExprKind::Constant(Value::Text(template))) => scale_of_template(template),
         _ => None,
     };
-    let of = scale.map_or(BARE_NUMERIC, |scale| DataType::Numeric { precision: 38, scale });
+    let fixed = |scale| DataType::Numeric { precision: 38, scale };
+    let of = scale.map_or(DataType::AnyNumeric, fixed);
     call(Function::Template(TemplateFunction::ToNumber), values, of)
 }

@@ -6,8 +6,6 @@
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, TIME_DIGITS};
 
-use crate::types::BARE_NUMERIC;
-
 /// A type, as PostgreSQL numbers it.
 #[derive(Clone, Copy)]
 pub struct KnownType {
@@ -59,7 +57,7 @@ pub(crate) const TYPES: &[KnownType] = {
         t((1114, 1115), "timestamp", "timestamp without time zone", 8, "D", Some(T::Timestamp)),
         t((1184, 1185), "timestamptz", "timestamp with time zone", 8, "D", Some(T::TimestampTz)),
         t((1186, 1187), "interval", "interval", 16, "T", Some(T::Interval)),
-        t((1700, 1231), "numeric", "numeric", -1, "N", Some(BARE_NUMERIC)),
+        t((1700, 1231), "numeric", "numeric", -1, "N", Some(DataType::AnyNumeric)),
         t((2950, 2951), "uuid", "uuid", 16, "U", Some(T::Uuid)),
         t((114, 199), "json", "json", -1, "U", Some(T::Json)),
         t((3802, 3807), "jsonb", "jsonb", -1, "U", Some(T::Jsonb)),
@@ -113,7 +111,7 @@ const fn place_of(data_type: DataType) -> usize {
         T::Timestamp => 12,
         T::TimestampTz => 13,
         T::Interval => 14,
-        T::Numeric { .. } => 15,
+        T::Numeric { .. } | T::AnyNumeric => 15,
         T::Uuid => 16,
         T::Json => 17,
         T::Jsonb => 18,

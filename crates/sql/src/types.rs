@@ -12,8 +12,6 @@ use sqlparser::ast::{
 use crate::error::{Advice, Result, error, unsupported};
 use crate::written::object_name;
 
-/// Digits in all and behind the point of `numeric` without precision.
-pub const BARE_NUMERIC: DataType = DataType::Numeric { precision: 38, scale: 10 };
 /// Longest char(n): it is stored in place.
 const CHAR_MAX: u64 = 8192;
 /// Longest varchar(n), as PostgreSQL has it.
@@ -167,7 +165,7 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
 
 fn numeric(info: ExactNumberInfo, place: Place) -> Result<DataType> {
     let (precision, scale) = match info {
-        ExactNumberInfo::None => return Ok(BARE_NUMERIC),
+        ExactNumberInfo::None => return Ok(DataType::AnyNumeric),
         ExactNumberInfo::Precision(precision) => (precision, 0),
         ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
     };
@@ -176,7 +174,8 @@ fn numeric(info: ExactNumberInfo, place: Place) -> Result<DataType> {
             b"22023",
             place,
             format!("NUMERIC precision {precision} must be between 1 and 38"),
-        ));
+        )
+        .hint("numeric without a precision has as many digits as its values"));
     }
     let precision = precision as u8;
     if !(0..=i64::from(precision)).contains(&scale) {

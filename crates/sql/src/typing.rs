@@ -2,9 +2,11 @@
 //!
 //! Role         used by every part of the compiler that combines expressions; the program's
 //!              operators never convert (program I1), so all conversions are made here
-//! Source       PostgreSQL 15, chapter 10; we differ where docs/plpgsql-subset.md says so: numeric
-//!              results have a static scale
+//! Source       PostgreSQL 15, chapter 10. Numerics of a precision are kept as scaled integers as
+//!              long as the scale of what is computed of them is known here; what is not is a
+//!              numeric without a precision, which has its scale with it
 
+use hotrow_base::decimal::DIGITS_MAX;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place};
@@ -111,7 +113,7 @@ fn constant_cast(array: &Value, element: DataType) -> Option<Value> {
     Some(Value::from_datum(datum, element.array(), &heap))
 }
 
-/// Digits of a number type: (precision, scale).
+/// Digits of an exact number type, if it has so many: (precision, scale).
 pub(crate) fn digits(data_type: DataType) -> Option<(u8, u8)> {
     Some(match data_type {
         DataType::SmallInt => (5, 0),
@@ -123,11 +125,19 @@ pub(crate) fn digits(data_type: DataType) -> Option<(u8, u8)> {
     })
 }
 
-/// The numeric type that holds both without loss, as far as 38 digits allow.
+/// The numeric type that holds both without loss.
 fn common_numeric(left: (u8, u8), right: (u8, u8)) -> DataType {
     let scale = left.1.max(right.1);
     let whole = (left.0 - left.1).max(right.0 - right.1);
-    DataType::Numeric { precision: (whole + scale).min(38), scale }
+    numeric_of(whole + scale, scale)
+}
+
+/// The type of numerics of so many digits; of more than a scaled integer has, each has its own.
+pub(crate) fn numeric_of(precision: u8, scale: u8) -> DataType {
+    match precision <= DIGITS_MAX {
+        true => DataType::Numeric { precision, scale },
+        false => DataType::AnyNumeric,
+    }
 }
 
 /// The type two operands are compared in. Oids and other integers are compared as numbers: none of
@@ -140,6 +150,14 @@ pub(crate) fn compared_type(left: DataType, right: DataType) -> Option<DataType>
         }
         (DataType::Time(_), DataType::Interval) | (DataType::Interval, DataType::Time(_)) => {
             Some(DataType::Interval)
+        }
+        _ if left != right && left.is_number() && right.is_number() => {
+            // Values that differ in scale only are compared in one.
+            let both = digits(left).zip(digits(right));
+            match both.filter(|_| left.is_numeric() || right.is_numeric()) {
+                Some((left, right)) => Some(common_numeric(left, right)),
+                None => common_type(left, right),
+            }
         }
         _ => common_type(left, right),
     }
@@ -163,9 +181,11 @@ pub(crate) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
     }
     if left.is_number() && right.is_number() {
         return Some(match (digits(left), digits(right)) {
-            (Some(left), Some(right)) => common_numeric(left, right),
             // both floats: real only when both are (which was the first case)
-            _ => T::Double,
+            _ if left.is_float() || right.is_float() => T::Double,
+            (Some(left), Some(right)) if left.1 == right.1 => common_numeric(left, right),
+            // Each value shows the digits it has.
+            _ => T::AnyNumeric,
         });
     }
     match (left, right) {

@@ -37,6 +37,8 @@ pub enum CompareKind {
     Int,
     /// numerics of one scale
     Numeric,
+    /// numerics of any number of digits
+    AnyNumeric,
     /// floats: NaN equals itself and is greatest
     Float,
     /// texts, bytea, uuid, jsonb: by bytes
@@ -52,6 +54,7 @@ impl CompareKind {
     pub const fn of(data_type: DataType) -> Self {
         match data_type {
             DataType::Numeric { .. } => Self::Numeric,
+            DataType::AnyNumeric => Self::AnyNumeric,
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,

@@ -14,6 +14,7 @@ mod format;
 mod json;
 mod like;
 mod number;
+pub(crate) mod numeric;
 pub mod raise;
 mod random;
 mod real;
@@ -73,7 +74,24 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         }
     }
     let arguments = &arguments[..count];
+    let is_any_numeric = |(_, of): &(u16, DataType)| *of == DataType::AnyNumeric;
     match code.function {
+        Function::Numeric(_) => numeric::call(machine, code, arguments),
+        Function::Abs
+        | Function::Floor
+        | Function::Ceil
+        | Function::Round
+        | Function::Trunc
+        | Function::Sign
+        | Function::Sqrt
+        | Function::Power
+        | Function::Exp
+        | Function::Ln
+        | Function::Mod
+            if code.result == DataType::AnyNumeric || code.arguments.iter().any(is_any_numeric) =>
+        {
+            numeric::call(machine, code, arguments)
+        }
         Function::Abs
         | Function::Floor
         | Function::Ceil
@@ -173,7 +191,7 @@ fn choose(machine: &mut Machine, code: &CallCode, wanted: Ordering) -> Result<Da
         if best.is_null() || compare(kind, value, best, &machine.heap) == wanted {
             best = value;
         }
-        if kind == CompareKind::Bytes {
+        if matches!(kind, CompareKind::Bytes | CompareKind::AnyNumeric) {
             machine.went(value.as_range().len as usize)?;
         }
     }

@@ -30,8 +30,8 @@ use crate::outcome::NoticeLevel;
 
 pub use consume::Consume;
 pub use function::{
-    ArrayFunction, BitFunction, Extent, Function, IntervalFunction, RealFunction, TemplateFunction,
-    TextFunction, WholeFunction,
+    ArrayFunction, BitFunction, Extent, Function, IntervalFunction, NumericFunction, RealFunction,
+    TemplateFunction, TextFunction, WholeFunction,
 };
 pub use protected::{Catch, ErrorPart, Handler, Protected};
 

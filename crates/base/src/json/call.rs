@@ -323,8 +323,7 @@ pub(crate) fn scalar_of(jsonb: &str, to: DataType) -> Result<Value> {
         DataType::Boolean => Value::Bool(jsonb == "true"),
         DataType::SmallInt | DataType::Integer | DataType::BigInt => {
             // Rounded, as a numeric is.
-            let numeric = DataType::Numeric { precision: 38, scale: 0 };
-            Value::parse(numeric, jsonb)?
+            Value::parse(DataType::AnyNumeric, jsonb)?
         }
         _ => Value::parse(to, jsonb)?,
     })

@@ -130,6 +130,7 @@ fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
         Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) | Value::Numeric(_) => {
             out.push(&value.to_string())?;
         }
+        Value::AnyNumeric(number) if number.is_finite() => out.push(&value.to_string())?,
         Value::Real(number) if number.is_finite() => out.push(&value.to_string())?,
         Value::Double(number) if number.is_finite() => out.push(&value.to_string())?,
         Value::Json(text) | Value::Jsonb(text) => out.push(text)?,

@@ -2,6 +2,7 @@
 
 use super::layout::{MARKER_NULL, MARKER_VALUE, Part, PartKind, escaped_len};
 use super::{KeyError, KeyLayout};
+use crate::any_numeric::{self, SCALE_MAX};
 use crate::datum::Datum;
 use crate::types::DataType;
 use crate::value::Value;
@@ -34,7 +35,7 @@ impl Part {
             }
         }
         let len = match self.kind {
-            PartKind::Escaped => escaped_len(key),
+            PartKind::Escaped | PartKind::Number => escaped_len(key),
             _ => usize::from(self.width),
         };
         let (bytes, rest) = key.split_at_checked(len)?;
@@ -54,6 +55,14 @@ impl Part {
             PartKind::Escaped => {
                 unescape(bytes, &mut heap)?;
                 Datum::range(0, heap.len() as u32)
+            }
+            PartKind::Number => {
+                // As many digits as the number needs.
+                unescape(bytes, &mut heap)?;
+                heap.extend(SCALE_MAX.to_le_bytes());
+                let number = any_numeric::read(&heap).trimmed();
+                heap.clear();
+                any_numeric::write(&number, &mut heap)
             }
             PartKind::Char | PartKind::Bytes16 => {
                 heap.extend_from_slice(bytes);

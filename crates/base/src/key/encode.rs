@@ -2,6 +2,7 @@
 
 use super::layout::{MARKER_NULL, MARKER_VALUE, Part, PartKind};
 use super::{KEY_BYTES_MAX, KeyError, KeyLayout, KeySink};
+use crate::any_numeric;
 use crate::datum::Datum;
 use crate::row::trim_blanks;
 
@@ -98,6 +99,9 @@ fn put_other<S: KeySink>(
         PartKind::F32 => out.put(ordered_real(value.as_float() as f32)),
         PartKind::F64 => out.put(ordered_double(value.as_float())),
         PartKind::Escaped => put_escaped(&heap[value.as_range().range()], out),
+        PartKind::Number => {
+            put_escaped(any_numeric::comparable(&heap[value.as_range().range()]), out);
+        }
         PartKind::Char => {
             put_char(part, &heap[value.as_range().range()], out).ok_or(out_of_range)?;
         }

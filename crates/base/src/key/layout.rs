@@ -36,6 +36,8 @@ pub(super) enum PartKind {
     F32,
     F64,
     Escaped,
+    /// a numeric without the digits that it shows: they are no part of the number
+    Number,
     Char,
     Bytes16,
 }
@@ -154,7 +156,7 @@ impl Part {
             return marker.min(key.len());
         }
         let value = match self.kind {
-            PartKind::Escaped => escaped_len(&key[marker..]),
+            PartKind::Escaped | PartKind::Number => escaped_len(&key[marker..]),
             _ => usize::from(self.width),
         };
         (marker + value).min(key.len())
@@ -183,6 +185,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Enum(_) => PartKind::Int,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
         DataType::Numeric { .. } => PartKind::N128,
+        DataType::AnyNumeric => PartKind::Number,
         DataType::Real => PartKind::F32,
         DataType::Double => PartKind::F64,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => PartKind::Escaped,
@@ -214,7 +217,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Char(n) => n as usize,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => return None,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
-        DataType::Array(_) => return None,
+        DataType::AnyNumeric | DataType::Array(_) => return None,
     })
 }
 

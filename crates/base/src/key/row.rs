@@ -4,6 +4,7 @@ use super::encode::{check_length, ordered_128, ordered_double, ordered_real};
 use super::encode::{put_escaped, put_marker};
 use super::layout::{MARKER_NULL, MARKER_VALUE, Part, PartKind, escaped_len};
 use super::{KEY_BYTES_MAX, KeyError, KeyLayout, KeySink};
+use crate::any_numeric::SCALE_BYTES;
 use crate::row::{Field, FieldKind, Words, bytes_equal};
 
 impl KeyLayout {
@@ -119,6 +120,11 @@ impl Part {
                 let (word, len) = field.descriptor(row);
                 escaped_equal(row, word, len, value).then_some(rest)
             }
+            PartKind::Number => {
+                let (value, rest) = key.split_at(escaped_len(key));
+                let (word, len) = field.descriptor(row);
+                escaped_equal(row, word, len.saturating_sub(SCALE_BYTES), value).then_some(rest)
+            }
             PartKind::Char if field.kind() == FieldKind::CharWords => {
                 let (value, rest) = key.split_at_checked(usize::from(self.width))?;
                 bytes_equal(row, field.word(), value).then_some(rest)
@@ -156,13 +162,16 @@ fn put_cell<W: Words + ?Sized, S: KeySink>(part: &Part, field: &Field, row: &W, 
         PartKind::Char => for_each_chunk(row, field.word(), part.width.into(), |bytes| {
             out.put_slice(bytes);
         }),
-        PartKind::Escaped => put_text(field, row, out),
+        PartKind::Escaped => put_text(field, row, 0, out),
+        PartKind::Number => put_text(field, row, SCALE_BYTES, out),
     }
 }
 
-/// A text, put by pieces of 512 bytes; what is behind them is too long anyway.
-fn put_text<W: Words + ?Sized, S: KeySink>(field: &Field, row: &W, out: &mut S) {
+/// A text but for its last bytes, put by pieces of 512 bytes; what is behind them is too long
+/// anyway.
+fn put_text<W: Words + ?Sized, S: KeySink>(field: &Field, row: &W, cut: usize, out: &mut S) {
     let (word, len) = field.descriptor(row);
+    let len = len.saturating_sub(cut);
     let mut text = [0; KEY_BYTES_MAX];
     let (kept, mut at) = (len.min(KEY_BYTES_MAX), 0);
     for_each_chunk(row, word, kept, |bytes| {

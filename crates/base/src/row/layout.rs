@@ -174,7 +174,7 @@ fn kind(data_type: DataType) -> FieldKind {
         DataType::Numeric { .. } => FieldKind::N128,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => FieldKind::Var,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => FieldKind::Var,
-        DataType::Array(_) => FieldKind::Var,
+        DataType::AnyNumeric | DataType::Array(_) => FieldKind::Var,
         DataType::Char(..=8) => FieldKind::CharCell,
         DataType::Char(_) => FieldKind::CharWords,
         DataType::Interval => FieldKind::Interval,

@@ -2,6 +2,7 @@
 
 use super::error::name;
 use super::{Value, ValueError};
+use crate::any_numeric::{self, AnyNumeric};
 use crate::datum::Datum;
 use crate::decimal::{self, POWERS_OF_TEN};
 use crate::json;
@@ -58,6 +59,9 @@ impl Value {
             (_, DataType::Numeric { precision, scale }) => {
                 self.to_numeric(precision, scale).map(Datum::numeric)
             }
+            (_, DataType::AnyNumeric) => {
+                Ok(any_numeric::write(&self.widened_numeric(data_type)?, heap))
+            }
             (_, DataType::Timestamp | DataType::TimestampTz | DataType::Date) => {
                 self.to_temporal(data_type).map(Datum::int)
             }
@@ -95,6 +99,7 @@ impl Value {
             Self::Real(value) => round(value.into()),
             Self::Double(value) => round(value),
             Self::Numeric(value) => decimal::to_i64(value.units(), value.scale()),
+            Self::AnyNumeric(ref value) => value.to_i64(),
             _ => return Err(self.no_cast(data_type)),
         };
         let in_range = |value: &i64| match data_type {
@@ -123,6 +128,7 @@ impl Value {
             Self::Real(value) => value.into(),
             Self::Double(value) => value,
             Self::Numeric(value) => decimal::to_f64(value.units(), value.scale()),
+            Self::AnyNumeric(ref value) => value.to_f64(),
             _ => return Err(self.no_cast(data_type)),
         };
         if data_type == DataType::Double {
@@ -150,11 +156,25 @@ impl Value {
             Self::Real(value) => decimal::from_f32(value, scale),
             Self::Double(value) => decimal::from_f64(value, scale),
             Self::Numeric(value) => decimal::rescale(value.units(), value.scale(), scale),
+            Self::AnyNumeric(ref value) if !value.is_finite() => {
+                return Err(ValueError::unsupported(data_type, &self.to_string()));
+            }
+            Self::AnyNumeric(ref value) => value.to_units(precision, scale),
             _ => return Err(self.no_cast(data_type)),
         };
         units
             .and_then(|units| in_precision(units, precision))
             .ok_or_else(|| ValueError::out_of_range(data_type))
+    }
+
+    /// The number, with the digits it has.
+    fn widened_numeric(&self, data_type: DataType) -> Result<AnyNumeric, ValueError> {
+        let number = match *self {
+            Self::Real(value) => AnyNumeric::from_f32(value),
+            Self::Double(value) => AnyNumeric::from_f64(value),
+            _ => return self.to_any_numeric().ok_or_else(|| self.no_cast(data_type)),
+        };
+        number.map_err(|_| ValueError::out_of_range(data_type))
     }
 
     /// The time of day; an infinite timestamp has none.

@@ -1,6 +1,7 @@
 //! Values from Rust types, and back.
 
 use super::{Value, ValueError};
+use crate::any_numeric::AnyNumeric;
 use crate::decimal::Decimal;
 use crate::temporal::Interval;
 
@@ -24,6 +25,15 @@ from_rust! {
     Decimal => Numeric,
     Interval => Interval,
     String => Text,
+}
+
+impl From<AnyNumeric> for Value {
+    fn from(number: AnyNumeric) -> Self {
+        match number {
+            AnyNumeric::Short(decimal) => Self::Numeric(decimal),
+            other => Self::AnyNumeric(Box::new(other)),
+        }
+    }
 }
 
 impl From<&str> for Value {
@@ -138,6 +148,12 @@ to_rust! {
     Vec<u8>: Value::Bytea(bytes) => bytes;
     [u8; 16]: Value::Uuid(bytes) => bytes;
     Interval: Value::Interval(interval) => interval;
+    AnyNumeric:
+        Value::AnyNumeric(value) => *value,
+        Value::Numeric(value) => value.into(),
+        Value::SmallInt(value) => i64::from(value).into(),
+        Value::Int(value) => i64::from(value).into(),
+        Value::BigInt(value) => value.into();
     Decimal:
         Value::Numeric(value) => value,
         Value::SmallInt(value) => i64::from(value).into(),
@@ -173,4 +189,17 @@ macro_rules! try_from_value {
     };
 }
 
-try_from_value!(bool, i16, i32, i64, f32, f64, String, Vec<u8>, [u8; 16], Decimal, Interval);
+try_from_value!(
+    bool,
+    i16,
+    i32,
+    i64,
+    f32,
+    f64,
+    String,
+    Vec<u8>,
+    [u8; 16],
+    Decimal,
+    AnyNumeric,
+    Interval
+);

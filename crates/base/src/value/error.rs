@@ -103,6 +103,7 @@ impl ValueError {
                 precision.saturating_sub(scale)
             ),
             DataType::Real | DataType::Double => "value out of range: overflow".to_owned(),
+            DataType::AnyNumeric => "value overflows numeric format".to_owned(),
             DataType::Oid => "OID out of range".to_owned(),
             _ => format!("{} out of range", name(data_type)),
         };
@@ -295,7 +296,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Oid => "oid",
         DataType::Real => "real",
         DataType::Double => "double precision",
-        DataType::Numeric { .. } => "numeric",
+        DataType::Numeric { .. } | DataType::AnyNumeric => "numeric",
         DataType::Text => "text",
         DataType::Varchar(_) => "character varying",
         DataType::Char(_) => "character",

@@ -18,6 +18,7 @@ impl fmt::Display for Value {
             Self::Real(value) => write_float(&format!("{value:e}"), 6, f),
             Self::Double(value) => write_float(&format!("{value:e}"), 15, f),
             Self::Numeric(value) => write!(f, "{value}"),
+            Self::AnyNumeric(value) => write!(f, "{value}"),
             Self::Text(text) | Self::Json(text) | Self::Jsonb(text) => f.write_str(text),
             Self::Bytea(bytes) => {
                 f.write_str("\\x")?;

@@ -1,6 +1,7 @@
 //! Values from text, as PostgreSQL's input functions read it.
 
 use super::{Value, ValueError, cast};
+use crate::any_numeric::AnyNumeric;
 use crate::decimal::{Decimal, DecimalError, parse_units};
 use crate::json;
 use crate::temporal::{
@@ -27,6 +28,7 @@ impl Value {
             DataType::Numeric { precision, scale } => {
                 parse_numeric(bare, precision, scale).map(Self::Numeric)
             }
+            DataType::AnyNumeric => parse_any_numeric(bare),
             DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::CatalogChar => {
                 cast::stored_text(data_type, text).map(Self::Text)
             }
@@ -122,6 +124,14 @@ fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<Decimal, ValueE
     cast::in_precision(units, precision)
         .and_then(|units| Decimal::new(units, scale))
         .ok_or_else(|| ValueError::out_of_range(data_type))
+}
+
+fn parse_any_numeric(text: &str) -> Result<Value, ValueError> {
+    let parsed = text.parse::<AnyNumeric>().map(Value::from);
+    parsed.map_err(|error| match error {
+        DecimalError::Syntax => ValueError::syntax(DataType::AnyNumeric, text),
+        DecimalError::OutOfRange => ValueError::out_of_range(DataType::AnyNumeric),
+    })
 }
 
 fn temporal_error(data_type: DataType, text: &str, error: TemporalError) -> ValueError {

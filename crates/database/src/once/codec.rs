@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::any_numeric;
 use hotrow_base::decimal::Decimal;
 use hotrow_base::temporal::Interval;
 use hotrow_base::value::Value;
@@ -81,6 +82,11 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
             put_wide(out, value.units());
             out.push(value.scale());
         }
+        Value::AnyNumeric(value) => {
+            let mut number = Vec::new();
+            any_numeric::write(value, &mut number);
+            bytes(out, 19, &number);
+        }
         Value::Text(value) => bytes(out, 8, value.as_bytes()),
         // Clients are told the type beside; of the value they get the label.
         Value::Enum(of, place) => bytes(out, 8, of.label(*place).as_bytes()),
@@ -146,6 +152,7 @@ fn decode_scalar(reader: &mut ByteReader<'_>, tag: u8) -> Option<Value> {
             Value::Numeric(Decimal::new(units, reader.byte()?)?)
         }
         8 => Value::Text(text(reader)?),
+        19 => any_numeric::read(reader.bytes()?).into(),
         9 => Value::Bytea(reader.bytes()?.to_vec()),
         10 => Value::Timestamp(reader.signed()?),
         11 => Value::TimestampTz(reader.signed()?),

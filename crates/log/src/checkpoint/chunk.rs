@@ -8,7 +8,7 @@ use crate::checksum::checksum;
 use crate::entry::{read_u32, read_u64};
 
 /// The format that this program writes and reads.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
 /// Bytes of a section's header.
 pub(super) const SECTION_HEADER_BYTES: usize = 64;
 /// Bytes of a chunk's header.

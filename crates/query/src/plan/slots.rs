@@ -154,8 +154,12 @@ impl GroupAggregate {
         read.extend(self.argument.iter().chain(&self.filter));
         read.extend(self.order.iter().map(|key| key.slot));
         match self.function {
-            Aggregation::Text(slot) | Aggregation::JsonObject(_, slot) => read.push(slot),
+            Aggregation::Text(slot)
+            | Aggregation::JsonObject(_, slot)
+            | Aggregation::Pair(_, slot) => read.push(slot),
             Aggregation::Plain(_)
+            | Aggregation::Spread(_)
+            | Aggregation::Bits(_)
             | Aggregation::All
             | Aggregation::Any
             | Aggregation::Array

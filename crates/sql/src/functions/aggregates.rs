@@ -6,7 +6,7 @@ use super::row::AggregateForm::{OfQueries, Plain};
 use super::row::Evaluation::Aggregate;
 use super::row::{FunctionGroup, FunctionRow, Volatility, functions};
 use super::signature::{
-    ANY, ARRAY, BIGINT, BOOLEAN, INTEGER, INTERVAL, JSON, JSONB, NUMBER, TEXT, many, opt,
+    ANY, ARRAY, BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, JSON, JSONB, NUMBER, TEXT, many, opt,
 };
 
 pub(super) const AGGREGATES: FunctionGroup = functions! { "Aggregates":
@@ -27,6 +27,63 @@ pub(super) const AGGREGATES: FunctionGroup = functions! { "Aggregates":
         "the least value", "(SELECT min(name) FROM item)", "bolt";
     max(ANY) -> ANY, Immutable, Aggregate(Plain(F::Max)),
         "the greatest value", "(SELECT max(name) FROM item)", "screw";
+    variance | var_samp(NUMBER) -> NUMBER, Immutable, Aggregate(OfQueries),
+        "the variance of a sample: numeric, double precision of floats",
+        "(SELECT variance(id) FROM item)", "1.00000000000000000000";
+    var_pop(NUMBER) -> NUMBER, Immutable, Aggregate(OfQueries),
+        "the variance of a population",
+        "(SELECT var_pop(id) FROM item)", "0.66666666666666666667";
+    stddev | stddev_samp(NUMBER) -> NUMBER, Immutable, Aggregate(OfQueries),
+        "the deviation of a sample",
+        "(SELECT stddev(id) FROM item)", "1.00000000000000000000";
+    stddev_pop(NUMBER) -> NUMBER, Immutable, Aggregate(OfQueries),
+        "the deviation of a population",
+        "(SELECT stddev_pop(id) FROM item)", "0.81649658092772603273";
+    bit_and(BIGINT) -> BIGINT, Immutable, Aggregate(OfQueries),
+        "the bits that all have; of the type of the values",
+        "(SELECT bit_and(id) FROM item)", "0";
+    bit_or(BIGINT) -> BIGINT, Immutable, Aggregate(OfQueries),
+        "the bits that one has",
+        "(SELECT bit_or(id) FROM item)", "3";
+    bit_xor(BIGINT) -> BIGINT, Immutable, Aggregate(OfQueries),
+        "the bits that an odd number of them has",
+        "(SELECT bit_xor(id) FROM item)", "0";
+    corr(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the correlation of pairs (y, x)",
+        "(SELECT corr(id, id) FROM item)", "1";
+    covar_pop(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the covariance of a population",
+        "(SELECT covar_pop(id, id) FROM item)", "0.6666666666666666";
+    covar_samp(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the covariance of a sample",
+        "(SELECT covar_samp(id, id) FROM item)", "1";
+    regr_slope(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the slope of the line through pairs (y, x)",
+        "(SELECT regr_slope(id, id) FROM item)", "1";
+    regr_intercept(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "where that line meets the y axis",
+        "(SELECT regr_intercept(id, id) FROM item)", "0";
+    regr_r2(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the square of the correlation",
+        "(SELECT regr_r2(id, id) FROM item)", "1";
+    regr_avgx(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the mean of x, where both are there",
+        "(SELECT regr_avgx(id, id) FROM item)", "2";
+    regr_avgy(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the mean of y, where both are there",
+        "(SELECT regr_avgy(id, id) FROM item)", "2";
+    regr_sxx(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the sum of squares of x from its mean",
+        "(SELECT regr_sxx(id, id) FROM item)", "2";
+    regr_syy(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the sum of squares of y from its mean",
+        "(SELECT regr_syy(id, id) FROM item)", "2";
+    regr_sxy(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the sum of products from both means",
+        "(SELECT regr_sxy(id, id) FROM item)", "2";
+    regr_count(NUMBER, NUMBER) -> BIGINT, Immutable, Aggregate(OfQueries),
+        "the pairs of which both are there",
+        "(SELECT regr_count(id, id) FROM item)", "3";
     bool_and | every(BOOLEAN) -> BOOLEAN, Immutable, Aggregate(OfQueries),
         "whether all are true", "(SELECT bool_and(id > 1) FROM item)", "false";
     bool_or(BOOLEAN) -> BOOLEAN, Immutable, Aggregate(OfQueries),

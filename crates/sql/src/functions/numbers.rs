@@ -1,12 +1,12 @@
 //! Functions of numbers.
 
 use hotrow_transaction::program::{
-    Function as F, RealFunction as R, TemplateFunction as P, WholeFunction,
+    Function as F, NumericFunction as N, RealFunction as R, TemplateFunction as P, WholeFunction,
 };
 
 use super::row::Evaluation::{Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
-use super::signature::{BIGINT, DOUBLE, INTEGER, NUMBER, NUMERIC, NUMERIC_WHOLE, REAL, TEXT};
+use super::signature::{ANY_NUMERIC, BIGINT, DOUBLE, INTEGER, NUMBER, NUMERIC, REAL, TEXT};
 
 pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
     abs(NUMBER) -> NUMBER, Immutable, Program(F::Abs),
@@ -52,12 +52,20 @@ pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
         "a text as a template has it", "to_number('$1,234.50', 'L9,999.99')", "1234.50";
     sqrt(DOUBLE) -> DOUBLE, Immutable, Program(F::Sqrt),
         "the square root", "sqrt(16)", "4";
+    sqrt(ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Sqrt),
+        "the square root", "sqrt(2.0)", "1.414213562373095";
     power | pow(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Power),
         "the first raised to the second", "power(2, 10)", "1024";
+    power | pow(ANY_NUMERIC, ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Power),
+        "the first raised to the second", "power(1.5, 2)", "2.2500000000000000";
     exp(DOUBLE) -> DOUBLE, Immutable, Program(F::Exp),
         "e raised to it", "exp(0)", "1";
+    exp(ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Exp),
+        "e raised to it", "exp(1.0)", "2.7182818284590452";
     ln(DOUBLE) -> DOUBLE, Immutable, Program(F::Ln),
         "the natural logarithm", "ln(1)", "0";
+    ln(ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Ln),
+        "the natural logarithm", "ln(2.0)", "0.6931471805599453";
     sin(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Sin)),
         "the sine of radians", "sin(0)", "0";
     cos(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Cos)),
@@ -106,10 +114,22 @@ pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
         "the cube root", "cbrt(27)", "3";
     log | log10(DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::Log10)),
         "the logarithm to the base 10", "log(1000)", "3";
+    log | log10(ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Numeric(N::Logarithm)),
+        "the logarithm to the base 10", "log(100.0)", "2.0000000000000000";
     atan2(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::AtanOfTwo)),
         "the angle of a point, given by y and x", "atan2(0, 1)", "0";
     atan2d(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::AtanOfTwoInDegrees)),
         "the angle of a point, given by y and x, in degrees", "atan2d(1, 1)", "45";
+    log(ANY_NUMERIC, ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Numeric(N::Logarithm)),
+        "the logarithm to a base, which comes first", "log(2.0, 64.0)", "6.0000000000000000";
+    div(ANY_NUMERIC, ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Numeric(N::DivideWhole)),
+        "the quotient, cut to a whole number", "div(9, 4)", "2";
+    scale(ANY_NUMERIC) -> INTEGER, Immutable, Program(F::Numeric(N::Scale)),
+        "how many digits behind the point are shown", "scale(8.4100)", "4";
+    min_scale(ANY_NUMERIC) -> INTEGER, Immutable, Program(F::Numeric(N::LeastScale)),
+        "how many digits behind the point are needed", "min_scale(8.4100)", "2";
+    trim_scale(ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Numeric(N::Trim)),
+        "without zeros at the end behind the point", "trim_scale(8.4100)", "8.41";
     log(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Real(R::LogOf)),
         "the logarithm to a base, which comes first", "log(2, 8)", "3";
     gcd(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Whole(WholeFunction::Gcd)),
@@ -120,6 +140,6 @@ pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
         "the least common multiple", "lcm(4, 6)", "12";
     lcm(BIGINT, BIGINT) -> BIGINT, Immutable, Program(F::Whole(WholeFunction::Lcm)),
         "the least common multiple", "lcm(4::bigint, 6)", "12";
-    factorial(BIGINT) -> NUMERIC_WHOLE, Immutable, Program(F::Whole(WholeFunction::Factorial)),
-        "the product of the whole numbers up to it; of 33 at most", "factorial(5)", "120";
+    factorial(BIGINT) -> ANY_NUMERIC, Immutable, Program(F::Numeric(N::Factorial)),
+        "the product of the whole numbers up to it", "factorial(5)", "120";
 };

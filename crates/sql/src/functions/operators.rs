@@ -6,11 +6,13 @@ use hotrow_transaction::program::{BitFunction as B, Function as F};
 
 use super::row::Evaluation::{Host, Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
-use super::signature::{BIGINT, BOOLEAN, DOUBLE, INTEGER, JSONB, SMALLINT, TEXT};
+use super::signature::{ANY_NUMERIC, BIGINT, BOOLEAN, DOUBLE, INTEGER, JSONB, SMALLINT, TEXT};
 
 pub(super) const OPERATORS: FunctionGroup = functions! { "Operators":
     "^"(DOUBLE, DOUBLE) -> DOUBLE, Immutable, Program(F::Power),
         "the first raised to the second", "2 ^ 10", "1024";
+    "^"(ANY_NUMERIC, ANY_NUMERIC) -> ANY_NUMERIC, Immutable, Program(F::Power),
+        "the first raised to the second", "1.5 ^ 2", "2.2500000000000000";
     "&"(SMALLINT, SMALLINT) -> SMALLINT, Immutable, Program(F::Bits(B::And)),
         "the bits that both have", "6::smallint & 3::smallint", "2";
     "&"(INTEGER, INTEGER) -> INTEGER, Immutable, Program(F::Bits(B::And)),

@@ -208,7 +208,7 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
             (given == wanted || given.is_text() && wanted.is_text(), Fit::Exact)
         }
         (SqlType::Scalar(given), Type::Number) => (given.is_number(), Fit::Exact),
-        (SqlType::Scalar(DataType::Numeric { .. }), Type::Numeric) => (true, Fit::Exact),
+        (SqlType::Scalar(given), Type::Numeric) if given.is_numeric() => (true, Fit::Exact),
         (SqlType::Scalar(given), Type::Numeric) => (given.is_integer(), Fit::Converted),
         (SqlType::Scalar(given), Type::Relation) => {
             (given.is_text() || given.is_integer(), Fit::Converted)
@@ -228,7 +228,10 @@ fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
         _ => width(given).is_some_and(|own| width(to).is_some_and(|to| own < to)),
     };
     let is_time = |of| matches!(of, T::Time(_));
-    if given == to || given.is_text() && to.is_text() || is_time(given) && is_time(to) {
+    let is_alike = given.is_text() && to.is_text()
+        || given.is_numeric() && to.is_numeric()
+        || is_time(given) && is_time(to);
+    if given == to || is_alike {
         Some(Fit::Exact)
     } else if becomes && is_preferred(Type::Is(SqlType::Scalar(to))) {
         Some(Fit::Preferred)
@@ -247,7 +250,7 @@ const fn width(of: DataType) -> Option<u8> {
         DataType::SmallInt => 0,
         DataType::Integer => 1,
         DataType::BigInt => 2,
-        DataType::Numeric { .. } => 3,
+        DataType::Numeric { .. } | DataType::AnyNumeric => 3,
         DataType::Real => 4,
         DataType::Double => 5,
         _ => return None,

@@ -7,13 +7,24 @@ use hotrow_query::{HostFunction as H, PatternRows as P};
 use super::row::Evaluation::Rows;
 use super::row::{FunctionGroup, FunctionRow, Volatility, functions};
 use super::signature::{
-    ARRAY, BIGINT, BOOLEAN, ELEMENT, INTEGER, JSON, JSONB, OID, RECORD, TEXT, TEXTS, opt,
+    ARRAY, BIGINT, BOOLEAN, ELEMENT, INTEGER, INTERVAL, JSON, JSONB, NUMERIC, OID, RECORD, TEXT,
+    TEXTS, TIMESTAMP, TIMESTAMPTZ, opt,
 };
 
 pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
     generate_series(BIGINT, BIGINT, opt(BIGINT)) -> BIGINT, Immutable, Rows(H::Series),
         "integers from the first to the second, in steps of 1 unless told",
         "(SELECT sum(n) FROM generate_series(1, 4) AS s (n))", "10";
+    generate_series(NUMERIC, NUMERIC, opt(NUMERIC)) -> NUMERIC, Immutable, Rows(H::Series),
+        "numbers from the first to the second, in steps of 1 unless told",
+        "(SELECT sum(n) FROM generate_series(1, 2, 0.5) AS s (n))", "4.5";
+    generate_series(TIMESTAMP, TIMESTAMP, INTERVAL) -> TIMESTAMP, Immutable, Rows(H::Series),
+        "moments from the first to the second, in steps",
+        "(SELECT count(*) FROM generate_series(timestamp '2026-01-01', '2026-01-02', '1 hour'))",
+        "25";
+    generate_series(TIMESTAMPTZ, TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, Immutable, Rows(H::Series),
+        "moments from the first to the second, in steps",
+        "(SELECT count(*) FROM generate_series(date '2026-01-01', '2026-01-31', '1 day'))", "31";
     unnest(ARRAY) -> ELEMENT, Immutable, Rows(H::Unnest),
         "the elements, one row each",
         "(SELECT max(x) FROM unnest(ARRAY[3, 5, 4]) AS u (x))", "5";

@@ -78,7 +78,8 @@ pub(super) const JSONB: Argument = scalar(DataType::Jsonb);
 pub(super) const TEXTS: Argument = once(Type::Is(SqlType::Array(DataType::Text)));
 pub(super) const INTEGERS: Argument = once(Type::Is(SqlType::Array(DataType::Integer)));
 pub(super) const NUMERIC: Argument = once(Type::Numeric);
-pub(super) const NUMERIC_WHOLE: Argument = scalar(DataType::Numeric { precision: 38, scale: 0 });
+/// numeric, each value with its digits
+pub(super) const ANY_NUMERIC: Argument = scalar(DataType::AnyNumeric);
 pub(super) const NUMBER: Argument = once(Type::Number);
 pub(super) const ANY: Argument = once(Type::Any);
 pub(super) const ARRAY: Argument = once(Type::AnyArray);

@@ -158,9 +158,8 @@ impl Compiler<'_> {
 
 /// Whether arrays of these are of one type, but for lengths and digits.
 fn are_alike(one: DataType, other: DataType) -> bool {
-    let is_numeric = |of| matches!(of, DataType::Numeric { .. });
     one == other
-        || is_numeric(one) && is_numeric(other)
+        || one.is_numeric() && other.is_numeric()
         || !one.is_integer() && one.is_kept_like(other)
 }
 

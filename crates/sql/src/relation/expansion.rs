@@ -6,11 +6,12 @@ use hotrow_query::{Expanding, HostFunction, Step, StepKind};
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in};
 use crate::functions::{self, Evaluation, Type};
 use crate::operand::{Operand, types_of};
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
+use crate::typing::cast;
 
 impl Compiler<'_> {
     /// A function that gives rows, in a select list.
@@ -53,24 +54,7 @@ impl Compiler<'_> {
         let Some(Evaluation::Rows(of)) = row.map(|row| row.evaluation) else { return Ok(None) };
         let (function, arguments, columns) = match (of, written) {
             (HostFunction::Series, _) => {
-                let mut operands = Vec::new();
-                for value in written {
-                    operands.push((self.operand(value)?, place_in(*value, place)));
-                }
-                let mut open = Vec::new();
-                for (operand, place) in operands {
-                    open.push(match operand {
-                        Operand::Unknown(_) | Operand::Parameter(_) => {
-                            (Operand::Typed(self.settle(operand, DataType::Integer, place)?), place)
-                        }
-                        known => (known, place),
-                    });
-                }
-                let (values, of) = self.unified(open, "generate_series", place)?;
-                if !of.is_integer() {
-                    let advice = "write it with integers, and compute the rest of them";
-                    return Err(unsupported(place, format!("generate_series of {of}"), advice));
-                }
+                let (values, of) = self.series(written, place)?;
                 (HostFunction::Series, values, vec![(name, SqlType::Scalar(of))])
             }
             (HostFunction::Unnest, [array, ..]) => {
@@ -167,4 +151,63 @@ impl Compiler<'_> {
         let outputs = all.iter().flat_map(|one| one.outputs.iter().copied()).collect();
         Ok(Step { arguments: self.scalars(&arguments)?, kind, outputs })
     }
+
+    /// The arguments of generate_series, and the type of what it gives.
+    fn series(&mut self, written: &[&ast::Expr], place: Place) -> Result<(Vec<Expr>, DataType)> {
+        let mut operands = Vec::new();
+        for value in written {
+            operands.push((self.operand(value)?, place_in(*value, place)));
+        }
+        let given = types_of(&operands);
+        let no_function = || functions::no_function("generate_series", &given, place);
+        if let Some(of) = moments(&given) {
+            let mut values = Vec::new();
+            for ((operand, place), of) in operands.into_iter().zip([of, of, DataType::Interval]) {
+                let value = self.settle(operand, of, place)?;
+                let is_time = matches!(
+                    value.data_type(),
+                    DataType::Date | DataType::Timestamp | DataType::TimestampTz
+                );
+                if value.data_type() != of && !(of != DataType::Interval && is_time) {
+                    return Err(no_function());
+                }
+                values.push(cast(value, of));
+            }
+            return if values.len() == 3 { Ok((values, of)) } else { Err(no_function()) };
+        }
+        let mut known = Vec::new();
+        for (operand, place) in operands {
+            known.push(match operand {
+                Operand::Unknown(_) | Operand::Parameter(_) => {
+                    (Operand::Typed(self.settle(operand, DataType::Integer, place)?), place)
+                }
+                typed => (typed, place),
+            });
+        }
+        let (values, of) = self.unified(known, "generate_series", place)?;
+        let of = match of {
+            of if of.is_integer() => of,
+            of if of.is_numeric() => DataType::AnyNumeric,
+            _ => return Err(no_function()),
+        };
+        Ok((values.into_iter().map(|value| cast(value, of)).collect(), of))
+    }
+}
+
+/// The type of a series whose ends are moments; none: they are not.
+fn moments(given: &[Option<SqlType>]) -> Option<DataType> {
+    use DataType as T;
+    let mut ends = given.iter().take(2).flatten().peekable();
+    let _ = ends.peek()?;
+    let is = |of: &SqlType, wanted: T| *of == SqlType::Scalar(wanted);
+    let mut result = T::Timestamp;
+    for end in ends {
+        match end {
+            // Dates become what PostgreSQL prefers among moments.
+            of if is(of, T::Date) || is(of, T::TimestampTz) => result = T::TimestampTz,
+            of if is(of, T::Timestamp) => {}
+            _ => return None,
+        }
+    }
+    Some(result)
 }

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::{Aggregation, Group, GroupAggregate, Plan, SortKey, Step};
+use hotrow_query::{Aggregation, Group, GroupAggregate, Plan, Regression, SortKey, Step};
 use hotrow_transaction::program::{Expr, ExprKind, FIRST_PARAMETER, Place, SlotId};
 use hotrow_transaction::walk::{expr_slots, operands_mut};
 use sqlparser::ast;
 
-use crate::aggregate::result_type;
+use crate::aggregate::{json_aggregate, regression, result_type, statistic};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{aggregate_named, is_aggregate};
 use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind};
@@ -174,6 +174,7 @@ impl Compiler<'_> {
         }
         let takes = match name {
             "string_agg" | "json_object_agg" | "jsonb_object_agg" => 2,
+            name if regression(name).is_some() => 2,
             "count" if counts_all => 0,
             _ => 1,
         };
@@ -222,6 +223,23 @@ impl Compiler<'_> {
                 let (separator, _) = separator.expect("there are two");
                 let separator = self.slot_of(cast(separator, DataType::Text), computed)?;
                 (Aggregation::Text(separator), text)
+            }
+            (name, SqlType::Scalar(given)) if regression(name).is_some() => {
+                let [y, x] = [argument.take(), separator].map(|pair| {
+                    let number = pair.filter(|(value, _)| value.data_type().is_number());
+                    number.map(|(value, place)| (cast(value, DataType::Double), place))
+                });
+                let (x, _) = x.filter(|_| given.is_number()).ok_or_else(|| no_function(of))?;
+                let function = regression(name).expect("it was asked");
+                let x = self.slot_of(x, computed)?;
+                (argument, of) = (y, SqlType::Scalar(DataType::Double));
+                let is_count = function == Regression::Count;
+                let gives = if is_count { DataType::BigInt } else { DataType::Double };
+                (Aggregation::Pair(function, x), SqlType::Scalar(gives))
+            }
+            (name, SqlType::Scalar(given)) if statistic(name, given).is_some() => {
+                let (function, gives) = statistic(name, given).expect("it was asked");
+                (function, SqlType::Scalar(gives))
             }
             (name, of) => {
                 let plain = aggregate_named(name).ok_or_else(|| no_function(of))?;
@@ -557,17 +575,6 @@ fn replace(expr: &mut Expr, written: &[Expr], slots: &[SlotId]) {
         return;
     }
     operands_mut(expr, &mut |operand| replace(operand, written, slots));
-}
-
-/// Whether an aggregate makes a json or a jsonb of its rows, and whether that is an object.
-fn json_aggregate(name: &str) -> Option<(DataType, bool)> {
-    Some(match name {
-        "json_agg" => (DataType::Json, false),
-        "jsonb_agg" => (DataType::Jsonb, false),
-        "json_object_agg" => (DataType::Json, true),
-        "jsonb_object_agg" => (DataType::Jsonb, true),
-        _ => return None,
-    })
 }
 
 /// A key of an order.

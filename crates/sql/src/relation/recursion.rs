@@ -7,7 +7,7 @@
 //!              of an expression, not under an aggregate, not where an outer join fills up
 //!              I2 types are those of `start`; of numerics, those that a second look gives
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::SqlType;
 use hotrow_query::{JoinKind, Plan, Recursion, SetOperation, Step, StepKind};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, SlotId};
@@ -142,10 +142,9 @@ impl Compiler<'_> {
                 (SqlType::Scalar(_), SqlType::Scalar(_)) => common_type(one, two),
                 _ => (one == two).then_some(one),
             };
-            let is_numeric = |of: DataType| matches!(of, DataType::Numeric { .. });
             match overall {
                 Some(overall) if overall == one => {}
-                Some(overall) if is_numeric(one) && is_numeric(overall) => {
+                Some(overall) if one.is_numeric() && overall.is_numeric() => {
                     (*of, is_other) = (SqlType::Scalar(overall), true);
                 }
                 overall => {

@@ -305,12 +305,8 @@ impl Compiler<'_> {
             };
             let value = self.settle(operand, wanted, place)?;
             let given = self.scalar_type(&value, place)?;
-            let is_number = |of: DataType| {
-                of.is_integer()
-                    || matches!(of, DataType::Numeric { .. } | DataType::Real | DataType::Double)
-            };
-            let fits = is_number(of) && is_number(given) && of.is_integer() <= given.is_integer();
-            let is_exact = matches!(of, DataType::Numeric { .. });
+            let fits = of.is_number() && given.is_number() && of.is_integer() <= given.is_integer();
+            let is_exact = of.is_numeric();
             if !fits || is_exact && matches!(given, DataType::Real | DataType::Double) {
                 let message = format!(
                     "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {of} \

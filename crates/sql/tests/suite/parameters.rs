@@ -4,7 +4,6 @@
 use crate::database::session::Session;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_sql::BARE_NUMERIC;
 
 const TABLES: &str = "
     CREATE TABLE item (id bigint PRIMARY KEY, n integer, price numeric(8, 2), name varchar(5),
@@ -43,7 +42,7 @@ fn parameters_take_the_types_of_what_they_stand_beside() {
         ("SELECT n FROM item WHERE id = $1", &[BigInt]),
         ("SELECT n FROM item WHERE $1 = id AND n + $2 > 0", &[BigInt, Integer]),
         ("SELECT n FROM item WHERE name = $1 OR code = $2", &[Text, Text]),
-        ("SELECT n FROM item WHERE price < $1", &[BARE_NUMERIC]),
+        ("SELECT n FROM item WHERE price < $1", &[DataType::AnyNumeric]),
         ("SELECT n FROM item WHERE id BETWEEN $1 AND $2", &[BigInt, BigInt]),
         ("SELECT id FROM item WHERE n IN ($1, $2, 3)", &[Integer, Integer]),
         (
@@ -51,7 +50,10 @@ fn parameters_take_the_types_of_what_they_stand_beside() {
             &[Double, Date, TimestampTz],
         ),
         ("SELECT n FROM item WHERE ok = $1 AND $2", &[Boolean, Boolean]),
-        ("UPDATE item SET n = n + $1, price = $2 WHERE id = $3", &[Integer, BARE_NUMERIC, BigInt]),
+        (
+            "UPDATE item SET n = n + $1, price = $2 WHERE id = $3",
+            &[Integer, DataType::AnyNumeric, BigInt],
+        ),
         ("DELETE FROM item WHERE id = $1", &[BigInt]),
         ("SELECT n FROM item WHERE id = $2 AND n = $1", &[Integer, BigInt]),
         ("SELECT n FROM item WHERE id = $1 AND n = $1", &[BigInt]),
@@ -78,7 +80,7 @@ fn statements_do_with_parameters_what_they_do_with_literals() {
     let mut session = Session::with(TABLES);
     let insert = "INSERT INTO item (id, n, price, name, code) VALUES ($1, $2, $3, $4, $5)";
     for id in 1..=3 {
-        let price = Value::parse(BARE_NUMERIC, "1.999").expect("a number");
+        let price = Value::parse(DataType::AnyNumeric, "1.999").expect("a number");
         let values = [Value::BigInt(id), Value::Int(7), price, text("it's"), text("ab")];
         run(&mut session, insert, &values);
     }
@@ -89,7 +91,7 @@ fn statements_do_with_parameters_what_they_do_with_literals() {
     let rows = run(&mut session, "SELECT id FROM item WHERE code = $1", &[text("ab")]);
     assert_eq!(rows.0, "1;2;3");
     // Not rounded to the column's scale first.
-    let almost = Value::parse(BARE_NUMERIC, "1.996").expect("a number");
+    let almost = Value::parse(DataType::AnyNumeric, "1.996").expect("a number");
     assert_eq!(run(&mut session, "SELECT id FROM item WHERE price = $1", &[almost]).0, "");
     let long = session.given(
         insert,

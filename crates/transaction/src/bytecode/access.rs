@@ -187,6 +187,8 @@ pub enum AggregateKind {
         /// digits behind the point
         scale: u8,
     },
+    /// numerics of any number of digits
+    AnyNumeric,
     /// floats
     Float,
     /// texts, bytea, uuid
@@ -219,6 +221,7 @@ impl AggregateKind {
     pub fn of(data_type: DataType) -> Self {
         match data_type {
             DataType::Numeric { scale, .. } => Self::Numeric { scale },
+            DataType::AnyNumeric => Self::AnyNumeric,
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,
@@ -229,7 +232,7 @@ impl AggregateKind {
 
     /// Whether values are bytes of a heap.
     pub const fn is_bytes(self) -> bool {
-        matches!(self, Self::Bytes | Self::Array)
+        matches!(self, Self::Bytes | Self::AnyNumeric | Self::Array)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use hotrow_base::any_numeric;
 use hotrow_base::datum::Datum;
 use hotrow_base::packed;
 
@@ -79,8 +80,10 @@ fn identify(datum: Datum, kind: CompareKind, heap: &[u8], out: &mut Vec<u8>) {
         // -0 + 0 is 0
         CompareKind::Float => out.extend((datum.as_float() + 0.0).to_le_bytes()),
         CompareKind::Array => packed::encode(&heap[datum.as_range().range()], out),
-        CompareKind::Bytes => {
+        CompareKind::Bytes | CompareKind::AnyNumeric => {
             let bytes = &heap[datum.as_range().range()];
+            let is_number = kind == CompareKind::AnyNumeric;
+            let bytes = if is_number { any_numeric::comparable(bytes) } else { bytes };
             out.extend((bytes.len() as u64).to_le_bytes());
             out.extend(bytes);
         }

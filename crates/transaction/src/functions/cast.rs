@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use hotrow_base::any_numeric::{self, AnyNumeric, NumericError};
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
 use hotrow_base::temporal::{self, Interval, MICROS_PER_DAY};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 
+use super::numeric;
 use crate::frame::Machine;
 use crate::interpret::Fault;
 use crate::outcome::{SqlError, apart};
@@ -44,6 +46,11 @@ pub fn cast(
         });
     }
     match to {
+        _ if from == DataType::AnyNumeric => of_any_numeric(machine, value, to),
+        DataType::AnyNumeric => {
+            let number = numeric::number(value, from, &machine.heap)?;
+            numeric::keep(machine, &number, to)
+        }
         DataType::SmallInt => to_int(value, from, 16),
         DataType::Integer => to_int(value, from, 32),
         DataType::BigInt => to_int(value, from, 64),
@@ -66,6 +73,39 @@ pub fn cast(
         }
         _ => Ok(value),
     }
+}
+
+/// A numeric without a precision as a number of another type.
+fn of_any_numeric(machine: &mut Machine, value: Datum, to: DataType) -> Result<Datum, Fault> {
+    if to == DataType::AnyNumeric {
+        return Ok(value);
+    }
+    let number = numeric::number(value, DataType::AnyNumeric, &machine.heap)?;
+    let bits = match to {
+        DataType::Real | DataType::Double => {
+            let float = number.to_f64();
+            if float.is_infinite() && number.is_finite() {
+                return Err(Fault::FloatOverflow);
+            }
+            return if to == DataType::Real { to_real(float) } else { Ok(Datum::float(float)) };
+        }
+        DataType::Numeric { .. } => return numeric::keep(machine, &number, to),
+        DataType::SmallInt => 16,
+        DataType::Integer => 32,
+        _ => 64,
+    };
+    if !number.is_finite() {
+        let name = match number.to_f64().is_nan() {
+            true => "NaN",
+            false => "infinity",
+        };
+        return Err(Fault::new(b"0A000", format!("cannot convert {name} to {to}")));
+    }
+    number
+        .to_i64()
+        .filter(|&int| crate::interpret::fits(int, bits))
+        .map(Datum::int)
+        .ok_or(Fault::IntRange { bits })
 }
 
 /// The time of day of a time, a timestamp or an interval; NULL of an infinite timestamp.
@@ -165,6 +205,9 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
     if from == DataType::Bytea {
         return bytea_to_text(machine, value);
     }
+    if from == DataType::AnyNumeric {
+        machine.reserve(any_numeric::text_bytes(machine.bytes(value)))?;
+    }
     let start = machine.heap.len();
     let mut out = HeapWriter(&mut machine.heap);
     let written = match from {
@@ -261,8 +304,11 @@ pub enum Fitted {
 }
 
 /// Fits a number into the type of a key column, without rounding.
-pub fn fit(value: Datum, from: DataType, to: DataType) -> Fitted {
+pub fn fit(value: Datum, from: DataType, to: DataType, heap: &[u8]) -> Fitted {
     match (from, to) {
+        (DataType::AnyNumeric, _) => {
+            fit_any_numeric(&any_numeric::read(&heap[value.as_range().range()]), to)
+        }
         (DataType::Real | DataType::Double, DataType::Real) => fit_real(value.as_float()),
         (_, DataType::Real | DataType::Double) => {
             to_float(value, from).map_or(Fitted::Exact(value), |v| Fitted::Exact(Datum::float(v)))
@@ -286,6 +332,36 @@ pub fn fit(value: Datum, from: DataType, to: DataType) -> Fitted {
             }
         }
         _ => fit_exact_number(value, from, to),
+    }
+}
+
+fn fit_any_numeric(number: &AnyNumeric, to: DataType) -> Fitted {
+    match to {
+        DataType::Real => fit_real(number.to_f64()),
+        DataType::Double => Fitted::Exact(Datum::float(number.to_f64())),
+        _ if !number.is_finite() => match number.sign().is_lt() {
+            true => Fitted::BelowAll,
+            false => Fitted::AboveAll,
+        },
+        to => {
+            let scale = scale_of(to);
+            let floor = floor_at(number, scale).ok();
+            let units = floor.as_ref().and_then(|it| it.to_units(decimal::DIGITS_MAX, scale));
+            match units {
+                Some(units) => place(units, floor.as_ref() == Some(number), to),
+                None if number.sign().is_lt() => Fitted::BelowAll,
+                None => Fitted::AboveAll,
+            }
+        }
+    }
+}
+
+/// The greatest number of so many digits behind the point that is not greater.
+fn floor_at(number: &AnyNumeric, scale: u8) -> Result<AnyNumeric, NumericError> {
+    let cut = number.truncated(scale.into())?;
+    match cut > *number {
+        true => cut.subtract(&Decimal::new(1, scale).unwrap_or(Decimal::ZERO).into()),
+        false => Ok(cut),
     }
 }
 

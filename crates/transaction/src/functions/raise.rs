@@ -1,5 +1,6 @@
 //! RAISE: formats the message as PL/pgSQL does. Allocates: the call ends here, or a client is told.
 
+use hotrow_base::any_numeric;
 use hotrow_base::datum::Datum;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -46,6 +47,7 @@ pub(crate) fn error(
 fn size_of_text(machine: &Machine, slot: u16, sql_type: SqlType) -> usize {
     let size = |datum: Datum, data_type: DataType| match data_type {
         _ if datum.is_null() => 8,
+        DataType::AnyNumeric => any_numeric::text_bytes(&machine.heap[datum.as_range().range()]),
         DataType::Bytea => 2 * datum.as_range().len as usize + 2,
         _ if data_type.is_bytes() => datum.as_range().len as usize + 64,
         _ => 64,

@@ -188,26 +188,11 @@ pub(super) fn whole(
         WholeFunction::Gcd => Some(u128::from(gcd(a, b))),
         WholeFunction::Lcm if a == 0 || b == 0 => Some(0),
         WholeFunction::Lcm => Some(u128::from(a / gcd(a, b)) * u128::from(b)),
-        WholeFunction::Factorial => {
-            if of(0) < 0 {
-                let message = "factorial of a negative number is undefined";
-                return Err(Fault::new(b"22003", message));
-            }
-            (1..=u128::from(a)).take(40).try_fold(1_u128, u128::checked_mul).filter(|_| a < 34)
-        }
     };
-    match code.result {
-        DataType::Numeric { .. } => {
-            let found = found.and_then(|found| i128::try_from(found).ok());
-            found.map(Datum::numeric).ok_or(Fault::NumericRange)
-        }
-        of => {
-            let bits = if of == DataType::BigInt { 64 } else { 32 };
-            let found = found.and_then(|found| i64::try_from(found).ok());
-            let fits = found.filter(|&found| crate::interpret::fits(found, bits));
-            fits.map(Datum::int).ok_or(Fault::IntRange { bits })
-        }
-    }
+    let bits = if code.result == DataType::BigInt { 64 } else { 32 };
+    let found = found.and_then(|found| i64::try_from(found).ok());
+    let fits = found.filter(|&found| crate::interpret::fits(found, bits));
+    fits.map(Datum::int).ok_or(Fault::IntRange { bits })
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {

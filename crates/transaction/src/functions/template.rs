@@ -1,5 +1,6 @@
 //! to_char and its inverses, on datums.
 
+use hotrow_base::any_numeric;
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::template::{self as numbers, Number};
 use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
@@ -45,7 +46,8 @@ pub(super) fn call(
     let entered = machine.enter();
     let result = match function {
         F::ToChar => {
-            let shown = shown(value, type_of(code, 0), &template).map_err(fault)?;
+            let of = type_of(code, 0);
+            let shown = shown(value, of, &machine.heap, &template).map_err(fault)?;
             drop(entered);
             return keep(machine, shown.as_deref());
         }
@@ -76,7 +78,12 @@ fn keep(machine: &mut Machine, text: Option<&str>) -> Result<Datum, Fault> {
 }
 
 /// A value by a template; none where that is NULL.
-fn shown(value: Datum, of: DataType, template: &str) -> Result<Option<String>, TemplateError> {
+fn shown(
+    value: Datum,
+    of: DataType,
+    heap: &[u8],
+    template: &str,
+) -> Result<Option<String>, TemplateError> {
     let of_number = |number: Number| numbers::number_to_text(number, template).map(Some);
     match of {
         DataType::Interval => times::interval_to_text(value.as_interval(), template),
@@ -91,6 +98,13 @@ fn shown(value: Datum, of: DataType, template: &str) -> Result<Option<String>, T
         DataType::Numeric { scale, .. } => {
             let number = Decimal::new(value.as_numeric(), scale).unwrap_or(Decimal::ZERO);
             of_number(Number::Numeric(number))
+        }
+        DataType::AnyNumeric => {
+            let number = any_numeric::read(&heap[value.as_range().range()]);
+            match number.to_decimal() {
+                Some(number) => of_number(Number::Numeric(number)),
+                None => of_number(Number::Double(number.to_f64())),
+            }
         }
         DataType::Real => of_number(Number::Real(value.as_float() as f32)),
         DataType::Double => of_number(Number::Double(value.as_float())),

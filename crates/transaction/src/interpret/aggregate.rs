@@ -3,8 +3,9 @@
 //! Invariants   I1 a result does not depend on the order of the rows: scans have none that a replay
 //!              would repeat. So sums are exact, and whether one overflows is asked at the end
 
+use hotrow_base::any_numeric::{self, AnyNumeric};
 use hotrow_base::datum::Datum;
-use hotrow_base::decimal;
+use hotrow_base::decimal::{self, Decimal};
 use hotrow_base::interrupt::current;
 use hotrow_base::packed;
 use hotrow_base::sort::sort_numbers;
@@ -29,6 +30,8 @@ pub struct Totals {
     sum: i128,
     /// how often `sum` wrapped, with the sign
     wraps: i64,
+    /// of numerics of any number of digits
+    number: AnyNumeric,
     floats: ExactSum,
     /// months, days and microseconds of intervals
     spans: [i128; 3],
@@ -46,6 +49,7 @@ impl Default for Totals {
             count: 0,
             sum: 0,
             wraps: 0,
+            number: AnyNumeric::ZERO,
             floats: ExactSum::default(),
             spans: [0; 3],
             best: Datum::NULL,
@@ -60,6 +64,7 @@ const fn compare_kind(kind: AggregateKind) -> CompareKind {
     match kind {
         AggregateKind::Int => CompareKind::Int,
         AggregateKind::Numeric { .. } => CompareKind::Numeric,
+        AggregateKind::AnyNumeric => CompareKind::AnyNumeric,
         AggregateKind::Float => CompareKind::Float,
         AggregateKind::Bytes => CompareKind::Bytes,
         AggregateKind::Interval => CompareKind::Interval,
@@ -72,6 +77,7 @@ impl Totals {
         self.count = 0;
         self.sum = 0;
         self.wraps = 0;
+        self.number = AnyNumeric::ZERO;
         self.floats.clear();
         self.spans = [0; 3];
         self.best = Datum::NULL;
@@ -121,6 +127,11 @@ impl Totals {
             AggregateFunction::Count => {}
             AggregateFunction::Sum | AggregateFunction::Avg => match code.kind {
                 AggregateKind::Float => self.floats.add(value.as_float()),
+                AggregateKind::AnyNumeric => {
+                    let more = any_numeric::read(&heap[value.as_range().range()]);
+                    // Of too many digits: found when the sum is asked for, which is none.
+                    self.number = self.number.add(&more).unwrap_or(AnyNumeric::NaN);
+                }
                 AggregateKind::Interval => self.add_span(value.as_interval()),
                 AggregateKind::Numeric { .. } => self.add_units(value.as_numeric()),
                 _ => self.add_units(i128::from(value.as_int())),
@@ -168,6 +179,11 @@ impl Totals {
         let ordering = match (self.best.is_null(), code.kind) {
             (true, _) => None,
             (false, AggregateKind::Bytes) => Some(bytes(value).cmp(&self.best_bytes)),
+            (false, AggregateKind::AnyNumeric) => {
+                let ordering = any_numeric::compare(bytes(value), &self.best_bytes);
+                // 1.0 and 1.00 are equal and still not the same
+                Some(ordering.then_with(|| bytes(value).cmp(&self.best_bytes)))
+            }
             (false, AggregateKind::Array) => {
                 let ordering = packed::compare(bytes(value), &self.best_bytes);
                 Some(ordering.then_with(|| bytes(value).cmp(&self.best_bytes)))
@@ -209,6 +225,13 @@ impl Totals {
         match code.function {
             AggregateFunction::Count => Ok(Datum::int(self.count as i64)),
             _ if self.count == 0 => Ok(Datum::NULL),
+            AggregateFunction::Sum if code.result_type == DataType::AnyNumeric => {
+                Ok(any_numeric::write(&self.exact_sum(code)?, heap))
+            }
+            AggregateFunction::Avg if code.result_type == DataType::AnyNumeric => {
+                let count = AnyNumeric::from(self.count as i64);
+                Ok(any_numeric::write(&self.exact_sum(code)?.divide(&count)?, heap))
+            }
             AggregateFunction::Sum => self.sum(code),
             AggregateFunction::Avg => self.average(code),
             AggregateFunction::Min | AggregateFunction::Max => match code.kind {
@@ -233,6 +256,17 @@ impl Totals {
         order.iter().for_each(|&n| self.add_value(code, values[n as usize], heap));
         (self.values, self.order) = (values, order);
         Ok(())
+    }
+
+    /// The sum of integers or numerics, of as many digits as it has.
+    fn exact_sum(&self, code: &AggregateCode) -> Result<AnyNumeric, Fault> {
+        match code.kind {
+            AggregateKind::AnyNumeric => Ok(self.number.clone()),
+            kind => {
+                let sum = Decimal::new(self.units()?, scale_of(kind));
+                sum.map(AnyNumeric::from).ok_or(Fault::NumericRange)
+            }
+        }
     }
 
     fn sum(&self, code: &AggregateCode) -> Result<Datum, Fault> {

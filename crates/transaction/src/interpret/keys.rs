@@ -5,6 +5,7 @@
 
 use std::ops::Bound;
 
+use hotrow_base::any_numeric;
 use hotrow_base::datum::Datum;
 use hotrow_base::key::{self, KeyBuffer, KeyError, successor_of_prefix};
 use hotrow_base::types::DataType;
@@ -24,7 +25,7 @@ pub(super) fn encode(key: &KeyCode, machine: &Machine, out: &mut KeyBuffer) -> b
             return false;
         }
         if let Convert::Other { from, to } = part.convert {
-            match fit(datum, from, to) {
+            match fit(datum, from, to, &machine.heap) {
                 Fitted::Exact(same) => datum = same,
                 _ => return false,
             }
@@ -200,7 +201,7 @@ fn encode_end(
     }
     let mut inclusive = end.inclusive;
     if let Convert::Other { from, to } = convert {
-        match fit(datum, from, to) {
+        match fit(datum, from, to, &machine.heap) {
             Fitted::Exact(same) => datum = same,
             Fitted::Below(next) => {
                 datum = next;
@@ -242,6 +243,9 @@ fn beyond_type(
             return Ok(End::At { inclusive: !is_lower });
         }
         DataType::Numeric { .. } => datum.as_numeric() > 0,
+        DataType::AnyNumeric => {
+            any_numeric::read(&machine.heap[datum.as_range().range()]).sign().is_gt()
+        }
         _ => datum.as_int() > 0,
     };
     Ok(if above == is_lower { End::Nothing } else { End::Everything })

@@ -34,7 +34,7 @@ pub(super) fn sort(
 /// What a comparison goes over.
 pub(super) fn bytes_of(kind: CompareKind, datum: Datum) -> usize {
     match kind {
-        CompareKind::Bytes | CompareKind::Array if !datum.is_null() => {
+        CompareKind::Bytes | CompareKind::AnyNumeric | CompareKind::Array if !datum.is_null() => {
             datum.as_range().len as usize
         }
         _ => size_of::<Datum>(),
@@ -76,7 +76,7 @@ pub(super) fn dedup(
             .find(|ordering| ordering.is_ne())
             .unwrap_or(Ordering::Equal)
     };
-    // 0 and -0 are equal and still not the same, and so are 1 month and 30 days: which one stays
+    // 0 and -0 are equal and still not the same, and so are 1 month and 30 days, 1.0 and 1.00: which one stays
     // must not depend on arrival.
     let compare_bits = |a: u32, b: u32| {
         let mut all = kinds.iter().zip(values(a).iter().zip(values(b)));
@@ -85,7 +85,9 @@ pub(super) fn dedup(
                 _ if a.is_null() || b.is_null() => return None,
                 CompareKind::Float => a.as_float().total_cmp(&b.as_float()),
                 CompareKind::Interval => a.as_interval().cmp(&b.as_interval()),
-                CompareKind::Array => heap[a.as_range().range()].cmp(&heap[b.as_range().range()]),
+                CompareKind::AnyNumeric | CompareKind::Array => {
+                    heap[a.as_range().range()].cmp(&heap[b.as_range().range()])
+                }
                 _ => return None,
             };
             Some(ordering).filter(|ordering| ordering.is_ne())

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use hotrow_base::any_numeric;
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, POWERS_OF_TEN};
 use hotrow_base::packed;
@@ -391,6 +392,9 @@ pub(crate) fn compare(kind: CompareKind, a: Datum, b: Datum, heap: &[u8]) -> Ord
     match kind {
         CompareKind::Int => a.as_int().cmp(&b.as_int()),
         CompareKind::Numeric => a.as_numeric().cmp(&b.as_numeric()),
+        CompareKind::AnyNumeric => {
+            any_numeric::compare(&heap[a.as_range().range()], &heap[b.as_range().range()])
+        }
         CompareKind::Float => compare_floats(a.as_float(), b.as_float()),
         CompareKind::Interval => a.as_interval().span().cmp(&b.as_interval().span()),
         CompareKind::Array => {

@@ -301,6 +301,11 @@ impl Lowerer<'_> {
 
     fn key_part(&mut self, expr: &Expr, part: KeyPart) -> KeyPartCode {
         let (from, to) = (expr.data_type(), part.data_type);
+        if to == DataType::AnyNumeric {
+            // Every number is one, as it is.
+            let slot = self.expr_as(expr, to);
+            return KeyPartCode { slot, bits: packed_bits(part), convert: Convert::Same };
+        }
         let slot = self.expr(expr);
         let convert =
             if is_encodable(from, to) { Convert::Same } else { Convert::Other { from, to } };

@@ -6,7 +6,7 @@ use hotrow_base::value::Value;
 
 use super::Lowerer;
 use crate::bytecode::{CallCode, CastCode, CompareKind, Op};
-use crate::program::{ArithmeticOp, CompareOp, Expr, ExprKind, Function, SlotId};
+use crate::program::{ArithmeticOp, CompareOp, Expr, ExprKind, Function, NumericFunction, SlotId};
 
 impl Lowerer<'_> {
     /// Lowers an expression; its value lies in the returned slot, which may be a variable's own.
@@ -169,6 +169,10 @@ impl Lowerer<'_> {
 
     fn negate_into(&mut self, expr: &Expr, operand: &Expr, dst: u16) {
         let data_type = expr.data_type();
+        if data_type == DataType::AnyNumeric {
+            let function = Function::Numeric(NumericFunction::Negate);
+            return self.numeric_call(function, &[operand], dst);
+        }
         let b = self.expr_as(operand, data_type);
         match data_type {
             DataType::Numeric { scale, .. } => {
@@ -193,6 +197,10 @@ impl Lowerer<'_> {
     fn arithmetic_into(&mut self, expr: &Expr, op: ArithmeticOp, a: &Expr, b: &Expr, dst: u16) {
         match expr.data_type() {
             DataType::Numeric { scale, .. } => self.numeric_into(op, a, b, scale, dst),
+            DataType::AnyNumeric => {
+                let function = Function::Numeric(NumericFunction::Arithmetic(op));
+                self.numeric_call(function, &[a, b], dst);
+            }
             data_type @ (DataType::Real | DataType::Double) => {
                 let [a, b] = [a, b].map(|operand| match operand.data_type().is_float() {
                     true => self.expr(operand),
@@ -212,6 +220,20 @@ impl Lowerer<'_> {
                 });
             }
         }
+    }
+
+    /// Calls a function of numerics without a precision, which reads numbers of all types.
+    fn numeric_call(&mut self, function: Function, operands: &[&Expr], dst: u16) {
+        let arguments = operands.iter().map(|operand| (self.expr(operand), operand.data_type()));
+        let arguments = arguments.collect();
+        self.program.calls.push(CallCode {
+            function,
+            dst,
+            result: DataType::AnyNumeric,
+            arguments,
+        });
+        let call = self.number(self.program.calls.len() - 1);
+        self.emit(Op::Call { call });
     }
 
     fn numeric_into(&mut self, op: ArithmeticOp, a: &Expr, b: &Expr, scale: u8, dst: u16) {
@@ -446,6 +468,8 @@ pub(super) fn common_type(a: DataType, b: DataType) -> DataType {
         _ if a == b => a,
         _ if a.is_text() && b.is_text() => DataType::Text,
         _ if a.is_float() && b.is_number() || b.is_float() && a.is_number() => DataType::Double,
+        _ if a == DataType::AnyNumeric && b.is_number() => a,
+        _ if b == DataType::AnyNumeric && a.is_number() => b,
         (DataType::Numeric { scale: a, .. }, DataType::Numeric { scale: b, .. }) => {
             DataType::Numeric { precision: DIGITS_MAX, scale: a.max(b) }
         }

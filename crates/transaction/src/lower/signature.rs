@@ -17,8 +17,8 @@ use super::Lowerer;
 use super::expr::common_type;
 use crate::outcome::SqlError;
 use crate::program::{
-    ArrayFunction, BitFunction, Expr, ExprKind, Function, IntervalFunction, RealFunction as R,
-    TemplateFunction, TextFunction, WholeFunction,
+    ArrayFunction, BitFunction, Expr, ExprKind, Function, IntervalFunction, NumericFunction,
+    RealFunction as R, TemplateFunction, TextFunction,
 };
 
 /// What an operand must be.
@@ -55,9 +55,9 @@ impl Wanted {
             Self::Int => of.is_integer() || of == T::Boolean || is_time,
             Self::Number => of.is_number(),
             Self::Double => of.is_float(),
-            Self::Numeric => matches!(of, T::Numeric { .. }),
+            Self::Numeric => of.is_numeric(),
             Self::Text => of.is_text() || of.is_json(),
-            Self::Bytes => of.is_bytes(),
+            Self::Bytes => of.is_bytes() && of != T::AnyNumeric,
             Self::Time => is_time,
             Self::Interval => of == T::Interval,
             Self::TimeOrInterval => is_time || of == T::Interval,
@@ -80,7 +80,7 @@ fn is_convertible(from: DataType, to: DataType) -> bool {
         T::Boolean => from.is_integer(),
         T::SmallInt | T::Integer | T::BigInt => from.is_number() || from == T::Boolean,
         T::Oid => from.is_integer(),
-        T::Numeric { .. } | T::Real | T::Double => from.is_number(),
+        T::Numeric { .. } | T::AnyNumeric | T::Real | T::Double => from.is_number(),
         T::Date | T::Timestamp | T::TimestampTz => is_time(from),
         T::Time(_) => matches!(from, T::Time(_) | T::Timestamp | T::TimestampTz | T::Interval),
         T::Interval => matches!(from, T::Time(_)),
@@ -205,7 +205,13 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         F::Abs | F::Floor | F::Ceil | F::Sign | F::Sqrt | F::Exp | F::Ln => takes(&[W::Number]),
         F::Round | F::Trunc => takes(&[W::Number]) || takes(&[W::Number, W::Int]),
         F::Power => takes(&[W::Number; 2]),
+        F::Mod if gives == DataType::AnyNumeric => takes(&[W::Number; 2]),
         F::Mod => takes(&[W::Int; 2]) || takes(&[W::Numeric; 2]),
+        F::Numeric(function) => match function {
+            NumericFunction::Arithmetic(_) | NumericFunction::DivideWhole => takes(&[W::Number; 2]),
+            NumericFunction::Logarithm => takes(&[W::Number]) || takes(&[W::Number; 2]),
+            _ => takes(&[W::Number]),
+        },
         F::Greatest | F::Least => !given.is_empty() && all(W::As(gives)),
         F::NullIf => match given {
             [SqlType::Scalar(a), SqlType::Scalar(b)] => all(W::As(common_type(*a, *b))),
@@ -220,7 +226,6 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         },
         F::Real(R::AtanOfTwo | R::AtanOfTwoInDegrees | R::LogOf) => takes(&[W::Number; 2]),
         F::Real(_) => takes(&[W::Number]),
-        F::Whole(WholeFunction::Factorial) => takes(&[W::Int]),
         F::Whole(_) => takes(&[W::Int; 2]),
         F::Recode(function) => match function {
             TextFunction::Translate => takes(&[W::Text; 3]),

@@ -2,7 +2,7 @@
 
 use hotrow_base::json::JsonFunction;
 
-use super::CompareOp;
+use super::{ArithmeticOp, CompareOp};
 use crate::random::Randomness;
 
 /// What is done with bits.
@@ -43,6 +43,27 @@ pub enum IntervalFunction {
     Justify,
     /// make_interval(years, months, weeks, days, hours, mins, secs): integers and a double
     Make,
+}
+
+/// Functions of numerics, of which at least one is a numeric without a precision.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NumericFunction {
+    /// a operator b
+    Arithmetic(ArithmeticOp),
+    /// - a
+    Negate,
+    /// div(a, b): the quotient cut to a whole number
+    DivideWhole,
+    /// log(base, a), or log(a), whose base is 10
+    Logarithm,
+    /// trim_scale(a)
+    Trim,
+    /// factorial(a)
+    Factorial,
+    /// scale(a)
+    Scale,
+    /// min_scale(a)
+    LeastScale,
 }
 
 /// Functions of templates.
@@ -126,8 +147,6 @@ pub enum WholeFunction {
     Gcd,
     /// least common multiple
     Lcm,
-    /// factorial, a numeric
-    Factorial,
 }
 
 /// Functions that write texts and bytes in other ways.
@@ -275,6 +294,8 @@ pub enum Function {
     Real(RealFunction),
     /// of whole numbers
     Whole(WholeFunction),
+    /// of numerics of any number of digits
+    Numeric(NumericFunction),
     /// texts and bytes in other ways
     Recode(TextFunction),
     /// absolute value
