@@ -42,11 +42,8 @@ impl Compiler<'_> {
     /// A table of FROM is read.
     pub(crate) fn need_table(&mut self, table: &Table) {
         self.need_schema(&table.schema);
-        // A change by key reads its own table, too: WHERE tells which columns.
-        if !std::mem::take(&mut self.binds_target) {
-            let object = Object::Table(table.id);
-            self.needs.add_columns(&self.by, object, Privileges::SELECT, []);
-        }
+        let object = Object::Table(table.id);
+        self.needs.add_columns(&self.by, object, Privileges::SELECT, []);
     }
 
     /// A view of FROM is read.

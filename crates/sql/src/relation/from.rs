@@ -354,6 +354,8 @@ impl Compiler<'_> {
             }
         };
         let (shown, columns) = alias_of(alias, name);
+        // Here, since what WITH gives the target's name is none.
+        let is_target = std::mem::take(&mut self.binds_target);
         if schema.is_none()
             && let Some(common) = self.common_named(name)
         {
@@ -379,7 +381,10 @@ impl Compiler<'_> {
             Some(_) => {
                 let table = self.table(&full_name, place)?;
                 self.refuse_changed(table.id, place)?;
-                self.need_table(table);
+                // A change by key reads its own table, too: WHERE tells which columns.
+                if !is_target {
+                    self.need_table(table);
+                }
                 let schema = Some(Arc::clone(&table.schema));
                 let mut relation = Relation::over(self.row_of(table.id, &shown), schema);
                 for (column, name) in relation.columns[..relation.shown].iter_mut().zip(columns) {
