@@ -1,8 +1,8 @@
 //! Numerics of any number of digits: the type `numeric` without a precision.
 //!
-//! Role         values of [`DataType::AnyNumeric`](crate::types::DataType::AnyNumeric): what columns,
-//!              parameters and variables declared `numeric` hold, and what divisions, averages and
-//!              roots of numerics give
+//! Role         values of [`AnyNumeric`](crate::types::DataType::AnyNumeric): what columns,
+//!              parameters and variables declared `numeric` hold, and what divisions, averages
+//!              and roots of numerics give
 //! Source       PostgreSQL 15, `numeric.c`: which digits an operation shows, and where numbers end
 //! Invariants   I1 a number that [`Decimal`] can hold, with the digits it shows, is `Short`: two
 //!                 numbers of one form are computed with 128-bit integers wherever these suffice

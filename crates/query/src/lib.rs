@@ -67,11 +67,12 @@ use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value}
 use order::{compare_nulls, key_of};
 pub use plan::{
     Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
-    LateCondition, LockedRows, Plan, Query, Recursion, Regression, Scalar, ScalarProgram, Scalars,
-    SetOperation, SortKey, Spread, Step, StepKind, SubqueryKind, Window, WindowFunction,
+    LateCondition, LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars,
+    SetOperation, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
 };
 pub use profile::{Measured, PlanNumbers, Profile};
 use scalars::{Calculator, Reader};
+pub use statistics::{Regression, Spread};
 use subquery::Stepper;
 
 /// The values of one row.

@@ -1,16 +1,17 @@
 //! What a query of any shape compiles to: a tree of operators over rows of slots.
 
 use hotrow_base::stack::with_room;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::SqlType;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::needs::Needs;
-use hotrow_transaction::program::{
-    AggregateFunction, BitFunction, Procedure, ResultColumn, Slot, SlotId,
-};
+use hotrow_transaction::program::{Procedure, ResultColumn, Slot, SlotId};
 
 use crate::functions::{HostFunction, SystemFunction};
 
+mod aggregates;
 mod slots;
+
+pub use aggregates::{Aggregation, GroupAggregate};
 
 /// A query that is more than one access to one table. [`super::run`] runs it.
 ///
@@ -302,111 +303,6 @@ pub struct Group {
     pub groupings: Vec<(Vec<usize>, SlotId)>,
     /// what is computed of each
     pub aggregates: Vec<GroupAggregate>,
-}
-
-/// An aggregate of a group.
-#[derive(Clone, Debug)]
-pub struct GroupAggregate {
-    /// which
-    pub function: Aggregation,
-    /// of this slot; none for count(*)
-    pub argument: Option<SlotId>,
-    /// the argument's type
-    pub of: SqlType,
-    /// of each value once
-    pub distinct: bool,
-    /// of rows for which this slot is true
-    pub filter: Option<SlotId>,
-    /// in this order
-    pub order: Vec<SortKey>,
-    /// receives the result
-    pub output: SlotId,
-    /// of this type
-    pub data_type: DataType,
-}
-
-/// Aggregate functions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Aggregation {
-    /// one that procedures have, too
-    Plain(AggregateFunction),
-    /// bool_and, every
-    All,
-    /// bool_or
-    Any,
-    /// variances and deviations
-    Spread(Spread),
-    /// of pairs of numbers, with the slot of the second ones
-    Pair(Regression, SlotId),
-    /// bit_and, bit_or, bit_xor
-    Bits(BitFunction),
-    /// string_agg, with the slot of the separator
-    Text(SlotId),
-    /// array_agg
-    Array,
-    /// json_agg, jsonb_agg
-    JsonArray(DataType),
-    /// json_agg(row): the rows as a json, a line each
-    JsonRows,
-    /// json_object_agg, jsonb_object_agg, with the slot of the key
-    JsonObject(DataType, SlotId),
-}
-
-impl Aggregation {
-    /// Whether its value tells in which order rows were added.
-    pub fn tells_order(self) -> bool {
-        match self {
-            Self::Plain(_) | Self::All | Self::Any => false,
-            Self::Spread(_) | Self::Pair(..) | Self::Bits(_) => false,
-            Self::Text(_)
-            | Self::Array
-            | Self::JsonArray(_)
-            | Self::JsonRows
-            | Self::JsonObject(..) => true,
-        }
-    }
-}
-
-/// How far values are from their mean.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Spread {
-    /// variance, var_samp
-    VarianceOfSample,
-    /// var_pop
-    VarianceOfPopulation,
-    /// stddev, stddev_samp
-    DeviationOfSample,
-    /// stddev_pop
-    DeviationOfPopulation,
-}
-
-/// What is computed of pairs (y, x).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Regression {
-    /// regr_count
-    Count,
-    /// regr_sxx
-    SquaresOfX,
-    /// regr_syy
-    SquaresOfY,
-    /// regr_sxy
-    Products,
-    /// regr_avgx
-    MeanOfX,
-    /// regr_avgy
-    MeanOfY,
-    /// covar_pop
-    CovarianceOfPopulation,
-    /// covar_samp
-    CovarianceOfSample,
-    /// corr
-    Correlation,
-    /// regr_r2
-    Determination,
-    /// regr_slope
-    Slope,
-    /// regr_intercept
-    Intercept,
 }
 
 /// Window functions of one definition.

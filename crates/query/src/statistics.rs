@@ -12,7 +12,47 @@ use hotrow_transaction::interpret::Fault;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::BitFunction;
 
-use crate::plan::{Regression, Spread};
+/// How far values are from their mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// variance, var_samp
+    VarianceOfSample,
+    /// var_pop
+    VarianceOfPopulation,
+    /// stddev, stddev_samp
+    DeviationOfSample,
+    /// stddev_pop
+    DeviationOfPopulation,
+}
+
+/// What is computed of pairs (y, x).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Regression {
+    /// regr_count
+    Count,
+    /// regr_sxx
+    SquaresOfX,
+    /// regr_syy
+    SquaresOfY,
+    /// regr_sxy
+    Products,
+    /// regr_avgx
+    MeanOfX,
+    /// regr_avgy
+    MeanOfY,
+    /// covar_pop
+    CovarianceOfPopulation,
+    /// covar_samp
+    CovarianceOfSample,
+    /// corr
+    Correlation,
+    /// regr_r2
+    Determination,
+    /// regr_slope
+    Slope,
+    /// regr_intercept
+    Intercept,
+}
 
 /// What is known of the values so far.
 pub(crate) enum Statistic {

@@ -4,7 +4,8 @@
 //!              the type that a string literal would take where it first stands
 //! Source       PostgreSQL 15, "Parameter types" of PREPARE and the protocol's Parse. We differ:
 //!              for varchar(n) and char(n) a parameter is text, for numeric(p, s) it is numeric
-//!              without a precision, since its value is not to be cut or rounded before it is compared
+//!              without a precision, since its value is not to be cut or rounded before it is
+//!              compared
 
 use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;

@@ -157,12 +157,12 @@ pub(super) const KNOWN: &[Known] = &[
         May::OnlyMean { these: &["scram-sha-256"], hint: "Passwords are kept for SCRAM-SHA-256." },
         "What is kept of passwords.",
     ),
+    plain("role", "none", May::NotChange, "The role: SET ROLE changes it."),
     plain("row_security", "on", May::BeOnOrOff, "Kept: there are no policies."),
     plain("search_path", "\"$user\", public", May::BeSearchPath, "Schemas of unqualified names."),
     reported("server_encoding", "UTF8", May::NotChange, "Encoding of the database."),
     reported("server_version", SERVER_VERSION, May::NotChange, "The PostgreSQL to expect."),
     plain("server_version_num", "150000", May::NotChange, "The same as a number."),
-    plain("role", "none", May::NotChange, "The role: SET ROLE changes it."),
     reported("session_authorization", "", May::NotChange, "The user."),
     reported(
         "standard_conforming_strings",

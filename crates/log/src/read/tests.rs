@@ -286,7 +286,7 @@ proptest! {
 
 #[test]
 fn other_format_versions_are_recognised() {
-    for (version, advice) in [(0u32, "with the older version"), (2, "with a newer version")] {
+    for (version, advice) in [(1u32, "with the older version"), (3, "with a newer version")] {
         let (disk, _) = written(End::Sealed);
         let first = names(&disk).remove(0);
         let mut content = disk.content(&first).expect("it is there");
@@ -297,7 +297,7 @@ fn other_format_versions_are_recognised() {
         assert_ne!(read_u32(&content, 20), 0);
         disk.set_content(&first, content);
         let error = read(&disk, 0).expect_err("it is another version");
-        assert!(matches!(error, LogError::UnknownVersion { known: 1, .. }), "{error}");
+        assert!(matches!(error, LogError::UnknownVersion { known: 2, .. }), "{error}");
         assert!(error.to_string().contains(advice), "{error}");
     }
 }

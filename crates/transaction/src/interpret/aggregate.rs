@@ -272,10 +272,14 @@ impl Totals {
     fn sum(&self, code: &AggregateCode) -> Result<Datum, Fault> {
         match (code.kind, code.result_type) {
             (AggregateKind::Interval, _) => self.span().map(Datum::interval),
-            (AggregateKind::Float, DataType::Real) => {
-                Ok(Datum::float(f64::from(self.floats.value() as f32)))
+            (AggregateKind::Float, of) => {
+                let sum = self.floats.in_range().ok_or(Fault::FloatOverflow)?;
+                let shown = if of == DataType::Real { f64::from(sum as f32) } else { sum };
+                match shown.is_infinite() && sum.is_finite() {
+                    true => Err(Fault::FloatOverflow),
+                    false => Ok(Datum::float(shown)),
+                }
             }
-            (AggregateKind::Float, _) => Ok(Datum::float(self.floats.value())),
             (kind, DataType::Numeric { scale, .. }) => {
                 decimal::rescale(self.units()?, scale_of(kind), scale)
                     .map(Datum::numeric)
@@ -296,7 +300,10 @@ impl Totals {
                 let average = self.span()?.divided(self.count as f64);
                 average.map(Datum::interval).ok_or_else(interval_out_of_range)
             }
-            (AggregateKind::Float, _) => Ok(Datum::float(self.floats.value() / self.count as f64)),
+            (AggregateKind::Float, _) => {
+                let sum = self.floats.in_range().ok_or(Fault::FloatOverflow)?;
+                Ok(Datum::float(sum / self.count as f64))
+            }
             (kind, DataType::Numeric { scale, .. }) => {
                 decimal::div(self.units()?, scale_of(kind), i128::from(self.count), 0, scale)
                     .map(Datum::numeric)

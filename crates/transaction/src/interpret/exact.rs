@@ -62,6 +62,12 @@ impl ExactSum {
         }
     }
 
+    /// The sum; none: it is beyond all doubles, though every value was finite.
+    pub(super) fn in_range(&self) -> Option<f64> {
+        let value = self.value();
+        (value.is_finite() || self.special != 0.0).then_some(value)
+    }
+
     /// The double nearest to the sum, ties to even; an infinity when there is none.
     pub(super) fn value(&self) -> f64 {
         if self.special != 0.0 {

@@ -76,8 +76,8 @@ pub(super) fn dedup(
             .find(|ordering| ordering.is_ne())
             .unwrap_or(Ordering::Equal)
     };
-    // 0 and -0 are equal and still not the same, and so are 1 month and 30 days, 1.0 and 1.00: which one stays
-    // must not depend on arrival.
+    // 0 and -0 are equal and still not the same, and so are 1 month and 30 days, 1.0 and 1.00:
+    // which one stays must not depend on arrival.
     let compare_bits = |a: u32, b: u32| {
         let mut all = kinds.iter().zip(values(a).iter().zip(values(b)));
         all.find_map(|(kind, (a, b))| {
