@@ -56,7 +56,7 @@ pub(crate) fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> R
 /// PostgreSQL's command tag.
 pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     let text = split_path(text).1;
-    const OBJECTS: [&str; 14] = [
+    const OBJECTS: [&str; 15] = [
         "TABLE",
         "INDEX",
         "FUNCTION",
@@ -71,6 +71,7 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         "ROLE",
         "GROUP",
         "DATABASE",
+        "EXTENSION",
     ];
     let begins = |verb: &str| {
         let (bytes, length) = (text.as_bytes(), verb.len());

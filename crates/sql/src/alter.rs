@@ -72,10 +72,13 @@ impl Compiler<'_> {
         match operation {
             Operation::AddConstraint { constraint, not_valid } => {
                 if *not_valid {
-                    return Err(unsupported(place, "NOT VALID", "leave it out: rows are checked"));
+                    let text = "NOT VALID has no effect: rows that are there are checked, too";
+                    altered.draft.told.push(text.to_owned());
                 }
                 self.add_constraint(altered, constraint)
             }
+            // Rows were checked when it was added.
+            Operation::ValidateConstraint { name } => altered.refuse_unknown(name),
             Operation::AddColumn { if_not_exists, column_def, .. } => {
                 self.add_column(altered, column_def, *if_not_exists)
             }
@@ -485,6 +488,16 @@ impl Altered<'_> {
         (draft.columns, draft.hidden, draft.generated) = (columns, hidden, generated);
         (self.filled, self.rebuilds) = (filled, true);
         Ok(())
+    }
+
+    fn refuse_unknown(&self, written: &ast::Ident) -> Result<()> {
+        let name = folded(&written.value, written.quote_style.is_some());
+        if self.draft.table.constraint_names().any(|known| known == name) {
+            return Ok(());
+        }
+        let text =
+            format!("constraint \"{name}\" of relation \"{}\" does not exist", self.table.name);
+        Err(error(b"42704", ident_place(written, self.draft.place), text))
     }
 
     fn drop_constraint(

@@ -17,6 +17,7 @@ use crate::drawn::in_rounds;
 use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
+use crate::extension::create_extension;
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
@@ -222,6 +223,9 @@ fn sql_statement(
         }
         ast::Statement::CreateSequence { .. } => {
             Ok(Compiled::Catalog(vec![compiler.create_sequence(statement)?]))
+        }
+        ast::Statement::CreateExtension(extension) => {
+            create_extension(extension, place).map(Compiled::Catalog)
         }
         ast::Statement::CreateIndex(index) => compiler.create_index(index).map(Compiled::Catalog),
         ast::Statement::CreateView(view) => {

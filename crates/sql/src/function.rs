@@ -11,8 +11,10 @@ use sqlparser::ast;
 
 use crate::error::{Result, error, place_in, unsupported};
 use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
+use crate::inline::arguments_written;
 use crate::operand::{Arguments, Operand, types_of};
 use crate::operator::{as_numeric, numbers};
+use crate::overlay::overlaid;
 use crate::relation::array::array_of;
 use crate::rounding::{number_of_template, rounded, rounded_to};
 use crate::scope::Compiler;
@@ -72,6 +74,12 @@ impl Compiler<'_> {
                     arguments.push((self.operand(count)?, place_in(&**count, place)));
                 }
                 self.named("substring", arguments, place)?
+            }
+            E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let mut written = vec![&**expr, &**overlay_what, &**overlay_from];
+                written.extend(overlay_for.as_deref());
+                let arguments = self.operands(&written)?;
+                self.named("overlay", arguments, place)?
             }
             E::Trim { trim_where, trim_what, expr, trim_characters } => {
                 let name = match trim_where {
@@ -151,9 +159,15 @@ impl Compiler<'_> {
         if let Some(Evaluation::Syntax(SyntaxForm::MakeInterval)) = row.map(|row| row.evaluation) {
             return self.make_interval(function, place);
         }
-        if row.is_none()
-            && let Some(value) = self.inlined_value(function, place)?
-        {
+        let is_own = match row.map(|row| row.evaluation) {
+            None => true,
+            Some(Evaluation::Program(_) | Evaluation::Values(_)) => {
+                let written = arguments_written(function, place).unwrap_or_default();
+                self.is_nearer_than_built_in(&name, &written)
+            }
+            Some(_) => false,
+        };
+        if is_own && let Some(value) = self.inlined_value(function, place)? {
             return Ok(value);
         }
         let (distinct, written) = arguments(function, place)?;
@@ -422,6 +436,12 @@ impl Compiler<'_> {
             ValueForm::RoundTo(function) => {
                 let values = self.arguments_for(row, arguments)?;
                 Ok(rounded_to(function, values))
+            }
+            ValueForm::Overlay => self.arguments_for(row, arguments).map(overlaid),
+            ValueForm::QuoteNullable => {
+                let quoted = self.named("quote_literal", arguments, place)?;
+                let none = constant(Value::Text("NULL".to_owned()), DataType::Text);
+                Ok(scalar(ExprKind::Coalesce(vec![quoted, none]), DataType::Text))
             }
             ValueForm::Age => {
                 let values = self.arguments_for(row, arguments)?;

@@ -250,11 +250,43 @@ fn is_descending(written: &ast::IndexColumn) -> bool {
 }
 
 fn refuse_class(written: &ast::IndexColumn, place: Place) -> Result<()> {
-    if written.operator_class.is_some() {
-        return Err(unsupported(place, "an operator class", "leave it out"));
+    let Some(class) = &written.operator_class else { return Ok(()) };
+    let name = object_name(class, place)?;
+    match CLASSES.contains(&local(&name)) {
+        true => Ok(()),
+        false => Err(unsupported(place, format!("operator class {name}"), "leave it out")),
     }
-    Ok(())
 }
+
+/// Operator classes of the order that indexes have. In the collation C, those for patterns are of
+/// the same one as those of texts.
+const CLASSES: [&str; 25] = [
+    "bool_ops",
+    "bpchar_ops",
+    "bpchar_pattern_ops",
+    "bytea_ops",
+    "char_ops",
+    "date_ops",
+    "enum_ops",
+    "float4_ops",
+    "float8_ops",
+    "int2_ops",
+    "int4_ops",
+    "int8_ops",
+    "name_ops",
+    "numeric_ops",
+    "oid_ops",
+    "text_ops",
+    "text_pattern_ops",
+    "time_ops",
+    "timestamp_ops",
+    "timestamptz_ops",
+    "timetz_ops",
+    "uuid_ops",
+    "varbit_ops",
+    "varchar_ops",
+    "varchar_pattern_ops",
+];
 
 /// The column that a part of a key is, if it is no more than that.
 pub(crate) fn column_name(written: &ast::Expr) -> Option<String> {

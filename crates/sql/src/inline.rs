@@ -492,7 +492,10 @@ fn sum(a: u16, b: u16, place: Place) -> Result<u16> {
 }
 
 /// The arguments of a call; none where one is no expression.
-fn arguments_written(function: &ast::Function, place: Place) -> Option<Vec<CallArgument>> {
+pub(crate) fn arguments_written(
+    function: &ast::Function,
+    place: Place,
+) -> Option<Vec<CallArgument>> {
     match &function.args {
         ast::FunctionArguments::List(list) => written_arguments(&list.args, place),
         ast::FunctionArguments::None => Some(Vec::new()),

@@ -67,6 +67,20 @@ fn calls_in_calls_are_as_in_postgresql_on_every_engine() {
     });
 }
 
+/// Drivers fetch the row that PostgreSQL gives.
+#[test]
+fn a_function_that_gives_nothing_gives_a_row_where_it_is_selected() {
+    let db = Database::open_in_memory(Config::default().threads(1)).expect("it opens");
+    let session = db.session();
+    let body = "AS $$ BEGIN PERFORM p; END $$";
+    let define = format!("CREATE FUNCTION nothing(p integer) RETURNS void LANGUAGE plpgsql {body}");
+    session.execute(&define).expect("it is defined");
+    let results = session.execute("SELECT nothing(1)").expect("it runs");
+    let rows = results[0].rows.clone();
+    assert_eq!(rows.columns(), ["nothing"]);
+    assert_eq!(rows.all::<(String,)>().expect("texts"), [(String::new(),)]);
+}
+
 #[test]
 fn what_is_called_is_planned_with_its_caller() {
     let db = open(Config::default().threads(1));

@@ -114,6 +114,9 @@ pub(crate) enum ValueForm {
     /// of a numeric, to so many digits
     RoundTo(Function),
     Age,
+    Overlay,
+    /// quote_literal, or the word NULL
+    QuoteNullable,
     /// of a text and a template, which decides the digits of the result
     ToNumber,
     /// a timestamp in a zone, or a zone's timestamp

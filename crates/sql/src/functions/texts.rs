@@ -23,6 +23,9 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
     substring | substr(TEXT, INTEGER, opt(INTEGER)) -> TEXT, Immutable, Program(F::Substring),
         "from a place on, which counts from 1, so many characters", "substring('abcdef', 2, 3)",
         "bcd";
+    overlay(TEXT, TEXT, INTEGER, opt(INTEGER)) -> TEXT, Immutable, Values(V::Overlay),
+        "with a part replaced: so many characters from a place on; as many as are new unless told",
+        "overlay('Txxxxas' PLACING 'hom' FROM 2 FOR 4)", "Thomas";
     left(TEXT, INTEGER) -> TEXT, Immutable, Program(F::Left),
         "so many characters from the left; negative: all but so many", "left('abcdef', 2)", "ab";
     right(TEXT, INTEGER) -> TEXT, Immutable, Program(F::Right),
@@ -99,6 +102,8 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
         "as a name in SQL", "quote_ident('Total')", "\"Total\"";
     quote_literal(ANY) -> TEXT, Immutable, Host(H::QuoteLiteral),
         "as a literal in SQL", "quote_literal('it''s')", "'it''s'";
+    quote_nullable(ANY) -> TEXT, Immutable, Values(V::QuoteNullable),
+        "as a literal in SQL; of NULL the word NULL", "quote_nullable(NULL)", "NULL";
     pg_size_pretty(BIGINT) -> TEXT, Immutable, Host(H::SizePretty),
         "a number of bytes with a unit", "pg_size_pretty(20480)", "20 kB";
 };

@@ -112,6 +112,7 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         ast::Expr::Extract { .. } => "extract".to_owned(),
         ast::Expr::Substring { shorthand: true, .. } => "substr".to_owned(),
         ast::Expr::Substring { .. } => "substring".to_owned(),
+        ast::Expr::Overlay { .. } => "overlay".to_owned(),
         ast::Expr::Trim { trim_where, .. } => match trim_where {
             Some(ast::TrimWhereField::Leading) => "ltrim".to_owned(),
             Some(ast::TrimWhereField::Trailing) => "rtrim".to_owned(),

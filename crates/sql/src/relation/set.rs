@@ -128,6 +128,7 @@ fn may_be_literal(part: &SetExpr, at: usize) -> bool {
                 | ast::Expr::BinaryOp { .. }
                 | ast::Expr::Cast { .. }
                 | ast::Expr::Substring { .. }
+                | ast::Expr::Overlay { .. }
                 | ast::Expr::Trim { .. }
                 | ast::Expr::Position { .. }
         ),
