@@ -133,8 +133,8 @@ impl Work {
     pub(crate) fn of(schema: &Schema, compiled: Compiled) -> Result<Self, SqlError> {
         match compiled {
             Compiled::Call { name, arguments, label } => {
-                let types = called_columns(schema, &name);
-                let types = types.map(|column| SqlType::Scalar(column.data_type)).collect();
+                let columns = columns_of_call(schema, &name, label.as_deref());
+                let types = columns.into_iter().map(|(_, of)| of).collect();
                 Ok(Self::Call { name, arguments, types, label })
             }
             Compiled::Statement(procedure) => {
@@ -217,17 +217,7 @@ pub(crate) fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, S
         Compiled::Statement(procedure) => procedure.result.iter().map(scalar).collect(),
         Compiled::Query(query) => QueryWork::columns(query).collect(),
         Compiled::Change(change) => change.apply.result.iter().map(scalar).collect(),
-        Compiled::Call { name, label, .. } => {
-            let columns = called_columns(schema, name).map(scalar);
-            let columns = columns.map(|(name, of)| (label.clone().unwrap_or(name), of)).collect();
-            match (label, Vec::is_empty(&columns)) {
-                // Of RETURNS void.
-                (Some(label), true) => {
-                    vec![(label.clone(), SqlType::Scalar(DataType::Text))]
-                }
-                _ => columns,
-            }
-        }
+        Compiled::Call { name, label, .. } => columns_of_call(schema, name, label.as_deref()),
         Compiled::ExplainProcedure { .. } => {
             vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]
         }
@@ -236,6 +226,22 @@ pub(crate) fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, S
         }
         Compiled::Setting(setting) => shown_columns(setting).iter().map(scalar).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// Names and types of the columns that a call gives; with a label, it is a query of one value: of a
+/// function that returns nothing, that is an empty text.
+fn columns_of_call(schema: &Schema, name: &str, label: Option<&str>) -> Vec<(String, SqlType)> {
+    let named = |column: &ResultColumn| {
+        let name = label.map_or_else(|| column.name.clone(), str::to_owned);
+        (name, SqlType::Scalar(column.data_type))
+    };
+    let columns: Vec<_> = called_columns(schema, name).map(named).collect();
+    match label {
+        Some(label) if columns.is_empty() => {
+            vec![(label.to_owned(), SqlType::Scalar(DataType::Text))]
+        }
+        _ => columns,
     }
 }
 

@@ -452,8 +452,11 @@ pub(crate) fn called_function(
         };
     let known = procedures.overloads(&name);
     known.first()?;
-    if known.iter().any(|procedure| procedure.result.len() != 1) {
+    if known.iter().any(|procedure| procedure.result.len() > 1) {
         label = None;
+    } else if known.iter().all(|procedure| procedure.result.is_empty()) {
+        // One of RETURNS void gives a row with a column of its name.
+        label.get_or_insert_with(|| name.clone());
     }
     let plain = select.selection.is_none()
         && select.distinct.is_none()

@@ -11,7 +11,6 @@ use sqlparser::ast;
 
 use crate::error::{Result, error, place_in, unsupported};
 use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
-use crate::inline::arguments_written;
 use crate::operand::{Arguments, Operand, types_of};
 use crate::operator::{as_numeric, numbers};
 use crate::overlay::overlaid;
@@ -159,15 +158,9 @@ impl Compiler<'_> {
         if let Some(Evaluation::Syntax(SyntaxForm::MakeInterval)) = row.map(|row| row.evaluation) {
             return self.make_interval(function, place);
         }
-        let is_own = match row.map(|row| row.evaluation) {
-            None => true,
-            Some(Evaluation::Program(_) | Evaluation::Values(_)) => {
-                let written = arguments_written(function, place).unwrap_or_default();
-                self.is_nearer_than_built_in(&name, &written)
-            }
-            Some(_) => false,
-        };
-        if is_own && let Some(value) = self.inlined_value(function, place)? {
+        if row.is_none()
+            && let Some(value) = self.inlined_value(function, place)?
+        {
             return Ok(value);
         }
         let (distinct, written) = arguments(function, place)?;
@@ -438,6 +431,12 @@ impl Compiler<'_> {
                 Ok(rounded_to(function, values))
             }
             ValueForm::Overlay => self.arguments_for(row, arguments).map(overlaid),
+            ValueForm::QuoteLiteral => {
+                let values = self.arguments_for(row, arguments)?;
+                let texts: Vec<_> =
+                    values.into_iter().map(|value| cast(value, DataType::Text)).collect();
+                self.host(HostFunction::QuoteLiteral, &texts, SqlType::Scalar(DataType::Text))
+            }
             ValueForm::QuoteNullable => {
                 let quoted = self.named("quote_literal", arguments, place)?;
                 let none = constant(Value::Text("NULL".to_owned()), DataType::Text);

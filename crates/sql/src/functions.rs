@@ -36,7 +36,7 @@ use hotrow_base::types::SqlType;
 use hotrow_transaction::program::AggregateFunction;
 
 pub use document::{EXAMPLE_TABLES, function_document};
-pub(crate) use resolve::{Fit, Given, call_text, fit_of, no_function, resolve, takes_exactly};
+pub(crate) use resolve::{Fit, Given, call_text, fit_of, no_function, resolve};
 pub(crate) use row::{AggregateForm, Constant, Evaluation, SyntaxForm, ValueForm, WindowForm};
 pub use row::{FunctionGroup, FunctionKind, FunctionRow, Volatility};
 pub(crate) use session::PASS_VALUE;

@@ -492,10 +492,7 @@ fn sum(a: u16, b: u16, place: Place) -> Result<u16> {
 }
 
 /// The arguments of a call; none where one is no expression.
-pub(crate) fn arguments_written(
-    function: &ast::Function,
-    place: Place,
-) -> Option<Vec<CallArgument>> {
+fn arguments_written(function: &ast::Function, place: Place) -> Option<Vec<CallArgument>> {
     match &function.args {
         ast::FunctionArguments::List(list) => written_arguments(&list.args, place),
         ast::FunctionArguments::None => Some(Vec::new()),

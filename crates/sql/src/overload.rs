@@ -11,7 +11,7 @@ use sqlparser::ast;
 use crate::call::places_given;
 use crate::compiled::Dropped;
 use crate::error::{Advice, Result, error, place_in};
-use crate::functions::{Fit, Given, call_text, fit_of, takes_exactly};
+use crate::functions::{Fit, Given, call_text, fit_of};
 use crate::operand::Operand;
 use crate::relation::level::Level;
 use crate::scope::Compiler;
@@ -85,22 +85,6 @@ impl<'c> Compiler<'c> {
                 ))
             }
         }
-    }
-
-    /// Whether a routine of a name that is built in, too, takes values of these types as they are,
-    /// and no function that is built in does: else those come first.
-    pub(crate) fn is_nearer_than_built_in(&mut self, name: &str, written: &[CallArgument]) -> bool {
-        let own = self.procedures.map_or_else(Vec::new, |all| all.overloads(name));
-        if own.is_empty() {
-            return false;
-        }
-        let given: Vec<Given> = written.iter().map(|of| self.type_given(&of.value)).collect();
-        let takes = |procedure: &&Procedure| {
-            let is_exact = |(given, to): (&Given, SqlType)| fit_of(*given, to) == Some(Fit::Exact);
-            let types = types_of(procedure);
-            procedure.given().len() == given.len() && given.iter().zip(types).all(is_exact)
-        };
-        own.iter().any(takes) && !takes_exactly(name, &given)
     }
 
     /// The only routine of a name, for what names it without arguments.

@@ -128,7 +128,12 @@ impl Value {
             Self::Real(value) => value.into(),
             Self::Double(value) => value,
             Self::Numeric(value) => decimal::to_f64(value.units(), value.scale()),
-            Self::AnyNumeric(ref value) => value.to_f64(),
+            Self::AnyNumeric(ref value) => match value.to_f64() {
+                float if float.is_infinite() && value.is_finite() => {
+                    return Err(ValueError::out_of_range(data_type));
+                }
+                float => float,
+            },
             _ => return Err(self.no_cast(data_type)),
         };
         if data_type == DataType::Double {

@@ -193,14 +193,6 @@ fn fits<'a>(row: &'a FunctionRow, given: &'a [Given]) -> impl Iterator<Item = Op
     given.iter().enumerate().map(|(at, given)| fit(*given, row.argument(at)))
 }
 
-/// Whether a function that is built in takes values of these types as they are.
-pub(crate) fn takes_exactly(name: &str, given: &[Given]) -> bool {
-    let is_exact = |row: &FunctionRow| {
-        row.takes(given.len()) && fits(row, given).all(|fit| fit == Some(Fit::Exact))
-    };
-    named(name).iter().any(|row| is_exact(row))
-}
-
 /// How an argument becomes a value of a type; none: it does not.
 pub(crate) fn fit_of(given: Given, wanted: SqlType) -> Option<Fit> {
     fit(given, Type::Is(wanted)).filter(|fit| *fit != Fit::Narrowed)

@@ -115,6 +115,8 @@ pub(crate) enum ValueForm {
     RoundTo(Function),
     Age,
     Overlay,
+    /// of a value as a text
+    QuoteLiteral,
     /// quote_literal, or the word NULL
     QuoteNullable,
     /// of a text and a template, which decides the digits of the result

@@ -100,7 +100,7 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
         "split_part('a,b,c', ',', 2)", "b";
     quote_ident(TEXT) -> TEXT, Immutable, Host(H::QuoteIdent),
         "as a name in SQL", "quote_ident('Total')", "\"Total\"";
-    quote_literal(ANY) -> TEXT, Immutable, Host(H::QuoteLiteral),
+    quote_literal(ANY) -> TEXT, Immutable, Values(V::QuoteLiteral),
         "as a literal in SQL", "quote_literal('it''s')", "'it''s'";
     quote_nullable(ANY) -> TEXT, Immutable, Values(V::QuoteNullable),
         "as a literal in SQL; of NULL the word NULL", "quote_nullable(NULL)", "NULL";
