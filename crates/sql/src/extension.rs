@@ -1,4 +1,4 @@
-//! CREATE EXTENSION: what migrations begin with. Functions of extensions are built in, or not there.
+//! CREATE EXTENSION: what migrations begin with. What extensions have is built in, or not there.
 
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
