@@ -20,6 +20,7 @@ mod tests;
 
 pub use arithmetic::{add, compare, div, div_scale, in_range, mul, rem, rescale, sub};
 pub use convert::{from_f32, from_f64, from_i64, to_f64, to_i64};
+pub(crate) use text::Literal;
 pub use text::{DecimalError, parse_units};
 
 use std::cmp::Ordering;

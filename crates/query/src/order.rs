@@ -36,11 +36,8 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
 }
 
 fn numbers(left: &Value, right: &Value) -> Ordering {
-    let numeric = |value: &Value| match value {
-        Value::Numeric(decimal) => Some(AnyNumeric::from(*decimal)),
-        Value::AnyNumeric(number) => Some((**number).clone()),
-        other => integer(other).map(AnyNumeric::from),
-    };
+    let numeric =
+        |value: &Value| value.to_any_numeric().or_else(|| integer(value).map(AnyNumeric::from));
     match (numeric(left), numeric(right)) {
         (Some(a), Some(b)) => a.cmp(&b),
         _ => {

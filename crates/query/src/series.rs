@@ -3,7 +3,6 @@
 use hotrow_base::any_numeric::AnyNumeric;
 use hotrow_base::temporal::{Interval, add_interval};
 use hotrow_base::value::Value;
-use hotrow_transaction::interpret::Fault;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::Row;
@@ -106,7 +105,7 @@ fn moments(
     }
     let within = move |at: &i64| if length > 0 { *at <= last } else { *at >= last };
     if add_interval(first, step).is_none() && within(&first) {
-        return Err(Fault::new(b"22008", "timestamp out of range").into_error());
+        return Err(SqlError::new(b"22008", "timestamp out of range"));
     }
     let next = move |at: &i64| add_interval(*at, step).filter(within);
     Ok(std::iter::successors(Some(first).filter(within), next))

@@ -10,6 +10,16 @@ use super::{
 };
 use crate::decimal::{self, DIGITS_MAX, Decimal};
 
+/// A sum or a difference in 128 bits, if that suffices.
+fn short_sum(
+    (a, b): (&AnyNumeric, &AnyNumeric),
+    sum: fn(i128, u8, i128, u8) -> Option<i128>,
+) -> Option<AnyNumeric> {
+    let (AnyNumeric::Short(a), AnyNumeric::Short(b)) = (a, b) else { return None };
+    let units = sum(a.units(), a.scale(), b.units(), b.scale());
+    short(units, a.scale().max(b.scale()))
+}
+
 /// A result in 128 bits, if that suffices.
 fn short(units: Option<i128>, scale: u8) -> Option<AnyNumeric> {
     Decimal::new(units?, scale).map(AnyNumeric::Short)
@@ -37,12 +47,7 @@ impl AnyNumeric {
     ///
     /// It has too many digits.
     pub fn add(&self, other: &Self) -> Result<Self> {
-        if let (Self::Short(a), Self::Short(b)) = (self, other)
-            && let Some(sum) = short(
-                decimal::add(a.units(), a.scale(), b.units(), b.scale()),
-                a.scale().max(b.scale()),
-            )
-        {
+        if let Some(sum) = short_sum((self, other), decimal::add) {
             return Ok(sum);
         }
         match (self, other) {
@@ -66,12 +71,7 @@ impl AnyNumeric {
     ///
     /// It has too many digits.
     pub fn subtract(&self, other: &Self) -> Result<Self> {
-        if let (Self::Short(a), Self::Short(b)) = (self, other)
-            && let Some(difference) = short(
-                decimal::sub(a.units(), a.scale(), b.units(), b.scale()),
-                a.scale().max(b.scale()),
-            )
-        {
+        if let Some(difference) = short_sum((self, other), decimal::sub) {
             return Ok(difference);
         }
         self.add(&other.clone().negated())

@@ -27,7 +27,10 @@ impl AnyNumeric {
             _ if value.is_nan() => Ok(Self::NaN),
             _ if value.is_infinite() => Ok(Self::Infinite { negative: value < 0.0 }),
             // Digits without their zeros, as `%.15g` gives them.
-            _ => Self::parse(text).map(|number| number.trimmed()).ok_or(NumericError::Overflow),
+            _ => text
+                .parse::<Self>()
+                .map(|number| number.trimmed())
+                .map_err(|_| NumericError::Overflow),
         }
     }
 

@@ -70,15 +70,17 @@ impl fmt::Display for Decimal {
 }
 
 /// `digits * 10^exponent`; the digits may be divided by a point in their text.
-struct Literal<'a> {
-    negative: bool,
-    whole: &'a [u8],
-    fraction: &'a [u8],
-    exponent: i64,
+pub(crate) struct Literal<'a> {
+    pub(crate) negative: bool,
+    /// digits before the point, without zeros in front
+    pub(crate) whole: &'a [u8],
+    /// digits behind it
+    pub(crate) fraction: &'a [u8],
+    pub(crate) exponent: i64,
 }
 
 impl<'a> Literal<'a> {
-    fn parse(text: &'a str) -> Result<Self, DecimalError> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, DecimalError> {
         let text = text.trim_ascii().as_bytes();
         let (negative, text) = match text {
             [b'-', rest @ ..] => (true, rest),

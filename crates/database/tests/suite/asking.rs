@@ -2,13 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-use hotrow::{Session, StatementResult};
+use hotrow::{Error, Session, StatementResult};
 
 /// The last result of a script, or the code of its error.
 pub fn outcome(session: &Session, script: &str) -> Result<StatementResult, String> {
     match session.execute(script) {
         Err(error) => Err(error.sqlstate().unwrap_or("no SQL error").to_owned()),
         Ok(mut results) => Ok(results.pop().expect("there was a statement")),
+    }
+}
+
+/// `done`, or the code of an error.
+pub fn code(result: Result<impl Sized, Error>) -> String {
+    match result {
+        Ok(_) => "done".to_owned(),
+        Err(error) => error.sqlstate().unwrap_or("no SQL error").to_owned(),
     }
 }
 

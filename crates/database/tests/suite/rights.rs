@@ -3,17 +3,35 @@
 
 use hotrow::{Config, Database, Error, Session, Value};
 
+use crate::asking::code;
 use crate::scratch::Directory;
 
 fn config() -> Config {
     Config::default().threads(1).memory_bytes(64 << 20)
 }
 
-fn code(result: Result<impl Sized, Error>) -> String {
-    match result {
-        Ok(_) => "done".to_owned(),
-        Err(error) => error.sqlstate().unwrap_or("no SQL error").to_owned(),
+/// Runs a script behind the schema, and looks at what it has made: at once, and as the log and then
+/// a checkpoint bring it again.
+fn survives(
+    directory: &Directory,
+    script: &str,
+    look: impl Fn(&Database, &str),
+) -> Result<(), Error> {
+    {
+        let db = Database::open(&directory.0, config())?;
+        let session = db.session();
+        session.execute(SCHEMA)?;
+        session.execute(script)?;
+        look(&db, "as it was made");
     }
+    {
+        let db = Database::open(&directory.0, config())?;
+        look(&db, "by the log");
+        db.session().execute("CHECKPOINT")?;
+    }
+    let db = Database::open(&directory.0, config())?;
+    look(&db, "by the checkpoint");
+    Ok(())
 }
 
 fn told(result: Result<impl Sized, Error>) -> String {
@@ -62,27 +80,15 @@ fn rights_survive_by_log_and_by_checkpoint() -> Result<(), Error> {
         assert_eq!(code(session.execute("DROP TABLE s.own")), "42501", "{by}");
         assert_eq!(code(session.execute("SELECT made()")), "done", "{by}");
     };
-    {
-        let db = Database::open(&directory.0, config())?;
-        let session = db.session();
-        session.execute(SCHEMA)?;
-        session.execute(
-            "GRANT SELECT ON t TO team; GRANT team TO ann; CREATE SCHEMA s AUTHORIZATION ann;
-             GRANT CREATE ON SCHEMA public TO ann; SET ROLE ann;
-             CREATE TABLE s.own (id bigint PRIMARY KEY);
-             CREATE FUNCTION made() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
-             DECLARE c bigint; BEGIN SELECT count(*) INTO c FROM s.own; RETURN c; END $$",
-        )?;
-        look(&db, "as it was made");
-    }
-    {
-        let db = Database::open(&directory.0, config())?;
-        look(&db, "by the log");
-        db.session().execute("CHECKPOINT")?;
-    }
-    let db = Database::open(&directory.0, config())?;
-    look(&db, "by the checkpoint");
-    Ok(())
+    survives(
+        &directory,
+        "GRANT SELECT ON t TO team; GRANT team TO ann; CREATE SCHEMA s AUTHORIZATION ann;
+         GRANT CREATE ON SCHEMA public TO ann; SET ROLE ann;
+         CREATE TABLE s.own (id bigint PRIMARY KEY);
+         CREATE FUNCTION made() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+         DECLARE c bigint; BEGIN SELECT count(*) INTO c FROM s.own; RETURN c; END $$",
+        look,
+    )
 }
 
 #[test]
@@ -103,36 +109,24 @@ fn rights_of_functions_of_one_name_and_of_changed_views_survive() -> Result<(), 
         assert_eq!(code(session.execute("SELECT f(true)")), "done", "{by}");
         assert_eq!(code(session.execute("UPDATE v SET n = 1 WHERE id = 1")), "42501", "{by}");
     };
-    {
-        let db = Database::open(&directory.0, config())?;
-        let session = db.session();
-        session.execute(SCHEMA)?;
-        session.execute(
-            "CREATE FUNCTION f(i bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
-             CREATE FUNCTION f(i text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
-             BEGIN UPDATE t SET n = n + 1 WHERE id = 1; RETURN 2; END $$;
-             REVOKE EXECUTE ON FUNCTION f(text) FROM PUBLIC;
-             GRANT EXECUTE ON FUNCTION f(text) TO ann;
-             ALTER FUNCTION f(text) OWNER TO team;
-             GRANT SELECT, UPDATE ON t TO team;
-             CREATE VIEW v AS SELECT id, n FROM t WHERE n > 0; ALTER VIEW v OWNER TO team;
-             GRANT SELECT, UPDATE (n) ON v TO ann;
-             -- What is compiled again keeps its key, and so its rights.
-             DROP FUNCTION f(bigint); ALTER TABLE t ADD COLUMN m bigint;
-             CREATE FUNCTION f(i boolean) RETURNS bigint LANGUAGE sql AS 'SELECT 3::bigint';
-             REVOKE EXECUTE ON FUNCTION f(boolean) FROM PUBLIC;
-             GRANT EXECUTE ON FUNCTION f(boolean) TO bob",
-        )?;
-        look(&db, "as it was made");
-    }
-    {
-        let db = Database::open(&directory.0, config())?;
-        look(&db, "by the log");
-        db.session().execute("CHECKPOINT")?;
-    }
-    let db = Database::open(&directory.0, config())?;
-    look(&db, "by the checkpoint");
-    Ok(())
+    survives(
+        &directory,
+        "CREATE FUNCTION f(i bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+         CREATE FUNCTION f(i text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+         BEGIN UPDATE t SET n = n + 1 WHERE id = 1; RETURN 2; END $$;
+         REVOKE EXECUTE ON FUNCTION f(text) FROM PUBLIC;
+         GRANT EXECUTE ON FUNCTION f(text) TO ann;
+         ALTER FUNCTION f(text) OWNER TO team;
+         GRANT SELECT, UPDATE ON t TO team;
+         CREATE VIEW v AS SELECT id, n FROM t WHERE n > 0; ALTER VIEW v OWNER TO team;
+         GRANT SELECT, UPDATE (n) ON v TO ann;
+         -- What is compiled again keeps its key, and so its rights.
+         DROP FUNCTION f(bigint); ALTER TABLE t ADD COLUMN m bigint;
+         CREATE FUNCTION f(i boolean) RETURNS bigint LANGUAGE sql AS 'SELECT 3::bigint';
+         REVOKE EXECUTE ON FUNCTION f(boolean) FROM PUBLIC;
+         GRANT EXECUTE ON FUNCTION f(boolean) TO bob",
+        look,
+    )
 }
 
 #[test]

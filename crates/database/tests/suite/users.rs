@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::asking::code;
 use crate::scratch::Directory;
 use hotrow::{Config, Database, Error, NamedBy};
 
@@ -9,13 +10,6 @@ const PASSWORD: &str = "tr0ub4dor-and-3";
 
 fn config() -> Config {
     Config::default().threads(1).memory_bytes(64 << 20)
-}
-
-fn code(result: Result<impl Sized, Error>) -> String {
-    match result {
-        Ok(_) => "done".to_owned(),
-        Err(error) => error.sqlstate().unwrap_or("no SQL error").to_owned(),
-    }
 }
 
 /// Whether any file below a directory holds these bytes.
