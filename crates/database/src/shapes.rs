@@ -28,8 +28,8 @@ use crate::script::{Home, SentStatement};
 
 /// Shapes that a session knows.
 const SHAPES_MAX: usize = 128;
-/// What their statements take, as it is estimated: that is more than they do.
-const BYTES_MAX: u64 = 2 << 20;
+/// What their statements take, as it is estimated.
+const BYTES_MAX: u64 = 4 << 20;
 
 enum State {
     SeenOnce,

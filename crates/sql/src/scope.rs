@@ -95,7 +95,9 @@ pub(crate) struct Compiler<'c> {
     pub(crate) depth: usize,
     /// and all that were
     pub(crate) expressions: usize,
-    /// what they take
+    /// statements of bodies that were
+    pub(crate) body_statements: usize,
+    /// what these take
     pub(crate) charge: Charge,
     /// statement being compiled, for errors without a better place
     pub(crate) place: Place,
@@ -195,6 +197,7 @@ impl<'c> Compiler<'c> {
             changing: Vec::new(),
             depth: 0,
             expressions: 0,
+            body_statements: 0,
             charge: current::charge(),
             place: Place::default(),
             loops: 0,

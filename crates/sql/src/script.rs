@@ -29,8 +29,9 @@ use crate::trigger_syntax::{drop_trigger, is_trigger, trigger};
 /// takes some 10 KB for a `SELECT 1`, so those of longer scripts are made again instead.
 const TREES_MAX: usize = 64;
 
-/// What a statement takes beside its tokens.
-const STATEMENT_BYTES: usize = 2 << 10;
+/// What a statement takes beside its tokens, as a tree and compiled. Measured with 2,000 prepared
+/// statements: a `SELECT 1` takes 18 KB, an UPDATE by key 17 KB, a join with GROUP BY 55 KB.
+pub(crate) const STATEMENT_BYTES: usize = 16 << 10;
 /// What a token becomes: the tree's part, and that of the program. Measured with VALUES, whose rows
 /// of four tokens take 2,600 bytes, and IN, 280 bytes a token without the program.
 const TOKEN_BYTES: usize = 512;
@@ -41,7 +42,7 @@ const SELECT_BYTES: usize = 8 << 10;
 
 /// Statements up to here are charged to nobody: the process's account would be written by all
 /// sessions with each of them.
-pub(crate) const FREE_BYTES: usize = 64 << 10;
+pub(crate) const FREE_BYTES: usize = 80 << 10;
 
 /// The statements of a script, all of which can be read, one after the other.
 #[derive(Default, Debug)]

@@ -18,6 +18,7 @@ use crate::error::{
 use crate::relation::FoundRow;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
+use crate::script::{FREE_BYTES, STATEMENT_BYTES};
 use crate::state::{Names, Returning};
 use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind, Target};
 use crate::typing::{Coercion, assign, cast, constant, joined, packed, scalar};
@@ -129,6 +130,10 @@ impl Compiler<'_> {
             }
             Kind::Leave(written) => self.leave(written, out),
             Kind::Sql { statement, into } => {
+                self.body_statements += 1;
+                if self.body_statements > FREE_BYTES / STATEMENT_BYTES {
+                    self.charge.add(STATEMENT_BYTES)?;
+                }
                 self.at_current_row(statement, out, |this, statement, out| {
                     this.sql(statement, into.as_ref(), out)
                 })?;
