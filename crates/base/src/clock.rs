@@ -9,6 +9,9 @@
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+#[cfg(hotrow_machine)]
+use machine::Clock;
+#[cfg(not(hotrow_machine))]
 use quanta::Clock;
 use std::sync::LazyLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -25,6 +28,10 @@ pub fn calibrate() {
 /// which may be set back.
 pub fn now_us() -> i64 {
     const EPOCH_SECONDS: i64 = 946_684_800; // from 1970 to 2000
+    #[cfg(hotrow_machine)]
+    if let Some(ns) = hotrow_machine::hook::now_ns() {
+        return ns as i64 / 1_000; // the same in each run
+    }
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since_1970.as_micros() as i64 - EPOCH_SECONDS * 1_000_000
 }
@@ -127,5 +134,31 @@ impl Scale {
         let ticks = span.as_nanos().saturating_mul(u128::from(SAMPLE_TICKS))
             / u128::from(self.sample_nanos);
         u64::try_from(ticks).unwrap_or(u64::MAX)
+    }
+}
+
+/// A clock that the virtual machine sets, whose ticks are nanoseconds.
+#[cfg(hotrow_machine)]
+mod machine {
+    use std::sync::LazyLock;
+    use std::time::Instant;
+
+    static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+    pub(super) struct Clock;
+
+    impl Clock {
+        pub(super) fn new() -> Self {
+            Self
+        }
+
+        pub(super) fn raw(&self) -> u64 {
+            let real = || STARTED.elapsed().as_nanos() as u64;
+            hotrow_machine::hook::now_ns().unwrap_or_else(real)
+        }
+
+        pub(super) fn delta_as_nanos(&self, from: u64, to: u64) -> u64 {
+            to.saturating_sub(from)
+        }
     }
 }

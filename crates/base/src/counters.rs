@@ -10,8 +10,8 @@
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use crate::sync::facade::plain_atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A count with one writer at a time.
 #[derive(Debug, Default)]

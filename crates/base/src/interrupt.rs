@@ -21,8 +21,8 @@ pub mod current;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use crate::sync::facade::plain_atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::clock::Ticks;

@@ -19,9 +19,9 @@
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use crate::sync::facade::plain_atomic::{AtomicU64, Ordering};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// No limit.
 pub const UNLIMITED: u64 = u64::MAX;

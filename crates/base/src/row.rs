@@ -37,8 +37,8 @@ pub(crate) use layout::NUMERIC_DIGITS_IN_WORD;
 pub use layout::{ColumnType, ROW_WORDS_MAX, RowLayout};
 pub use write::Written;
 
+use crate::sync::facade::plain_atomic::{AtomicU64, Ordering};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One word of a row, shared or private.
 pub trait Word {

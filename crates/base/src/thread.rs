@@ -4,6 +4,8 @@
 //!              profile; which thread does what is its engine's business
 
 mod background;
+#[cfg(hotrow_machine)]
+mod machine;
 mod nodes;
 
 #[cfg(all(test, not(loom)))]
@@ -14,7 +16,10 @@ use std::io;
 use crate::panics;
 
 pub use background::{BackgroundThread, News};
+#[cfg(hotrow_machine)]
+pub use machine::{JoinHandle, Scope, ScopedJoinHandle, scope, sleep, yield_now};
 pub use nodes::Nodes;
+#[cfg(not(hotrow_machine))]
 pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, sleep, yield_now};
 
 /// How a thread is started.
@@ -44,7 +49,11 @@ impl ThreadOptions {
         body: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<JoinHandle<T>> {
         let core = self.core;
-        std::thread::Builder::new().name(self.name).spawn(move || run(core, body))
+        #[cfg(not(hotrow_machine))]
+        let thread = std::thread::Builder::new().name(self.name).spawn(move || run(core, body));
+        #[cfg(hotrow_machine)]
+        let thread = machine::spawn(self.name, core, move || run(None, body));
+        thread
     }
 
     /// As [`ThreadOptions::spawn`], for a thread that ends before `scope` does.
@@ -54,7 +63,13 @@ impl ThreadOptions {
         body: impl FnOnce() -> T + Send + 'scope,
     ) -> io::Result<ScopedJoinHandle<'scope, T>> {
         let core = self.core;
-        std::thread::Builder::new().name(self.name).spawn_scoped(scope, move || run(core, body))
+        #[cfg(not(hotrow_machine))]
+        let thread = std::thread::Builder::new()
+            .name(self.name)
+            .spawn_scoped(scope, move || run(core, body));
+        #[cfg(hotrow_machine)]
+        let thread = Ok(scope.spawn_on(core, move || run(None, body)));
+        thread
     }
 }
 
@@ -136,6 +151,10 @@ pub fn pin_current_thread(_core: usize) -> bool {
 /// The cores the calling thread may run on, ascending; never empty. In a container these are not
 /// always 0, 1, 2.
 pub fn available_cores() -> Vec<usize> {
+    #[cfg(hotrow_machine)]
+    if let Some(cores) = hotrow_machine::hook::cores() {
+        return (0..cores).collect();
+    }
     allowed_cores().unwrap_or_else(|| {
         let count = std::thread::available_parallelism().map_or(1, usize::from);
         (0..count).collect()

@@ -1,8 +1,8 @@
 //! The directory of a benchmark's database, when it is to be durable.
 
+use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hotrow::{Durability, LogEntries};

@@ -127,6 +127,8 @@ impl Driver {
     ///
     /// Refused parameters, SQL that does not compile, a full memory.
     pub fn load(&self, workload: &dyn Workload, threads: usize) -> Result<Population, BenchError> {
+        // On a virtual machine only what is measured takes time.
+        hotrow_machine::hook::set_timed(false);
         let threads = threads.max(available_cores().len());
         let directory = match &self.log {
             Some(log) => Some(RunDirectory::new(&log.directory)?),
@@ -188,6 +190,7 @@ impl Driver {
             return each.collect();
         }
         let what = format!("running {variant}, {}", threads_text(threads));
+        hotrow_machine::hook::set_timed(true);
         let measured = match (self.clients, steps) {
             (None, _) => self.measure(&population.db, steps, variant, threads, what)?,
             (Some(clients), [workload]) => self.measure_clients(
@@ -202,6 +205,7 @@ impl Driver {
                 return Err(BenchError::Selection(message.to_owned()));
             }
         };
+        hotrow_machine::hook::set_timed(false);
         let Some(&workload) = steps.last() else { return Ok(Vec::new()) };
         let mut books = SourceBooks::new(&workload.kinds());
         measured.steps.iter().for_each(|step| books.add(&step.books));

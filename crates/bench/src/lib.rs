@@ -45,6 +45,7 @@ mod selection;
 mod source;
 mod story;
 mod table;
+mod virtual_machine;
 
 pub use data::{LogSettings, RunDirectory};
 pub use driver::{Driver, Length, Population};
@@ -71,3 +72,6 @@ pub use story::{
     write_stories, write_stories_json,
 };
 pub use table::{Style, write_table};
+pub use virtual_machine::{
+    VirtualMachine, on_virtual_machine, virtual_machine_named, virtual_machines,
+};

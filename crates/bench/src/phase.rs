@@ -1,6 +1,6 @@
 //! Which part of a run it is: one word that all sources read and the driver writes.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering};
 
 /// Parts of a run, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

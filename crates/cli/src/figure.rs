@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use hotrow_bench::{
     Driver, Figure, FigureReport, FigureRunner, Length, Metric, Progress, Record, Records,
-    RunReport, document, figure_named, figures, write_csv, write_figure, write_figure_json,
-    write_svg, write_verdicts,
+    RunReport, document, figure_named, figures, on_virtual_machine, virtual_machine_named,
+    write_csv, write_figure, write_figure_json, write_svg, write_verdicts,
 };
+use hotrow_machine::Told;
 
 use crate::arguments::{FigureArguments, FigureRunArguments, ModelArguments};
 use crate::failure::Failure;
@@ -78,13 +79,41 @@ pub(crate) fn run_models(arguments: &ModelArguments) -> Result<(), Failure> {
 
 fn run_figure(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureReport, Failure> {
     let mut done = 0;
-    let report = runner(arguments).run(figure, |run, of| {
+    let runner = runner(arguments);
+    let tell = |run: &RunReport, of| {
         done += 1;
         if !arguments.quiet {
             tell(done, of, run);
         }
-    })?;
-    Ok(report)
+    };
+    let Some(name) = &arguments.machine else { return Ok(runner.run(figure, tell)?) };
+    let mut machine = virtual_machine_named(name)?;
+    machine.costs.coherence_percent = arguments.coherence;
+    let run = || runner.run(figure, tell);
+    let (report, told) = on_virtual_machine(&machine, arguments.seed, run)?;
+    if !arguments.quiet {
+        eprintln!("{}", told_text(&told));
+    }
+    Ok(report?)
+}
+
+/// What a virtual machine did, in a line.
+fn told_text(told: &Told) -> String {
+    let lines = told.lines;
+    let share = |count: u64| count * 100 / lines.accesses.max(1);
+    format!(
+        "{} events in {:.3} ms; of {} accesses {} % in the core's own cache, {} % in the socket's, {} % \
+         from its other cores, {} % from other sockets, {} % from memory; {:.3} ms waited for lines",
+        told.events,
+        told.picoseconds as f64 / 1e9,
+        lines.accesses,
+        share(lines.own),
+        share(lines.shared),
+        share(lines.dirty),
+        share(lines.far),
+        share(lines.memory),
+        lines.queued_ps as f64 / 1e9,
+    )
 }
 
 fn run_and_show(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureReport, Failure> {
@@ -116,7 +145,11 @@ fn runner(arguments: &FigureRunArguments) -> FigureRunner {
         length: arguments.transactions.map_or(time, Length::Calls),
         seed: arguments.seed,
         memory_bytes: arguments.memory << 30,
-        progress: if arguments.quiet { Progress::Off } else { Progress::Bar },
+        progress: if arguments.quiet || arguments.machine.is_some() {
+            Progress::Off
+        } else {
+            Progress::Bar
+        },
         ..Driver::default()
     };
     FigureRunner {

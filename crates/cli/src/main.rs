@@ -39,6 +39,7 @@ use crate::logging::Logging;
 
 /// Benchmarks allocate while they load; the system's allocator is slower at that. In every build,
 /// so that tests see what becomes of memory as users do.
+#[cfg(not(hotrow_machine))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

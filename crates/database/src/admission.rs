@@ -13,7 +13,7 @@
 //! Which keys a call writes is planned by its session's thread from the arguments alone: rows are
 //! not read, so keys that are only found by reading are not counted.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering};
 
 use hotrow_base::sync::Latch;
 use hotrow_transaction::access::NoRows;

@@ -10,9 +10,9 @@
 //!              I2 nothing is removed before the checkpoint that replaces it exists
 //! Concurrency  `turn` -> held while one is taken: one at a time
 
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;

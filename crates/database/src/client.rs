@@ -21,7 +21,7 @@ mod mailbox;
 mod priority;
 mod source;
 
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 

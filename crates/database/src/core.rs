@@ -15,9 +15,9 @@ mod calls;
 mod serve;
 mod started;
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;

@@ -3,7 +3,7 @@
 //! Invariants   I1 all snapshots together are no larger than `Config::snapshot_bytes_max`
 //! Concurrency  `bytes` -> added to and subtracted from by each report
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The snapshots of all sessions.
 #[derive(Default)]

@@ -8,9 +8,9 @@
 //!              transaction that owns its key is still running
 //! Concurrency  `queue` -> its latch; `length` -> written under it, read by anyone as a hint
 
+use hotrow_base::sync::facade::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hotrow_base::sync::Latch;
 use hotrow_storage::btree::KeyBuffer;

@@ -27,9 +27,9 @@ mod walk;
 pub use cell::CellChange;
 pub(crate) use walk::direction;
 
+use hotrow_base::sync::facade::atomic::AtomicU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId, WorkerId};

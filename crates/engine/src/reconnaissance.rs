@@ -6,8 +6,8 @@
 //!              atomic words, so a torn row is a wrong guess and nothing worse
 //! Source       orthrus.txt 3.2 (OLLP)
 
+use hotrow_base::sync::facade::atomic::AtomicU64;
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicU64;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};

@@ -39,7 +39,7 @@ mod forecast;
 mod replay_thread;
 mod schedule;
 
-use std::sync::atomic::AtomicBool;
+use hotrow_base::sync::facade::atomic::AtomicBool;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::{EventCount, Latch};

@@ -13,8 +13,8 @@ mod path;
 mod quiet;
 mod rebuild;
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use hotrow_base::datum::Datum;

@@ -6,7 +6,7 @@
 //!              order of a trace is true of the order in which a log is replayed
 //! Source       DESIGN section 6.1
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 
 use hotrow_base::sync::Latch;
 use hotrow_log::position::Position;

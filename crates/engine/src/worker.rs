@@ -18,9 +18,9 @@ pub mod caller_places;
 mod parking_lot;
 mod patience;
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, Ordering};
+use hotrow_base::thread::JoinHandle;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use caller_places::CallerPlaces;

@@ -9,7 +9,7 @@
 //! Concurrency  the words -> stored by the maker before it tells (I1): so Relaxed is enough. A heap
 //!              -> under its latch, since others read what was made earlier while its owner appends
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::sync::Latch;

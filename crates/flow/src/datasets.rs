@@ -16,9 +16,9 @@
 pub mod balance;
 pub mod held;
 
+use hotrow_base::sync::facade::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use hotrow_engine::owners::{Concern, Owners};
 use hotrow_engine::schema::Schema;

@@ -15,7 +15,7 @@ pub mod graph;
 pub mod reports;
 pub mod sets;
 
-use std::sync::atomic::AtomicU64;
+use hotrow_base::sync::facade::atomic::AtomicU64;
 
 use crossbeam_utils::CachePadded;
 

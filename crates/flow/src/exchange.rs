@@ -16,10 +16,10 @@
 //!              once, in ascending order: so in all of them groups stand in one order
 //! Bounds       as many messages as the nodes have on their way
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, Ordering};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
@@ -283,8 +283,8 @@ impl<M: Send, S> Ports<M, S> for NodePorts<'_, M> {
 
 #[cfg(test)]
 mod tests {
+    use hotrow_base::sync::facade::atomic::{AtomicBool, Ordering};
     use hotrow_base::thread;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
 

@@ -23,10 +23,10 @@
 #[cfg(test)]
 mod tests;
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, Ordering, fence};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 

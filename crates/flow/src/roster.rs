@@ -5,8 +5,8 @@
 //! States       running -> ending: no more calls are fetched -> over: no home has calls any more,
 //!              and the threads end, all together
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::counters::PerWorker;

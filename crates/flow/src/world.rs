@@ -4,7 +4,7 @@
 //!              has of a procedure is made when that is called for the first time: a definition
 //!              costs nothing for procedures that it does not concern
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hotrow_base::ids::{PartitionId, ProcedureId};

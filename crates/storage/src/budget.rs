@@ -10,7 +10,7 @@
 //!              nothing, so Relaxed is enough. Who suspends the limit starts, or orders by a quiet
 //!              point, the threads that are to know of it
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crossbeam_utils::CachePadded;
 

@@ -49,13 +49,14 @@ mod chain;
 mod growth;
 mod space;
 
-use std::convert::Infallible;
-use std::fmt;
-use std::sync::atomic::{
+use hotrow_base::sync::facade::Mutex;
+use hotrow_base::sync::facade::atomic::{
     AtomicI64, AtomicU64,
     Ordering::{Acquire, Relaxed},
 };
-use std::sync::{Arc, Mutex};
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::prefetch::prefetch;

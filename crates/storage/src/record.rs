@@ -26,11 +26,11 @@
 //! word 2.. row; a forwarded record's row is in its body, a slot of the same form
 //! ```
 
-use std::fmt;
-use std::sync::atomic::{
+use hotrow_base::sync::facade::atomic::{
     AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
+use std::fmt;
 
 use hotrow_base::sync::ClaimBits;
 

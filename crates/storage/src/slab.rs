@@ -34,8 +34,9 @@ pub(crate) mod space;
 pub(crate) mod worker;
 pub(crate) mod zeroed_words;
 
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
+use hotrow_base::sync::facade::{Mutex, MutexGuard};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::ids::WorkerId;

@@ -15,9 +15,9 @@
 
 mod payer;
 
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use hotrow_base::ids::TableId;
 use hotrow_base::interrupt::Interrupt;

@@ -11,7 +11,7 @@
 //! Source       H-Store (partitioned.txt 2.1) and Partitioned-store (orthrus.txt 4.3): unlatched
 //!              indexes in each partition. We differ: there readers, too, must hold the partition
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Whether one thread at a time changes an index; see the module.
 #[derive(Debug, Default)]

@@ -7,9 +7,9 @@
 //!                 made around a computation, and cannot leave its thread
 //! Concurrency  each thread has its own
 
+use crate::sync::facade::plain_atomic::{AtomicU64, Ordering};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use super::{Interrupt, Interruption};

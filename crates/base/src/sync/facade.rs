@@ -1,19 +1,37 @@
-//! The standard library's atomics, cells and threads, or loom's under `--cfg loom`.
+//! The standard library's atomics, cells and threads; or loom's under `--cfg loom`, or those of the
+//! virtual machine under `--cfg hotrow_machine`.
 //!
-//! Role         the only place that decides between the two; primitives name nothing else
-//! Invariants   I1  outside loom every item here compiles to the plain standard one: no wrapper
+//! Role         the only place that decides between the three; every crate that shares words between
+//!              threads names nothing else
+//! Invariants   I1  in plain builds every item here compiles to the plain standard one: no wrapper
 //!                  costs an instruction
 
 #[cfg(loom)]
 #[path = "facade/loom_atomic.rs"]
 pub mod atomic;
+#[cfg(hotrow_machine)]
+#[path = "facade/machine_atomic.rs"]
+pub mod atomic;
+#[cfg(hotrow_machine)]
+mod machine;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, hotrow_machine)))]
 pub use std::sync::atomic;
-#[cfg(not(loom))]
-pub use std::sync::{Arc, Condvar, Mutex};
-#[cfg(not(loom))]
+#[cfg(not(any(loom, hotrow_machine)))]
+pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard};
+#[cfg(not(any(loom, hotrow_machine)))]
 pub use std::thread;
+
+/// Atomics of words that no model of loom's looks at.
+#[cfg(not(loom))]
+pub use atomic as plain_atomic;
+#[cfg(loom)]
+pub use std::sync::atomic as plain_atomic;
+
+#[cfg(hotrow_machine)]
+pub use machine::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, thread};
+#[cfg(hotrow_machine)]
+pub use std::sync::Arc;
 
 #[cfg(loom)]
 pub use loom::cell::UnsafeCell;
@@ -36,8 +54,10 @@ pub fn model(body: impl Fn() + Send + Sync + 'static) {
 /// One pause of a spin loop (`pause` on x86-64); under loom it lets another thread run.
 #[inline]
 pub fn spin_hint() {
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, hotrow_machine)))]
     std::hint::spin_loop();
+    #[cfg(hotrow_machine)]
+    hotrow_machine::hook::spin();
     #[cfg(loom)]
     loom::thread::yield_now();
 }
@@ -66,12 +86,23 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// Runs `f` on a pointer that may be read while no one writes.
     #[inline(always)]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        #[cfg(hotrow_machine)]
+        self.tell(hotrow_machine::Access::Load);
         f(self.0.get())
     }
 
     /// Runs `f` on a pointer that may be written while no one else reads or writes.
     #[inline(always)]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        #[cfg(hotrow_machine)]
+        self.tell(hotrow_machine::Access::Store);
         f(self.0.get())
+    }
+
+    /// Tells the machine of the cell's first line, which is all of most.
+    #[cfg(hotrow_machine)]
+    #[inline]
+    fn tell(&self, what: hotrow_machine::Access) {
+        hotrow_machine::hook::access(self.0.get().cast::<u8>().addr(), what);
     }
 }

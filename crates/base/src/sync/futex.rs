@@ -28,6 +28,12 @@ impl Deref for Futex {
     }
 }
 
+impl Default for Futex {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
 #[cfg(all(not(loom), target_os = "linux"))]
 impl Futex {
     /// A word of `value`.
@@ -39,10 +45,17 @@ impl Futex {
     /// callers test the word again.
     pub fn wait(&self, expected: u32, timeout: Option<Duration>) {
         use rustix::thread::futex;
+        #[cfg(hotrow_machine)]
+        if hotrow_machine::hook::is_running() {
+            use super::facade::atomic::Ordering;
+            let is_expected = || self.word.load(Ordering::Relaxed) == expected;
+            hotrow_machine::hook::wait(self.word.as_ptr().addr(), timeout, is_expected);
+            return;
+        }
         // A timeout the system cannot represent is centuries long: as good as none.
         let timeout = timeout.and_then(|span| rustix::thread::Timespec::try_from(span).ok());
         // Any error (changed word, signal, time-out) sends the caller back to its test.
-        let _ = futex::wait(&self.word, futex::Flags::PRIVATE, expected, timeout.as_ref());
+        let _ = futex::wait(self.kernels_word(), futex::Flags::PRIVATE, expected, timeout.as_ref());
     }
 
     /// Wakes one sleeper, if there is one.
@@ -55,10 +68,25 @@ impl Futex {
         self.wake(i32::MAX.unsigned_abs());
     }
 
+    #[cfg(not(hotrow_machine))]
+    fn kernels_word(&self) -> &AtomicU32 {
+        &self.word
+    }
+
+    #[cfg(hotrow_machine)]
+    fn kernels_word(&self) -> &std::sync::atomic::AtomicU32 {
+        self.word.inner()
+    }
+
     fn wake(&self, count: u32) {
         use rustix::thread::futex;
+        #[cfg(hotrow_machine)]
+        if hotrow_machine::hook::is_running() {
+            hotrow_machine::hook::wake(self.word.as_ptr().addr(), count as usize);
+            return;
+        }
         // The call fails only for an address that is not mapped; ours is borrowed.
-        let _ = futex::wake(&self.word, futex::Flags::PRIVATE, count);
+        let _ = futex::wake(self.kernels_word(), futex::Flags::PRIVATE, count);
     }
 }
 

@@ -4,9 +4,9 @@
 //!              SeqCst fence between their own store and their look at the other's: a change made
 //!              before a `tell` that found the flag set is seen by who clears it
 
+use crate::sync::facade::plain_atomic::{AtomicBool, Ordering, fence};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Duration;
 
 use super::{JoinHandle, ThreadOptions};

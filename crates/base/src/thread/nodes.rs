@@ -30,6 +30,10 @@ impl Nodes {
 
     /// The node of a core.
     pub fn of_core(&self, core: usize) -> u16 {
+        #[cfg(hotrow_machine)]
+        if let Some(socket) = hotrow_machine::hook::socket(core) {
+            return socket;
+        }
         let of = |&(first, last, node): &(usize, usize, u16)| {
             (first..=last).contains(&core).then_some(node)
         };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::ArgPredicate;
 
 const FIGURE_EXAMPLES: &str = "\
 Examples:
@@ -65,13 +66,20 @@ pub(crate) struct ModelArguments {
 /// How figures are run, and where what comes of it goes.
 #[derive(Args, Debug)]
 pub(crate) struct FigureRunArguments {
+    /// Run on a virtual machine, which has the cores of a paper's: `westmere_ex`, `xeon_4s24`,
+    /// `niagara2`, `genoa`, `two_cores`. Seconds are its own then, and a few thousandths do
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
+    /// Percent of what lines cost there that travel between cores
+    #[arg(long, value_name = "P", default_value = "100", requires = "machine")]
+    pub(crate) coherence: u64,
     /// Seconds to measure at each point
     #[arg(long, value_name = "S", default_value = "1", value_parser = super::seconds,
-        default_value_if("quick", "true", "0.2"))]
+        default_value_ifs([("machine", ArgPredicate::IsPresent, "0.003"), ("quick", ArgPredicate::Equals("true".into()), "0.2")]))]
     pub(crate) seconds: f64,
     /// Seconds to run before measuring
     #[arg(long, value_name = "S", default_value = "0.3", value_parser = super::seconds,
-        default_value_if("quick", "true", "0.1"))]
+        default_value_ifs([("machine", ArgPredicate::IsPresent, "0.002"), ("quick", ArgPredicate::Equals("true".into()), "0.1")]))]
     pub(crate) warm_up: f64,
     /// Run only what decides a claim on this machine, small and short: as with --size 0.1
     /// --seconds 0.2 --warm-up 0.1 --repeat 5, unless these are given. Experiments are run whole

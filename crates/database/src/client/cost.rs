@@ -13,7 +13,7 @@
 //! Cost is what a call takes of a thread: planning and running, not waiting. It is known of a
 //! procedure as one session calls it lately, and else as anybody does.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;

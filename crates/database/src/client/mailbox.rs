@@ -2,9 +2,9 @@
 //!
 //! Invariants and concurrency: see [`super`].
 
+use hotrow_base::sync::facade::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;

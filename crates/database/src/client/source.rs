@@ -2,7 +2,7 @@
 //!
 //! Invariants and concurrency: see [`super`] and [`super::cost`].
 
-use std::sync::atomic::Ordering;
+use hotrow_base::sync::facade::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::ids::{ProcedureId, WorkerId};

@@ -1,7 +1,7 @@
 //! Calls: into the queue, or alone.
 
+use hotrow_base::sync::facade::atomic::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hotrow_base::clock::{self, Ticks};

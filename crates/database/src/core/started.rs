@@ -1,7 +1,7 @@
 //! A running engine that is counted, and stopped when it is dropped.
 
+use hotrow_base::sync::facade::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hotrow_engine::contract::RunningEngine;
 use hotrow_engine::interactive::Interactive;

@@ -1,7 +1,7 @@
 //! A capture: from the quiet point at which an image begins to its last row.
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use hotrow_base::ids::TableId;
 use hotrow_base::thread::{self, ThreadOptions};

@@ -6,7 +6,7 @@
 //!              panics, then or later (`RowLayout::is_well_formed`)
 //! Concurrency  threads share the latched indexes and the source; each has a worker id of its own
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicBool, Ordering::Relaxed};
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::key::KeyBuffer;

@@ -8,11 +8,11 @@
 //! Concurrency  `rows` -> latched: by its worker for each row saved, by who copies for a swap;
 //!              `words` -> written under the latch, read by anybody as a hint
 
-use std::sync::Arc;
-use std::sync::atomic::{
+use hotrow_base::sync::facade::atomic::{
     AtomicBool, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
+use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;

@@ -4,7 +4,7 @@
 //!              them together: of the versions between only the hashes are kept, for the log
 //! Source       lads.txt 4.2.2: only the last update of a record in a batch is stored in place
 
-use std::sync::atomic::Ordering::Relaxed;
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 
 use hotrow_base::ids::TableId;
 use hotrow_base::row::Field;

@@ -1,6 +1,6 @@
 //! Changing rows: columns in place, rows in and out, and the index entries that follow.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};

@@ -30,8 +30,8 @@
 //!              latches, so all readers' requests may wait where they stand; only the look before
 //!              an insert is conditional
 
+use hotrow_base::sync::facade::atomic::AtomicU64;
 use std::ops::{Bound, ControlFlow};
-use std::sync::atomic::AtomicU64;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_storage::btree::{

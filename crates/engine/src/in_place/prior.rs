@@ -6,9 +6,9 @@
 //!              I2 afterwards its records are captured, so that it goes on, or is undone, without
 //!              the image being told
 
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::Ordering::Relaxed;
 
 use hotrow_base::ids::TableId;
 use hotrow_storage::record::{RecordId, RowWords};

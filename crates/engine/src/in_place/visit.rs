@@ -1,7 +1,7 @@
 //! Visiting rows of ranges and tables.
 
+use hotrow_base::sync::facade::atomic::AtomicU64;
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicU64;
 
 use hotrow_base::ids::TableId;
 use hotrow_base::key;

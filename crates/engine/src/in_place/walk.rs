@@ -6,8 +6,8 @@
 //!              visited: at most one key for each part is held that a scan that ends early would
 //!              not have needed
 
+use hotrow_base::sync::facade::atomic::AtomicU64;
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicU64;
 
 use hotrow_storage::btree::{Direction, KeyRange, Walk, WalkBuffers};
 use hotrow_storage::record::Record;

@@ -1,6 +1,6 @@
 //! Who else ends interactive transactions: quiet points, the idle time-out, the end of the engine.
 
-use std::sync::atomic::Ordering;
+use hotrow_base::sync::facade::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 

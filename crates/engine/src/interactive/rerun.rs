@@ -40,9 +40,9 @@ mod list;
 mod moment;
 mod transaction;
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::hash::RandomState;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::interrupt::Interrupt;

@@ -1,8 +1,8 @@
 //! Slots: a fixed number of places for interactive transactions, each with a worker id.
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;

@@ -6,7 +6,7 @@
 //!              I3 no record's memory is used again before all calls of a run have ended: hints
 //!              outlive the pin under which they were made, and so still name what they named
 
-use std::sync::atomic::Ordering;
+use hotrow_base::sync::facade::atomic::Ordering;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_transaction::compiled::CompiledProcedure;

@@ -17,11 +17,11 @@
 //!              10 ms; so the gate is closed for longer than that after a few tries. Should
 //!              somebody wait inside all the same, those who are waited for are ended
 
+use hotrow_base::sync::facade::atomic::Ordering;
 use std::cell::Cell;
 use std::mem;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;

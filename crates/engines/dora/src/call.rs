@@ -6,7 +6,7 @@
 //!              hall; the client's own frame one, the only hall of a call that has one. So no latch
 //!              in here is waited for
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering};
 
 use hotrow_base::pool::NONE;
 use hotrow_base::sync::Latch;

@@ -33,8 +33,8 @@ pub mod hall;
 #[cfg(test)]
 mod tests;
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hotrow_base::pool::NONE;
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};

@@ -16,8 +16,9 @@
 //! Source       lads.txt 3.3 (a global synchronization between building and executing, conflicting
 //!              graphs one after the other, group commit) and 4.1 (bulk synchronous threads)
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock, RwLockReadGuard};
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicUsize, Ordering};
+use hotrow_base::sync::facade::{RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;

@@ -9,7 +9,7 @@
 //!              I2 `made` of an action -> stored by its executor, read by the builder behind a
 //!              barrier, so that Relaxed is enough
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;

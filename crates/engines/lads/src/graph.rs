@@ -13,7 +13,7 @@
 //!              know is told by message or at a barrier: so Relaxed is enough everywhere
 //! Source       lads.txt 3.1, Algorithm 1
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering::Relaxed};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;

@@ -17,8 +17,8 @@
 //! Source       orthrus.txt 4.2 (the division of threads can be chosen as in staged event-driven
 //!              servers). The paper leaves it at that
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::counters::PerWorker;

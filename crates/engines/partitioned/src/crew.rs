@@ -1,7 +1,7 @@
 //! What the engine's threads share: who sits where, and whether calls are still to come.
 
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotrow_base::counters::PerWorker;

@@ -52,7 +52,7 @@ impl Partitions {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
     use std::thread;
 
     use super::*;

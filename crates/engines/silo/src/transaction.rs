@@ -9,7 +9,7 @@
 //!              moves an entry is a copy, and an operation of its own
 //! Source       Silo 4.4: read set, write set, node set
 
-use std::sync::atomic::Ordering::Relaxed;
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 
 use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::key::{self, KeyBuffer};

@@ -17,7 +17,7 @@
 //!              tells, so that not all write what all read
 //! Source       update locks: System R (Gray); they are asked for by hand there (FOR UPDATE)
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering};
 
 use hotrow_base::ids::IndexId;
 

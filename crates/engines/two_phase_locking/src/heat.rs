@@ -19,9 +19,9 @@ mod classes;
 mod keeper;
 mod sketch;
 
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;

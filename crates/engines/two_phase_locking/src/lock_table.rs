@@ -46,9 +46,9 @@ mod stress_tests;
 #[cfg(test)]
 mod tests;
 
+use hotrow_base::sync::facade::atomic::{AtomicUsize, Ordering};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;

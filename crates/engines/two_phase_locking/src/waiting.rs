@@ -21,7 +21,7 @@
 //!  - W5  counters -> those of the table locks that a session's transaction holds, a bit each;
 //!    written by the owner, read as hints by who looks again and again
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hotrow_base::clock::Ticks;

@@ -12,7 +12,7 @@
 //! Source       orthrus.txt 4 (each thread maintains a local partition of the graph). We differ:
 //!              the parts are bitmaps, exact because releases clear them, and need no latches
 
-use std::sync::atomic::Ordering;
+use hotrow_base::sync::facade::atomic::Ordering;
 
 use super::sets::SetForm;
 use super::{Cells, Waiter};

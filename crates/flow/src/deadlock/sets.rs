@@ -2,7 +2,7 @@
 //!
 //! Concurrency  each word is changed and read on its own; who needs more order says so
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 
 /// Bits of a Bloom filter (locking.txt 4.2: m = 512), and how many of them one owner has (n = 3).
 const BLOOM_BITS: u32 = 512;

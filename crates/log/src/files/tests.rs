@@ -1,7 +1,7 @@
 use super::{Directory, Files};
 use crate::error::LogError;
+use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A fresh directory, removed with all it holds when dropped.
 pub(crate) struct TemporaryDirectory {

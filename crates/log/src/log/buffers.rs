@@ -7,7 +7,7 @@
 use crate::block::BlockBuilder;
 use crate::entry::{self, Kind};
 use hotrow_base::sync::Latch;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering, fence};
 
 /// A buffer that holds this much is kept as it is, whatever it was used for last.
 const KEEP_BYTES: usize = 256 << 10;

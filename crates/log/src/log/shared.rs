@@ -12,10 +12,10 @@ use crate::read::Tail;
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::commit_epoch::CommitEpochs;
+use hotrow_base::sync::facade::atomic::{AtomicU8, AtomicU64, Ordering};
 use hotrow_base::sync::{EventCount, Latch, Parker};
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 

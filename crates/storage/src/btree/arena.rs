@@ -18,9 +18,10 @@
 //! chunk is reserved whole but committed by the operating system as it is touched, and charged to
 //! the budget 16 nodes at a time, so doubling wastes address space only.
 
+use hotrow_base::sync::facade::atomic::AtomicU64;
+use hotrow_base::sync::facade::{Mutex, MutexGuard};
 use std::mem;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use hotrow_base::sync::{Version, VersionLatch};
 

@@ -9,8 +9,8 @@
 //!                  would be empty there, just where memory is spent. The price is that an insert
 //!                  may have to lay the node out anew
 
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::key::{KeyBuffer, word_at};
 use super::layout::{FENCES, Fences, HEADER, HEADS, Header, Layout, PREFIX, View};

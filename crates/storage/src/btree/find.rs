@@ -2,8 +2,8 @@
 //!
 //! Concurrency  as `layout` has it: what is found counts once the node's version was checked
 
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 use std::cmp::Ordering;
-use std::sync::atomic::Ordering::Relaxed;
 
 use super::key::{SearchKey, word_at};
 use super::layout::{HEADS, PREFIX, View, key_length_in};

@@ -1,6 +1,6 @@
 //! Putting keys and fences together from a node's words.
 
-use std::sync::atomic::Ordering::Relaxed;
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 
 use super::key::KeyBuffer;
 use super::layout::{HEADS, PREFIX, View, key_length_in};

@@ -22,7 +22,7 @@
 //!                  separator 0 is the lower fence and its slot holds zeros
 //! Concurrency  all words Relaxed: the latch's protocol (`VersionLatch`, P1 and P2) orders them
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::arena::NodeId;
 use super::key::SearchKey;

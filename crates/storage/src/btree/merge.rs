@@ -11,7 +11,7 @@
 //! Concurrency  a failed latch sends the attempt back; after `ATTEMPTS` of them the leaf stays as
 //!              it is, and the next cursor that meets it tries again
 
-use std::sync::atomic::Ordering::Relaxed;
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 
 use hotrow_base::sync::SpinWait;
 

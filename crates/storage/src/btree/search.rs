@@ -1,7 +1,7 @@
 //! Binary search among a node's heads.
 
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 use std::hint::select_unpredictable;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The first index whose head is not less than `head`.
 #[inline(always)]

@@ -3,8 +3,8 @@
 //! Role         everything in this folder is written for nodes of `N` words;
 //!              [`BTree`](super::BTree) picks N when it is made
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use hotrow_base::prefetch::prefetch;
 use hotrow_base::sync::{SpinWait, Version};

@@ -3,7 +3,7 @@
 //! Concurrency  a writer looks the leaf up as a reader does and latches it by upgrading the version
 //!              it read: what it found is then still so
 
-use std::sync::atomic::Ordering::Relaxed;
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 
 use hotrow_base::sync::{SpinWait, Version};
 

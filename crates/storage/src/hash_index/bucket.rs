@@ -11,7 +11,7 @@
 //! An overflow bucket has the same form; of its header only the link is used, and its chain is
 //! protected by the latch and version of the head bucket.
 
-use std::sync::atomic::{
+use hotrow_base::sync::facade::atomic::{
     AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };

@@ -6,7 +6,7 @@
 //!              I2 `count` is stored before the source is unlatched: whoever sees the source
 //!              without the entries that left it also sees where they are
 
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use hotrow_base::sync::facade::atomic::Ordering::{Relaxed, Release};
 use std::sync::{PoisonError, TryLockError};
 
 use super::HashIndex;

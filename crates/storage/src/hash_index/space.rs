@@ -4,8 +4,9 @@
 //! Invariants   I1 every bucket handed out is charged: 64 KiB at first, at most 1 MiB at a time
 //! Concurrency  resolving is latch-free; adding and recycling are latched, and rare
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::{Mutex, MutexGuard};
+use std::sync::{Arc, PoisonError};
 
 use crossbeam_utils::CachePadded;
 

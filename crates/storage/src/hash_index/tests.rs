@@ -1,5 +1,5 @@
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicUsize};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng, rngs::SmallRng};

@@ -6,8 +6,9 @@
 //!              one segment
 //!              I2 a chunk is charged before it is handed out
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use hotrow_base::sync::facade::Mutex;
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
 

@@ -14,12 +14,12 @@
 //! committed by the operating system as it is touched, and charged to the budget as it is handed
 //! out, so doubling wastes address space only.
 
-use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{
+use hotrow_base::sync::facade::atomic::{
     AtomicPtr, AtomicU64,
     Ordering::{Acquire, Release},
 };
+use std::ptr;
+use std::sync::OnceLock;
 
 use super::zeroed_words::ZeroedWords;
 

@@ -4,7 +4,7 @@
 //! Concurrency  `stamp` -> flipped at quiet points, when no record is owned (base's `claim`, I4),
 //!              so Relaxed is enough
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::segments::Segments;
 use crate::record::Meta;

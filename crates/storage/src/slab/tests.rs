@@ -289,7 +289,9 @@ fn no_reader_sees_a_reused_slot() {
     let epochs = ReclaimEpochs::new(WORKERS.into());
     let store = RecordStore::new(WORKERS.into(), Arc::new(MemoryBudget::unlimited()));
     let links: Vec<_> = (0..LINKS)
-        .map(|_| std::sync::atomic::AtomicU64::new(allocated(&store, &[0; 5]).bits()))
+        .map(|_| {
+            hotrow_base::sync::facade::atomic::AtomicU64::new(allocated(&store, &[0; 5]).bits())
+        })
         .collect();
     std::thread::scope(|scope| {
         for worker in (0..WORKERS).map(WorkerId) {
@@ -299,13 +301,16 @@ fn no_reader_sees_a_reused_slot() {
                 for round in 1..20_000_u64 {
                     let guard = epochs.pin(worker);
                     let link = &links[random.random_range(0..LINKS)];
-                    let id = RecordId::from_bits(link.load(std::sync::atomic::Ordering::Acquire));
+                    let id = RecordId::from_bits(
+                        link.load(hotrow_base::sync::facade::atomic::Ordering::Acquire),
+                    );
                     let row = row_of(store, id);
                     assert_eq!(row.len(), 5);
                     assert!(row.iter().all(|&word| word == row[0]), "torn row {row:?}");
                     let value = round << 16 | u64::from(worker.0);
                     let new = store.allocate(worker, &[value; 5]).expect("the budget has room");
-                    let old = link.swap(new.bits(), std::sync::atomic::Ordering::AcqRel);
+                    let old =
+                        link.swap(new.bits(), hotrow_base::sync::facade::atomic::Ordering::AcqRel);
                     store.retire(worker, RecordId::from_bits(old), epochs.retire_epoch());
                     drop(guard);
                     if round % 64 == 0 {

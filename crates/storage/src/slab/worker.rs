@@ -8,8 +8,8 @@
 //!              worker at a time could be given one slot twice: wrong data, not undefined
 //!              behaviour. `retired`: a latch, which deletes take and nobody contends for
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use hotrow_base::sync::facade::Mutex;
+use hotrow_base::sync::facade::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::chunks::Chunk;
 use super::segments::FIRST;

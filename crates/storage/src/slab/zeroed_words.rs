@@ -9,10 +9,10 @@
 //! Large blocks ask for huge pages, since their look-ups miss the TLB otherwise; the allocator asks
 //! for none (the workspace's Cargo.toml says why). Not measured.
 
+use hotrow_base::sync::facade::atomic::AtomicU64;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
 
 /// Bytes of a cache line.
 pub(crate) const LINE_BYTES: usize = 64;

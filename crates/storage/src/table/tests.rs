@@ -1,5 +1,5 @@
+use hotrow_base::sync::facade::atomic::Ordering::Relaxed;
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering::Relaxed;
 
 use hotrow_base::ids::TableId;
 use rand::{Rng, SeedableRng, rngs::SmallRng};

@@ -1,6 +1,6 @@
 //! A procedure's leaves and the driver that lines them up: made once, shared by all threads.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 
 use hotrow_base::types::SqlType;
 

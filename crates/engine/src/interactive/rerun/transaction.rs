@@ -1,7 +1,7 @@
 //! One transaction that is run again: the session's side.
 
+use hotrow_base::sync::facade::atomic::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;

@@ -1,9 +1,9 @@
 //! The protocol in virtual time: thousands of orders of events, each of which must be as if calls
 //! had run one by one, in the order of their positions.
 
+use hotrow_base::sync::facade::atomic::AtomicBool;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
 
 use hotrow_base::sync::Latch;
 use hotrow_flow::node::Node;

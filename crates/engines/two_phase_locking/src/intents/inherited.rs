@@ -29,7 +29,7 @@
 //!              request marks the lock that it wants; here one number is looked at, once for all
 //!              locks
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
 use hotrow_engine::lock_mode::Mode;

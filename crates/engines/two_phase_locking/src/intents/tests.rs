@@ -255,7 +255,7 @@ fn of_two_that_strengthen_an_intent_one_gives_up() {
 /// under it.
 #[test]
 fn absolute_locks_keep_everybody_out() {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
     const ROUNDS: usize = 2_000;
     for form in FORMS {
         let table = Arc::new(LockTable::new(4, Deadlocks::default()));

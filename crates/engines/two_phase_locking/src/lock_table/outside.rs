@@ -16,8 +16,8 @@
 //! Concurrency  [`Outside`] -> its owner; a stand-in's cell -> as any other's, but its waker calls
 //!              the owner's thread away from waiting for calls
 
+use hotrow_base::sync::facade::atomic::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use hotrow_base::clock::Ticks;
 use hotrow_engine::lock_mode::Mode;

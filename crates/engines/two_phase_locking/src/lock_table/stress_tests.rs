@@ -1,7 +1,7 @@
 //! Many threads on few locks: mutual exclusion, no lost wake-up, no deadlock.
 
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 

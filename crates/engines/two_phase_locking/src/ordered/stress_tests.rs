@@ -1,7 +1,7 @@
 //! Classes that change under heavy contention, at quiet points and, to see that it matters, not.
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 

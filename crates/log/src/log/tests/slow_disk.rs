@@ -7,9 +7,9 @@ use crate::log::{Log, LogOptions};
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::EventCount;
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use hotrow_base::thread;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How many syncs may end, and how many have begun.

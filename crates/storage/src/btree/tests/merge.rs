@@ -1,4 +1,4 @@
-use std::sync::atomic::AtomicU64;
+use hotrow_base::sync::facade::atomic::AtomicU64;
 
 use super::super::build::{Extent, Piece, build, ensure_room, insert_entry, layout_for, shape};
 use super::super::layout::{View, entry_word};

@@ -1,7 +1,7 @@
 //! Threads at once: what each knows of its own keys must hold, and no scan may lose a stable key.
 
+use hotrow_base::sync::facade::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use rand::rngs::SmallRng;

@@ -1,0 +1,132 @@
+//! Machines that are not there: their costs, and running something on one.
+//!
+//! Role         reads `machines.toml`; `hotrow_machine` does the rest. A binary can simulate only if
+//!              it was built for it, since each access to a shared word then is told to the machine:
+//!              plain builds have none of that and say how to build the other one
+//! Source       see `hotrow_machine`
+
+use std::collections::BTreeMap;
+
+use hotrow_machine::{Costs, Told};
+use serde::Deserialize;
+
+use crate::error::BenchError;
+
+#[cfg(test)]
+mod tests;
+
+/// The table of machines.
+const MACHINES: &str = include_str!("../machines.toml");
+/// What builds a binary that can simulate.
+const BUILD: &str = "scripts/machine.sh";
+
+/// A machine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VirtualMachine {
+    /// its name in the table
+    pub name: String,
+    /// what it is
+    pub what: String,
+    /// what it costs
+    pub costs: Costs,
+}
+
+/// A machine as the table has it, in nanoseconds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    what: String,
+    sockets: u16,
+    cores_per_socket: u16,
+    block: f64,
+    atomic: f64,
+    pause: f64,
+    own_lines: u32,
+    shared_lines: u32,
+    shared: f64,
+    memory: f64,
+    memory_far: f64,
+    dirty: f64,
+    dirty_far: f64,
+    stream_percent: u64,
+    call: f64,
+    wake: f64,
+    wake_latency: f64,
+    switch: f64,
+    slice: f64,
+    timer_slack: f64,
+}
+
+impl Written {
+    fn costs(&self) -> Costs {
+        let ps = |ns: f64| (ns * 1000.0).round() as u64;
+        Costs {
+            sockets: self.sockets,
+            cores_per_socket: self.cores_per_socket,
+            block_ps: ps(self.block),
+            atomic_ps: ps(self.atomic),
+            pause_ps: ps(self.pause),
+            own_lines: self.own_lines,
+            shared_lines: self.shared_lines,
+            shared_ps: ps(self.shared),
+            memory_ps: ps(self.memory),
+            memory_far_ps: ps(self.memory_far),
+            dirty_ps: ps(self.dirty),
+            dirty_far_ps: ps(self.dirty_far),
+            stream_percent: self.stream_percent,
+            call_ps: ps(self.call),
+            wake_ps: ps(self.wake),
+            wake_latency_ps: ps(self.wake_latency),
+            switch_ps: ps(self.switch),
+            slice_ps: ps(self.slice),
+            timer_slack_ps: ps(self.timer_slack),
+            coherence_percent: 100,
+        }
+    }
+}
+
+/// All machines of the table, by name.
+pub fn virtual_machines() -> Vec<VirtualMachine> {
+    let written: BTreeMap<String, Written> =
+        toml::from_str(MACHINES).expect("a test reads the table");
+    let machine = |(name, of): (String, Written)| {
+        let costs = of.costs();
+        VirtualMachine { name, what: of.what, costs }
+    };
+    written.into_iter().map(machine).collect()
+}
+
+/// The machine with a name.
+///
+/// # Errors
+///
+/// [`BenchError::Selection`], with the names that there are.
+pub fn virtual_machine_named(name: &str) -> Result<VirtualMachine, BenchError> {
+    let machines = virtual_machines();
+    machines.iter().find(|machine| machine.name == name).cloned().ok_or_else(|| {
+        let names: Vec<_> = machines.iter().map(|machine| machine.name.as_str()).collect();
+        let names = names.join(", ");
+        BenchError::Selection(format!("there is no machine `{name}`; there are {names}"))
+    })
+}
+
+/// Runs something on a machine; what it returned, and what the machine did. It stands outside of
+/// the machine's cores, on which run the threads that it starts.
+///
+/// # Errors
+///
+/// [`BenchError::Selection`] where this binary was not built for it.
+pub fn on_virtual_machine<T>(
+    machine: &VirtualMachine,
+    seed: u64,
+    body: impl FnOnce() -> T,
+) -> Result<(T, Told), BenchError> {
+    if !hotrow_machine::can_simulate() {
+        let name = &machine.name;
+        return Err(BenchError::Selection(format!(
+            "this binary cannot simulate `{name}`: it was not built for that; `{BUILD}` builds one \
+             that can, and runs it with the same arguments"
+        )));
+    }
+    Ok(hotrow_machine::run(&machine.costs, seed, body))
+}

@@ -1,0 +1,353 @@
+//! The caches: who has which line, and what it costs another core to get it.
+//!
+//! Role         the directory of a machine: for each line its owner or its sharers, when it is free
+//!              to travel again, and what caches still hold
+//! States       of a line: in memory -> shared by some -> owned by one (changed) -> shared ...
+//! Invariants   I1 a core's own cache has a line exactly while the directory counts the core as
+//!                 its owner or as one of its sharers
+//!              I2 lines are numbered in the order of their first use, and what is decided by a
+//!                 line's place (its slot in a cache, its home) is decided by its number: addresses
+//!                 differ from run to run, numbers do not
+//! Source       MESI with a directory, as any textbook has it (Hennessy and Patterson, chapter 5);
+//!              the times are those of [`Costs`]
+
+#[cfg(test)]
+mod tests;
+
+use crate::costs::Costs;
+
+/// Bytes of a line.
+const LINE_BITS: u32 = 6;
+/// No line, in a cache; no owner.
+const NONE: u32 = u32::MAX;
+const NOBODY: u16 = u16::MAX;
+
+/// What code does to a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// reads it
+    Load,
+    /// a store that the core need not wait for
+    Store,
+    /// a read-modify-write, or a store that orders all memory: the core waits for it, and for the
+    /// stores before it
+    Change,
+}
+
+/// How often what happened.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct LineCounts {
+    /// accesses in all
+    pub accesses: u64,
+    /// found in the core's own cache
+    pub own: u64,
+    /// in the socket's
+    pub shared: u64,
+    /// changed by another core of the socket
+    pub dirty: u64,
+    /// changed by, or shared in, another socket
+    pub far: u64,
+    /// in memory
+    pub memory: u64,
+    /// picoseconds that cores waited for a line while others had it in turn
+    pub queued_ps: u64,
+}
+
+struct Line {
+    sharers: u128,
+    /// when it can travel on
+    free_at: u64,
+    /// who has changed it
+    owner: u16,
+}
+
+/// See the module.
+pub(crate) struct Lines {
+    costs: Costs,
+    numbers: Numbers,
+    lines: Vec<Line>,
+    /// by core, by slot: the line
+    own: Vec<Vec<u32>>,
+    /// by socket
+    shared: Vec<Vec<u32>>,
+    /// by core: when all its stores have arrived
+    stored_at: Vec<u64>,
+    /// by core: the address, in lines, of its last miss
+    last: Vec<u64>,
+    random: u64,
+    counts: LineCounts,
+}
+
+impl Lines {
+    pub(crate) fn new(costs: &Costs, seed: u64) -> Self {
+        let cores = costs.cores();
+        let cache = |lines: u32| vec![NONE; lines as usize];
+        Self {
+            costs: costs.clone(),
+            numbers: Numbers::default(),
+            lines: Vec::new(),
+            own: (0..cores).map(|_| cache(costs.own_lines)).collect(),
+            shared: (0..costs.sockets).map(|_| cache(costs.shared_lines)).collect(),
+            stored_at: vec![0; cores],
+            last: vec![0; cores],
+            random: seed | 1,
+            counts: LineCounts::default(),
+        }
+    }
+
+    pub(crate) fn counts(&self) -> LineCounts {
+        self.counts
+    }
+
+    /// Whether a core finds a word as it needs it in its own cache, so that nobody else is asked.
+    #[inline]
+    pub(crate) fn is_own(&mut self, core: usize, address: usize, access: Access) -> bool {
+        let line = self.number(address);
+        let slot = slot(line, self.costs.own_lines);
+        if self.own[core][slot] != line {
+            return false;
+        }
+        match access {
+            Access::Load => true,
+            Access::Store | Access::Change => self.lines[line as usize].owner == core as u16,
+        }
+    }
+
+    /// A core's access to a word at a time; the time at which the core goes on.
+    pub(crate) fn access(&mut self, core: usize, address: usize, access: Access, now: u64) -> u64 {
+        self.counts.accesses += 1;
+        let at = (address >> LINE_BITS) as u64;
+        let line = self.number(address);
+        let now = match access {
+            Access::Change => now.max(self.stored_at[core]),
+            Access::Load | Access::Store => now,
+        };
+        let has = self.own[core][slot(line, self.costs.own_lines)] == line;
+        let is_owner = has && self.lines[line as usize].owner == core as u16;
+        let atomic = if access == Access::Change { self.costs.atomic_ps } else { 0 };
+        if is_owner || (has && access == Access::Load) {
+            self.counts.own += 1;
+            return now + atomic;
+        }
+        let queued = self.lines[line as usize].free_at.saturating_sub(now);
+        self.counts.queued_ps += queued;
+        let travels = if has { self.upgrade(core, line) } else { self.fetch(core, line, at) };
+        // Who of many gets a line first is chance: without it, they go in turns for ever.
+        let travels = self.spread(travels);
+        let arrives = now + queued + travels;
+        match access {
+            Access::Load => {
+                self.share(core, line, arrives);
+                arrives
+            }
+            Access::Store | Access::Change => {
+                self.own_alone(core, line);
+                self.lines[line as usize].free_at = arrives;
+                self.stored_at[core] = self.stored_at[core].max(arrives);
+                // A store waits in the core's buffer, the core goes on.
+                if access == Access::Store { now } else { arrives + atomic }
+            }
+        }
+    }
+
+    /// Waits until all stores of a core have arrived; when that is.
+    pub(crate) fn fence(&self, core: usize, now: u64) -> u64 {
+        now.max(self.stored_at[core]) + self.costs.atomic_ps
+    }
+
+    /// What it takes to be the only one of several that have a line.
+    fn upgrade(&mut self, core: usize, line: u32) -> u64 {
+        let others = self.lines[line as usize].sharers & !(1 << core);
+        if others == 0 {
+            self.counts.own += 1;
+            return 0;
+        }
+        let socket = self.socket(core);
+        if others & !self.cores_of(socket) == 0 {
+            self.counts.shared += 1;
+            return self.coherent(self.costs.shared_ps);
+        }
+        self.counts.far += 1;
+        self.coherent(self.costs.dirty_far_ps)
+    }
+
+    /// What it takes to get a line that the core does not have.
+    fn fetch(&mut self, core: usize, line: u32, at: u64) -> u64 {
+        let socket = self.socket(core);
+        let Line { owner, sharers, .. } = self.lines[line as usize];
+        let is_next = at == self.last[core] + 1;
+        self.last[core] = at;
+        let found = if owner != NOBODY {
+            if self.socket(usize::from(owner)) == socket {
+                self.counts.dirty += 1;
+                return self.coherent(self.costs.dirty_ps);
+            }
+            self.counts.far += 1;
+            return self.coherent(self.costs.dirty_far_ps);
+        } else if self.is_in(socket, line) || sharers & self.cores_of(socket) != 0 {
+            self.counts.shared += 1;
+            self.costs.shared_ps
+        } else if sharers != 0 {
+            self.counts.far += 1;
+            self.coherent(self.costs.dirty_far_ps)
+        } else {
+            self.counts.memory += 1;
+            let home = line % u32::from(self.costs.sockets);
+            if home as usize == socket { self.costs.memory_ps } else { self.costs.memory_far_ps }
+        };
+        if is_next { found * self.costs.stream_percent / 100 } else { found }
+    }
+
+    fn coherent(&self, ps: u64) -> u64 {
+        ps * self.costs.coherence_percent / 100
+    }
+
+    /// The core becomes one of those that have a line.
+    fn share(&mut self, core: usize, line: u32, arrives: u64) {
+        let owner = std::mem::replace(&mut self.lines[line as usize].owner, NOBODY);
+        if owner != NOBODY {
+            // It was changed: its owner sends it, and others wait until that has been done.
+            self.lines[line as usize].free_at = arrives;
+            let socket = self.socket(usize::from(owner));
+            self.put_shared(socket, line);
+        }
+        self.lines[line as usize].sharers |= 1 << core;
+        self.put_own(core, line);
+        let socket = self.socket(core);
+        self.put_shared(socket, line);
+    }
+
+    /// The core becomes the only one that has a line.
+    fn own_alone(&mut self, core: usize, line: u32) {
+        let mut others = self.lines[line as usize].sharers & !(1 << core);
+        while others != 0 {
+            let other = others.trailing_zeros() as usize;
+            others &= others - 1;
+            let slot = slot(line, self.costs.own_lines);
+            debug_assert_eq!(self.own[other][slot], line, "I1");
+            self.own[other][slot] = NONE;
+        }
+        let of = &mut self.lines[line as usize];
+        (of.sharers, of.owner) = (1 << core, core as u16);
+        self.put_own(core, line);
+        let socket = self.socket(core);
+        for other in 0..self.shared.len() {
+            let slot = slot(line, self.costs.shared_lines);
+            if other != socket && self.shared[other][slot] == line {
+                self.shared[other][slot] = NONE;
+            }
+        }
+        self.put_shared(socket, line);
+    }
+
+    fn put_own(&mut self, core: usize, line: u32) {
+        let place = &mut self.own[core][slot(line, self.costs.own_lines)];
+        let before = std::mem::replace(place, line);
+        if before == line || before == NONE {
+            return;
+        }
+        let of = &mut self.lines[before as usize];
+        of.sharers &= !(1 << core);
+        if of.owner == core as u16 {
+            of.owner = NOBODY;
+            let socket = self.socket(core);
+            self.put_shared(socket, before);
+        }
+    }
+
+    fn put_shared(&mut self, socket: usize, line: u32) {
+        self.shared[socket][slot(line, self.costs.shared_lines)] = line;
+    }
+
+    fn is_in(&self, socket: usize, line: u32) -> bool {
+        self.shared[socket][slot(line, self.costs.shared_lines)] == line
+    }
+
+    fn socket(&self, core: usize) -> usize {
+        core / usize::from(self.costs.cores_per_socket)
+    }
+
+    fn cores_of(&self, socket: usize) -> u128 {
+        let each = u32::from(self.costs.cores_per_socket);
+        let all = if each == u128::BITS { u128::MAX } else { (1 << each) - 1 };
+        all << (socket as u32 * each)
+    }
+
+    /// From seven to nine eighths of a time.
+    fn spread(&mut self, ps: u64) -> u64 {
+        // xorshift64, of Marsaglia 2003
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        ps * (896 + (self.random & 255)) / 1024
+    }
+
+    fn number(&mut self, address: usize) -> u32 {
+        let number = self.numbers.of((address >> LINE_BITS) as u64);
+        if number as usize == self.lines.len() {
+            self.lines.push(Line { sharers: 0, free_at: 0, owner: NOBODY });
+        }
+        number
+    }
+}
+
+/// Where a line lies in a cache of so many.
+#[inline]
+fn slot(line: u32, lines: u32) -> usize {
+    // Fibonacci hashing; neighbours in number are lines that were first used together.
+    let hash = line.wrapping_mul(0x9E37_79B9);
+    (hash >> (32 - lines.trailing_zeros()).min(31)) as usize & (lines as usize - 1)
+}
+
+/// Numbers of lines by address, in the order of their first use.
+struct Numbers {
+    /// address and number, a power of two of them
+    table: Vec<(u64, u32)>,
+    count: u32,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self { table: vec![(0, NONE); 1 << 16], count: 0 }
+    }
+}
+
+impl Numbers {
+    #[inline]
+    fn of(&mut self, address: u64) -> u32 {
+        let mask = self.table.len() - 1;
+        let mut at = address.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> 20 & mask;
+        loop {
+            match self.table[at] {
+                (of, number) if of == address && number != NONE => return number,
+                (_, NONE) => return self.add(address),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, address: u64) -> u32 {
+        if self.count as usize * 2 >= self.table.len() {
+            let larger = vec![(0, NONE); self.table.len() * 4];
+            for (address, number) in std::mem::replace(&mut self.table, larger) {
+                if number != NONE {
+                    self.put(address, number);
+                }
+            }
+        }
+        let number = self.count;
+        self.count += 1;
+        self.put(address, number);
+        number
+    }
+
+    fn put(&mut self, address: u64, number: u32) {
+        let mask = self.table.len() - 1;
+        let mut at = address.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> 20 & mask;
+        while self.table[at].1 != NONE {
+            at = (at + 1) & mask;
+        }
+        self.table[at] = (address, number);
+    }
+}
