@@ -67,7 +67,7 @@ fn threads_run_side_by_side() {
             .map(|core| {
                 let (word, end) = (Rc::clone(&words[core]), Rc::clone(&ends[core]));
                 spawn(Some(core), move || {
-                    (0..1000).for_each(|_| drop(word.add(1)));
+                    (0..1000).for_each(|_| _ = word.add(1));
                     end.set(hook::now_ns().expect("a machine"));
                 })
             })
@@ -92,7 +92,7 @@ fn one_word_is_a_bottleneck() {
             let threads: Vec<_> = (0..usize::from(cores))
                 .map(|core| {
                     let word = Rc::clone(&word);
-                    spawn(Some(core), move || (0..1000).for_each(|_| drop(word.add(1))))
+                    spawn(Some(core), move || (0..1000).for_each(|_| _ = word.add(1)))
                 })
                 .collect();
             threads.into_iter().for_each(hook::join);
@@ -165,7 +165,7 @@ fn the_same_seed_gives_the_same_run() {
                     spawn(None, move || {
                         for turn in 0..300 {
                             let before = words[(turn % 3) as usize].add(number);
-                            if before % 17 == 0 {
+                            if before.is_multiple_of(17) {
                                 hook::yield_now();
                             }
                         }
@@ -203,7 +203,7 @@ fn what_costs_nothing_takes_no_time() {
         hook::set_timed(false);
         let word = Rc::<Word>::default();
         let counts = Rc::clone(&word);
-        let thread = spawn(Some(0), move || (0..1000).for_each(|_| drop(counts.add(1))));
+        let thread = spawn(Some(0), move || (0..1000).for_each(|_| _ = counts.add(1)));
         hook::join(thread);
         hook::set_timed(true);
         word.0.get()
