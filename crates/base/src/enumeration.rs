@@ -54,6 +54,11 @@ impl EnumType {
         made
     }
 
+    /// The type with these labels and another name.
+    pub fn renamed(self, name: &str) -> Self {
+        Self::of(name, self.0.labels)
+    }
+
     /// Whether a value is one of another type, too: that one itself, or the form of it before or
     /// after it was given more labels, behind those that it had.
     pub fn shares(self, place: u16, other: Self) -> bool {

@@ -111,11 +111,6 @@ impl Next {
         }
     }
 
-    /// What it changes of the catalog.
-    pub(crate) fn changes(&self) -> &[CatalogChange] {
-        &self.changes
-    }
-
     /// Puts it in force in place of the schema that it was made of.
     ///
     /// # Errors
@@ -129,7 +124,7 @@ impl Next {
     ) -> Result<(), SqlError> {
         let Self { schema, unfilled, changes, texts, keeps_statement, defined } = self;
         schema.fill(&unfilled)?;
-        check_foreign_keys(&schema, &changes)?;
+        check_constraints(&schema, &changes)?;
         let before = quiet.schema();
         quiet.replace(schema);
         texts.into_iter().for_each(|(id, text)| sources.set(id, text));
@@ -164,6 +159,9 @@ pub(crate) fn make(
             let procedure = compile_prepared(known, &types, &text)?;
             keep_statement(schema, sources, procedure, at_place(entry.text, entry.place))
         }
+        Compiled::Refresh(refresh) => {
+            change_catalog(schema, sources, refresh.changes, entry.now_us)
+        }
         Compiled::Truncate(truncation) => empty(schema, &truncation).map(Some),
         _ => Err(SqlError::new(b"40001", "the schema changed meanwhile; try again")),
     }
@@ -191,8 +189,14 @@ fn change_catalog(
     if changes.iter().all(|change| matches!(change, CatalogChange::Nothing(_))) {
         return Ok(None);
     }
-    let rebuilt = changes.iter().filter_map(|change| rebuilt(change, now_us).transpose());
-    let rebuilt = rebuilt.collect::<Result<Vec<_>, _>>()?;
+    let mut all_rebuilt: Vec<Rebuilt> = Vec::new();
+    for change in &changes {
+        let Some(next) = rebuilt(change, now_us)? else { continue };
+        match all_rebuilt.iter_mut().find(|before| before.table == next.table) {
+            Some(before) => before.followed_by(next)?,
+            None => all_rebuilt.push(next),
+        }
+    }
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     refuse_broken_views(schema, &catalog, sources, &changes)?;
@@ -202,20 +206,22 @@ fn change_catalog(
         return Ok(Some(Next { changes, ..Next::new(next, Unfilled::default()) }));
     }
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), Trees::new())?;
-    let unfilled = next.adopt(catalog, trees, &rebuilt)?;
+    let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
     Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
 }
 
-/// Fails with 23503 where rows that there are do not refer to what new foreign keys ask for.
-fn check_foreign_keys(next: &Schema, changes: &[CatalogChange]) -> Result<(), SqlError> {
-    let added = changes.iter().filter_map(|change| match change {
-        CatalogChange::AddForeignKey { table, key } => Some((*table, &key.name)),
-        _ => None,
-    });
-    for (table, name) in added {
-        let mut keys = next.catalog.table(table).foreign_keys.iter();
-        let key = keys.find(|key| key.name == *name);
-        key.map_or(Ok(()), |key| next.check_foreign_key(key))?;
+/// Fails with 23514 or 23503 where rows that there are violate what is asked of them anew.
+fn check_constraints(next: &Schema, changes: &[CatalogChange]) -> Result<(), SqlError> {
+    for change in changes {
+        match change {
+            CatalogChange::AddCheck { table, check } => next.check_rows(*table, check)?,
+            CatalogChange::AddForeignKey { table, key } => {
+                let mut keys = next.catalog.table(*table).foreign_keys.iter();
+                let key = keys.find(|known| known.name == key.name);
+                key.map_or(Ok(()), |key| next.check_foreign_key(key))?;
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -230,6 +236,7 @@ fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlEr
             Filled::By(Some(default)) => ColumnFrom::Constant(evaluate(default, now_us)?),
             Filled::Computed(of) => ColumnFrom::Computed(of.clone(), now_us),
             Filled::Converted(of) => ColumnFrom::Converted(of.clone(), now_us),
+            Filled::Numbered(sequence) => ColumnFrom::Numbered(*sequence),
             Filled::Identity => ColumnFrom::Identity,
         })
     });

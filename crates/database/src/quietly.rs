@@ -2,10 +2,9 @@
 //!
 //! Role         executes them for sessions, and again for recovery; knows neither
 
-use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Quiet, Schema};
-use hotrow_sql::{CatalogChange, Compiled, ScriptStatement, compile};
+use hotrow_sql::{Compiled, ScriptStatement, compile};
 use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure;
@@ -63,36 +62,10 @@ pub(crate) fn put_in_force(
     next: Next,
     entry: &TextEntry<'_>,
 ) -> Reply {
-    let done = refuse_violated(&quiet.schema(), alone, next.changes(), entry)
-        .and_then(|()| next.put_in_force(quiet, sources, entry))
-        .and_then(|()| alone.definition(entry));
+    let done = next.put_in_force(quiet, sources, entry).and_then(|()| alone.definition(entry));
     match done {
         Ok(durable_in) => Reply::new(Ok(Rows::default()), durable_in),
         // It may tell of rows that were looked through.
         Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
     }
-}
-
-/// Fails with 23514 where a row that there is violates a CHECK that is being added.
-fn refuse_violated(
-    schema: &Schema,
-    alone: &mut Alone,
-    changes: &[CatalogChange],
-    entry: &TextEntry<'_>,
-) -> Result<(), SqlError> {
-    for change in changes {
-        let CatalogChange::AddCheck { table, check, violated_by } = change else { continue };
-        let program = apart(|| lower::lower(&schema.catalog, violated_by))?;
-        let found = alone.statement(schema, &program, entry).answer.map_err(|error| *error)?;
-        let Some(row) = found.iter().next() else { continue };
-        let (name, table) = (&check.name, &schema.catalog.table(*table).name);
-        let text =
-            format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
-        let mut error = SqlError::new(b"23514", text);
-        let row: Vec<String> = row.iter().map(Value::to_string).collect();
-        error.detail = Some(format!("Failing row contains ({}).", row.join(", ")));
-        (error.table, error.constraint) = (Some(table.clone()), Some(name.clone()));
-        return Err(error);
-    }
-    Ok(())
 }

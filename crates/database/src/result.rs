@@ -106,6 +106,10 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         "GRANT" | "REVOKE" if !words.any(|word| word.eq_ignore_ascii_case("on")) => {
             format!("{verb} ROLE")
         }
+        "REFRESH" => "REFRESH MATERIALIZED VIEW".to_owned(),
+        "CREATE" | "DROP" | "ALTER" if is_second("MATERIALIZED") => {
+            format!("{verb} MATERIALIZED VIEW")
+        }
         "CREATE" | "DROP" | "ALTER" => {
             let object =
                 |word: &str| OBJECTS.into_iter().find(|object| word.eq_ignore_ascii_case(object));

@@ -12,8 +12,6 @@ use hotrow_base::sync::Latch;
 use hotrow_transaction::catalog::Sequence;
 use hotrow_transaction::outcome::SqlError;
 
-use crate::error::advised;
-
 /// Numbers of the first block; each is twice the one before, up to [`BLOCK_MAX`].
 const FIRST_BLOCK: i64 = 32;
 const BLOCK_MAX: i64 = 1024;
@@ -112,18 +110,7 @@ impl State {
         if !self.is_called {
             return Ok(self.last);
         }
-        let next = self.last.checked_add(of.increment);
-        match next.filter(|next| (of.min..=of.max).contains(next)) {
-            Some(next) => Ok(next),
-            None if of.cycle => Ok(if of.increment > 0 { of.min } else { of.max }),
-            None => {
-                let (end, value) =
-                    if of.increment > 0 { ("maximum", of.max) } else { ("minimum", of.min) };
-                let message =
-                    format!("nextval: reached {end} value of sequence \"{name}\" ({value})");
-                Err(advised(b"2200H", message, "Have it CYCLE, or begin anew with setval."))
-            }
-        }
+        of.next_after(Some(self.last), name)
     }
 
     /// Whether a number is of the block in hand, or begins the next one.

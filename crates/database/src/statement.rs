@@ -10,8 +10,9 @@ use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_query::Profile;
 use hotrow_sql::{
-    Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, ScriptStatement, Temporary,
-    Truncation, compile_for, explain as explain_statement, parse_script, quoted_name, split_path,
+    Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, Refresh, ScriptStatement,
+    Temporary, Truncation, compile_for, explain as explain_statement, parse_script, quoted_name,
+    refuse_not_entitled, split_path,
 };
 use hotrow_transaction::catalog::{Attribute, qualified};
 use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
@@ -144,6 +145,7 @@ impl Runner<'_> {
                 let message = "COPY needs somebody to send or take rows".to_owned();
                 return Err(advised(b"0A000", message, hint).into());
             }
+            Some(Compiled::Refresh(refresh)) => self.refresh(prepared, &refresh)?,
             Some(Compiled::Truncate(truncation)) => {
                 notices.extend_from_slice(&truncation.notices);
                 let rows = self.truncate(prepared, &truncation)?;
@@ -275,11 +277,28 @@ impl Runner<'_> {
         filled
     }
 
+    /// Makes the rows of a materialized view anew.
+    fn refresh(&mut self, prepared: &Prepared, refresh: &Refresh) -> Result<Rows, Error> {
+        let (context, statement) = (self.context, prepared.statement());
+        let core = &context.core;
+        let schema = core.schema.current();
+        let role = context.role().clone();
+        let asked = (statement, &Compiled::Refresh(refresh.clone()));
+        refuse_not_entitled(&schema.catalog, &Registered(&schema), role.as_deref(), asked)?;
+        let block = prepare(context, self.transaction, &refresh.text, &[])?;
+        self.run(&block, &[])?;
+        if !refresh.changes.is_empty() {
+            self.transaction.make_way(context, "REFRESH MATERIALIZED VIEW")?;
+            define(context, statement)?;
+        }
+        Ok(Rows::default())
+    }
+
     /// Gives a table that CREATE TABLE ... AS has made its rows; where that fails, there is none.
-    fn fill_or_drop(&mut self, (table, insert): &(String, String)) -> Result<Rows, Error> {
+    fn fill_or_drop(&mut self, (drop, insert): &(String, String)) -> Result<Rows, Error> {
         let filled = self.fill(insert);
         if filled.is_err() && !self.transaction.is_open() {
-            for drop in parse_script(&format!("DROP TABLE {table}"))? {
+            for drop in parse_script(drop)? {
                 define(self.context, &drop.in_path(&self.context.path()))?;
             }
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
-    Catalog, Column, ForeignKey, IndexDefinition, IndexKind, NamedType, Object, PUBLIC, SearchPath,
-    Table, local, qualified, split,
+    Catalog, Column, DeclaredRouting, ForeignKey, IndexDefinition, IndexKind, NamedType, Object,
+    PUBLIC, SearchPath, Table, local, qualified, split,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -64,6 +64,43 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.rename_table(*table, name.clone());
             Ok(())
         }
+        CatalogChange::RenameIndex { index, name } => {
+            let table = catalog.index(*index).table;
+            free_name(catalog, &qualified(&catalog.table(table).schema, name))?;
+            catalog.rename_index(*index, name);
+            Ok(())
+        }
+        CatalogChange::RenameConstraint { table, name, to } => {
+            let table = catalog.table_mut(*table);
+            let checks = table.checks.iter_mut().map(|check| &mut check.name);
+            let keys = table.foreign_keys.iter_mut().map(|key| &mut key.name);
+            let mut named = checks.chain(keys).filter(|known| *known == name);
+            named.by_ref().for_each(|known| known.clone_from(to));
+            Ok(())
+        }
+        CatalogChange::RenameView { name, to } => {
+            if let Some(view) = catalog.view(name) {
+                free_name(catalog, &qualified(&view.schema, to))?;
+            }
+            catalog.rename_view(name, to);
+            Ok(())
+        }
+        CatalogChange::SetFilled { name, is_filled } => {
+            catalog.set_filled(name, *is_filled);
+            Ok(())
+        }
+        CatalogChange::RenameType { name, to } => {
+            rename_type(catalog, name, to);
+            Ok(())
+        }
+        CatalogChange::OwnSequence { sequence, by } => {
+            catalog.own_sequence(*sequence, *by);
+            Ok(())
+        }
+        CatalogChange::SetDraws { table, column, sequence } => {
+            catalog.set_draws((*table, *column), *sequence);
+            Ok(())
+        }
         CatalogChange::RenameColumn { table, column, name } => {
             let table = catalog.table_mut(*table);
             table.columns[column.index()].name.clone_from(name);
@@ -74,7 +111,7 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.table_mut(*table).columns[column.index()].default.clone_from(default);
             Ok(())
         }
-        CatalogChange::AddCheck { table, check, .. } => {
+        CatalogChange::AddCheck { table, check } => {
             catalog.table_mut(*table).checks.push(check.clone());
             Ok(())
         }
@@ -168,6 +205,29 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
     }
 }
 
+/// Gives a type another name, in the schema where it is.
+fn rename_type(catalog: &mut Catalog, name: &str, to: &str) {
+    let path = SearchPath::default();
+    let Some(named) = catalog.type_seen(&path, name).map(|known| NamedType::clone(known)) else {
+        return;
+    };
+    let object = |name: &str| Object::type_in(split(name).0.unwrap_or(PUBLIC), local(name));
+    let owner = catalog.rights().owner(&object(name)).cloned();
+    let next = match &named {
+        NamedType::Enum(before) => {
+            let next = before.renamed(local(to));
+            catalog.replace_type(DataType::Enum(*before), DataType::Enum(next));
+            NamedType::Enum(next)
+        }
+        other => other.clone(),
+    };
+    catalog.drop_type(name);
+    catalog.set_type(to, next);
+    let object = object(to);
+    let kind = catalog.kind_of(&object);
+    catalog.rights_mut().set_owner(&object, kind, owner.as_deref());
+}
+
 /// Gives what has been made its owner, and the rights that it begins with.
 fn set_maker(catalog: &mut Catalog, Made { name, owner }: &Made) {
     let (object, schema) = match name {
@@ -202,13 +262,15 @@ fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {
             let comes_from = |filled: &Filled| match filled {
                 Filled::Old(column) => column.index() == at,
                 Filled::Converted(of) => of.column.index() == at,
-                Filled::By(_) | Filled::Computed(_) | Filled::Identity => false,
+                Filled::By(_) | Filled::Computed(_) | Filled::Numbered(_) | Filled::Identity => {
+                    false
+                }
             };
             change.filled.iter().position(comes_from).map(|at| ColumnId(at as u16))
         })
         .collect();
     if change.primary.is_some() {
-        catalog.forget_identity(change.table);
+        catalog.forget_primary(change.table);
     }
     let columns = (change.columns.clone(), change.hidden.clone());
     catalog.replace_columns(change.table, columns, &now_at)?;
@@ -217,6 +279,10 @@ fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {
         free_name(catalog, &qualified(&catalog.table(change.table).schema, &primary.name))?;
         room(catalog, 1)?;
         catalog.add_primary(change.table, primary.clone())?;
+        let table = catalog.table_mut(change.table);
+        if table.identity().is_some() && matches!(table.routing, Some(DeclaredRouting::Fields(_))) {
+            table.routing = None; // it says columns of the key that has gone
+        }
     }
     Ok(())
 }
@@ -303,6 +369,7 @@ fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<(
     table.hidden = definition.hidden.clone();
     table.foreign_keys = foreign_keys;
     table.routing = definition.routing;
+    table.is_kept = definition.is_kept;
     Ok(())
 }
 

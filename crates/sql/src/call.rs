@@ -15,6 +15,7 @@ use crate::operand::Operand;
 use crate::scope::Compiler;
 use crate::syntax::CallArgument;
 use crate::typing::{Coercion, assign, value_error};
+use crate::variadic::gathered;
 
 /// An argument of a CALL.
 #[derive(Clone, Debug)]
@@ -65,6 +66,7 @@ impl Compiler<'_> {
             let argument = |a: &CallArgument| self.argument_or_parameter(&a.value, None, a.place);
             return written.iter().map(argument).collect();
         };
+        let written = &*gathered(procedure, written);
         let parameters = procedure.given();
         let refused = || other_count(procedure, name, written.len(), place);
         let places = places_given(procedure, name, written, place)?;

@@ -9,7 +9,7 @@ use hotrow_transaction::catalog::{
     Table, Trigger, TriggerFunction, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
-use hotrow_transaction::program::{Expr, Procedure};
+use hotrow_transaction::program::Expr;
 
 /// One change of the catalog.
 #[derive(Clone, Debug)]
@@ -49,6 +49,59 @@ pub enum CatalogChange {
         /// how it is called then
         name: String,
     },
+    /// ALTER INDEX ... RENAME TO, and RENAME CONSTRAINT of one that is an index
+    RenameIndex {
+        /// which
+        index: IndexId,
+        /// how it is called then
+        name: String,
+    },
+    /// RENAME CONSTRAINT, of a CHECK or a foreign key
+    RenameConstraint {
+        /// of which table
+        table: TableId,
+        /// which
+        name: String,
+        /// how it is called then
+        to: String,
+    },
+    /// ALTER VIEW ... RENAME TO
+    RenameView {
+        /// its name, with its schema
+        name: String,
+        /// how it is called in its schema then
+        to: String,
+    },
+    /// REFRESH MATERIALIZED VIEW that gives one its first rows, or takes them
+    SetFilled {
+        /// its name, with its schema
+        name: String,
+        /// it may be read from now on
+        is_filled: bool,
+    },
+    /// ALTER TYPE and DOMAIN ... RENAME TO
+    RenameType {
+        /// its name
+        name: String,
+        /// how it is called then, with its schema
+        to: String,
+    },
+    /// ALTER SEQUENCE ... OWNED BY
+    OwnSequence {
+        /// which
+        sequence: TableId,
+        /// none: nobody owns it
+        by: Option<(TableId, ColumnId)>,
+    },
+    /// SET DEFAULT nextval(...), and DROP DEFAULT of a column that draws
+    SetDraws {
+        /// whose
+        table: TableId,
+        /// which
+        column: ColumnId,
+        /// none: it has no default
+        sequence: Option<TableId>,
+    },
     /// ALTER TABLE ... RENAME COLUMN
     RenameColumn {
         /// whose
@@ -71,10 +124,8 @@ pub enum CatalogChange {
     AddCheck {
         /// of which table
         table: TableId,
-        /// the condition
+        /// the condition, which may be false for none of the rows that there are
         check: Check,
-        /// gives a row that the condition is false for, if there is one
-        violated_by: Box<Procedure>,
     },
     /// ADD FOREIGN KEY: the rows that there are have to be checked
     AddForeignKey {
@@ -189,7 +240,9 @@ impl CatalogChange {
     pub fn view(&self) -> Option<&str> {
         match self {
             Self::SetView(view) => Some(&view.name),
-            Self::DropView(name) => Some(local(name)),
+            Self::DropView(name) | Self::RenameView { name, .. } | Self::SetFilled { name, .. } => {
+                Some(local(name))
+            }
             _ => None,
         }
     }
@@ -197,7 +250,9 @@ impl CatalogChange {
     /// The type that it makes, replaces or drops, by its name in its schema.
     pub fn named_type(&self) -> Option<&str> {
         match self {
-            Self::SetType { name, .. } | Self::DropType(name) => Some(local(name)),
+            Self::SetType { name, .. } | Self::DropType(name) | Self::RenameType { name, .. } => {
+                Some(local(name))
+            }
             _ => None,
         }
     }
@@ -253,6 +308,8 @@ pub enum Filled {
     Computed(Generated),
     /// computed from what the columns had
     Converted(Generated),
+    /// the next number of a sequence that is made with it
+    Numbered(TableId),
     /// what tells the row apart from others, equal ones too
     Identity,
 }
@@ -296,6 +353,8 @@ pub struct TableDefinition {
     pub foreign_keys: Vec<ForeignKeyDefinition>,
     /// WITH (routing = ...)
     pub routing: Option<DeclaredRouting>,
+    /// it has the rows of a materialized view
+    pub is_kept: bool,
 }
 
 impl TableDefinition {
@@ -345,6 +404,7 @@ impl TableDefinition {
             hidden: table.hidden.clone(),
             foreign_keys: table.foreign_keys.iter().map(key).collect(),
             routing: table.routing,
+            is_kept: table.is_kept,
         }
     }
 }

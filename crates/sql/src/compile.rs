@@ -166,6 +166,8 @@ fn compile_by(
             if_exists: *if_exists,
             cascades: *cascades,
         }),
+        Syntax::Refresh(written) => compiler.refresh(written).map(Compiled::Refresh),
+        Syntax::Alter(written) => compiler.altering(written).map(Compiled::Catalog),
         Syntax::SetSchema { table, schema, if_exists, place } => {
             compiler.set_schema((table, *place), schema, *if_exists).map(Compiled::Catalog)
         }
@@ -228,6 +230,9 @@ fn sql_statement(
             create_extension(extension, place).map(Compiled::Catalog)
         }
         ast::Statement::CreateIndex(index) => compiler.create_index(index).map(Compiled::Catalog),
+        ast::Statement::CreateView(view) if view.materialized => {
+            compiler.create_materialized(view).map(Compiled::Catalog)
+        }
         ast::Statement::CreateView(view) => {
             Ok(Compiled::Catalog(vec![compiler.create_view(view)?]))
         }

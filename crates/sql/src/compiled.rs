@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_query::Query;
+use hotrow_transaction::catalog::Object;
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::{Place, Procedure};
@@ -77,6 +78,8 @@ pub enum Compiled {
     Transaction(TransactionControl),
     /// TRUNCATE
     Truncate(Truncation),
+    /// REFRESH MATERIALIZED VIEW
+    Refresh(Refresh),
     /// VACUUM, ANALYZE, CHECKPOINT
     Maintenance(Maintenance),
     /// COPY
@@ -107,6 +110,17 @@ impl Compiled {
         });
         left_out.collect()
     }
+}
+
+/// REFRESH MATERIALIZED VIEW: what makes its rows anew, and then what it changes of the catalog.
+#[derive(Clone, Debug)]
+pub struct Refresh {
+    /// whose owner may refresh it
+    pub object: Object,
+    /// the block that makes the rows
+    pub text: String,
+    /// none: it has rows before and behind
+    pub changes: Vec<CatalogChange>,
 }
 
 /// A procedure named by DROP.

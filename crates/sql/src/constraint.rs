@@ -471,7 +471,7 @@ fn referential_actions(
 }
 
 /// Fails where a constraint of the table has this name.
-fn refuse_taken(draft: &Draft, name: Option<&str>, place: Place) -> Result<()> {
+pub(crate) fn refuse_taken(draft: &Draft, name: Option<&str>, place: Place) -> Result<()> {
     let table = &draft.table;
     match name.filter(|name| table.constraint_names().any(|known| known == *name)) {
         None => Ok(()),

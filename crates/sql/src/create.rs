@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::TriggerFunction;
-use hotrow_transaction::program::{OVERLOAD_MARK, ResultColumn, STATEMENT_MARK};
+use hotrow_transaction::program::{OVERLOAD_MARK, Procedure, ResultColumn, STATEMENT_MARK};
 
 use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
@@ -36,12 +36,14 @@ pub(crate) fn create_procedure(
         return Ok(trigger_function(compiler, (routine, &key), statement));
     }
     compiler.calls.routine = Some(key.clone());
+    let is_variadic = is_variadic(compiler, routine)?;
     let returns_set = result(compiler, routine, outs)?;
     let mut body = Vec::new();
     let by = (key.as_str(), routine.is_definer);
     compiler.as_function(by, |this| this.routine_body(routine, &mut body))?;
+    let procedure = compiler.take_procedure(&key, body, returns_set);
     Ok(Compiled::CreateProcedure {
-        procedure: Box::new(compiler.take_procedure(&key, body, returns_set)),
+        procedure: Box::new(Procedure { is_variadic, ..procedure }),
         source: statement.text.clone(),
         or_replace: routine.or_replace,
         maker: None,
@@ -62,6 +64,28 @@ fn trigger_function(
     procedure.trigger = Some(Arc::new(TriggerFunction { name, text: source.clone() }));
     let (procedure, or_replace) = (Box::new(procedure), routine.or_replace);
     Compiled::CreateProcedure { procedure, source, or_replace, maker: None }
+}
+
+/// Whether the last parameter takes any number of arguments; fails where another one is to.
+fn is_variadic(compiler: &Compiler<'_>, routine: &Routine) -> Result<bool> {
+    let given = || routine.parameters.iter().filter(|parameter| parameter.mode != Mode::Out);
+    let Some(at) = given().position(|parameter| parameter.is_variadic) else {
+        let mut out = routine.parameters.iter().filter(|parameter| parameter.is_variadic);
+        return match out.next() {
+            None => Ok(false),
+            Some(out) => Err(syntax(out.place, "VARIADIC parameters cannot be OUT")),
+        };
+    };
+    let place = given().nth(at).map_or(routine.place, |parameter| parameter.place);
+    if at + 1 < given().count() {
+        let message = "VARIADIC parameter must be the last input parameter";
+        return Err(error(b"42P13", place, message));
+    }
+    let slot = compiler.parameters[at];
+    match compiler.slot_expr(slot).sql_type {
+        SqlType::Array(_) => Ok(true),
+        SqlType::Scalar(_) => Err(error(b"42P13", place, "VARIADIC parameter must be an array")),
+    }
 }
 
 /// Declares the parameters: those that are passed first, then OUT parameters and the columns of

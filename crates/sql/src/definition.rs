@@ -8,16 +8,18 @@ use std::collections::HashSet;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{
-    Column, DeclaredRouting, Draws, Hidden, IndexKind, Numbering, PUBLIC, local, qualified, split,
+    Column, DeclaredRouting, Draws, Hidden, IndexKind, Numbering, PUBLIC, Sequence, local,
+    qualified, split,
 };
 use hotrow_transaction::program::{Expr, ExprKind, Place, ResultColumn, SlotId};
 use sqlparser::ast;
 
-use crate::alter::taken;
 use crate::changes::{CatalogChange, SequenceDefinition, TableDefinition, is_there, left_out};
-use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
+use crate::error::{Advice, Result, error, ident_place, place_in, syntax, taken, unsupported};
 use crate::generated::refuse_generated_of_generated;
 use crate::hidden::{identity_column, identity_key, identity_name};
+use crate::like::Copied;
+use crate::like_syntax::is_like;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::sequence::{defaults_twice, sequence_of, serial};
@@ -36,6 +38,8 @@ pub(crate) struct Draft {
     /// sequences that go with it, made before it; columns have their ids already
     pub(crate) sequences: Vec<SequenceDefinition>,
     pub(crate) primary_kind: IndexKind,
+    /// what LIKE has asked for
+    pub(crate) copied: Vec<Copied>,
     /// what a client is told that is not as written
     pub(crate) told: Vec<String>,
     pub(crate) place: Place,
@@ -52,7 +56,8 @@ impl Draft {
 
     /// That of a table of which nothing else is known yet.
     pub(crate) fn of(table: TableDefinition, primary_kind: IndexKind, place: Place) -> Self {
-        Self { table, sequences: Vec::new(), primary_kind, told: Vec::new(), place }
+        let (sequences, copied, told) = (Vec::new(), Vec::new(), Vec::new());
+        Self { table, sequences, primary_kind, copied, told, place }
     }
 }
 
@@ -100,14 +105,23 @@ impl Compiler<'_> {
             hidden: Vec::new(),
             foreign_keys: Vec::new(),
             routing: None,
+            is_kept: false,
         };
         let options = storage_options(&written.table_options, place)?;
         let mut draft = Draft::of(table, options.primary_kind, place);
         match &written.query {
             Some(query) => self.columns_of_query(&mut draft, &written.columns, query)?,
             None => {
-                self.columns(&mut draft, &written.columns)?;
                 for column in &written.columns {
+                    match is_like(column) {
+                        true => self.columns_like(&mut draft, column)?,
+                        false => self.columns(&mut draft, std::slice::from_ref(column))?,
+                    }
+                }
+                if draft.table.columns.is_empty() || draft.table.columns.len() > COLUMNS_MAX {
+                    self.columns(&mut draft, &[])?; // which says what is wrong
+                }
+                for column in written.columns.iter().filter(|column| !is_like(column)) {
                     self.column_constraints(&mut draft, column)?;
                 }
             }
@@ -116,6 +130,7 @@ impl Compiler<'_> {
             self.table_constraint(&mut draft, constraint)?;
         }
         refuse_generated_of_generated(&draft.table, place)?;
+        self.copy_indexes(&mut draft)?;
         if draft.table.primary.is_none() && !draft.table.unique.is_empty() {
             let name = self.free_name(&draft, identity_name(&draft.table.name));
             let id = ColumnId(draft.table.columns.len() as u16);
@@ -135,7 +150,7 @@ impl Compiler<'_> {
     }
 
     /// CREATE TABLE ... AS: the columns of a query, perhaps with other names.
-    fn columns_of_query(
+    pub(crate) fn columns_of_query(
         &mut self,
         draft: &mut Draft,
         named: &[ast::ColumnDef],
@@ -226,18 +241,28 @@ impl Compiler<'_> {
             return Err(defaults_twice(&draft.table.name, &described.name, place));
         }
         if described.data_type.is_integer() && described.data_type != DataType::Oid {
-            let wanted = joined_name(&draft.table, &[column], "seq");
-            let name = self.free_name(draft, wanted);
             let sequence = sequence_of(described.data_type, options, place)?;
-            let id = self.catalog.tables().len() + draft.sequences.len();
-            let draws = Draws { sequence: TableId(id as u16), as_written };
-            let name = qualified(&draft.table.schema, &name);
-            draft.sequences.push(SequenceDefinition { name, sequence });
-            let described = &mut draft.table.columns[column.index()];
-            (described.draws, described.nullable) = (Some(draws), false);
+            self.number_with(draft, column, (as_written, sequence));
             return Ok(());
         }
         Err(error(b"22023", place, "identity column type must be smallint, integer, or bigint"))
+    }
+
+    /// The same, by a sequence of this kind.
+    pub(crate) fn number_with(
+        &self,
+        draft: &mut Draft,
+        column: ColumnId,
+        (as_written, sequence): (Numbering, Sequence),
+    ) {
+        let wanted = joined_name(&draft.table, &[column], "seq");
+        let name = self.free_name(draft, wanted);
+        let id = self.catalog.tables().len() + draft.sequences.len();
+        let draws = Draws { sequence: TableId(id as u16), as_written };
+        let name = qualified(&draft.table.schema, &name);
+        draft.sequences.push(SequenceDefinition { name, sequence });
+        let described = &mut draft.table.columns[column.index()];
+        (described.draws, described.nullable) = (Some(draws), false);
     }
 
     pub(crate) fn columns(&mut self, draft: &mut Draft, written: &[ast::ColumnDef]) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hotrow_base::ids::TableId;
+use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, Table};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -41,8 +41,19 @@ pub(crate) fn drop_relations(
                         return Err(referenced(catalog, key, &name, place));
                     }
                     changes.extend(left.into_iter().flat_map(|key| cut_reference(catalog, key)));
+                    for sequence in owned_by(catalog, table) {
+                        let drawing = left_draws(compiler, sequence, names, place);
+                        if let Some(detail) = drawing.first().filter(|_| !cascades) {
+                            return Err(depended_on("table", &name, &detail.0, place));
+                        }
+                        changes.extend(drawing.into_iter().flat_map(cut_draws));
+                    }
                     changes.push(CatalogChange::DropTable(table.id));
-                    changes.extend(owned_by(table).map(CatalogChange::DropTable));
+                    changes.extend(owned_by(catalog, table).map(CatalogChange::DropTable));
+                }
+                None if compiler.materialized_named(&name).is_some() => {
+                    return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
+                        .hint("Use DROP MATERIALIZED VIEW to remove a materialized view."));
                 }
                 None if compiler.view_named(&name).is_some() => {
                     return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
@@ -59,7 +70,13 @@ pub(crate) fn drop_relations(
             }
             ast::ObjectType::Sequence => {
                 let sequence = compiler.sequence_named(&name, place)?.id;
-                refuse_drawn_from(catalog, sequence, place)?;
+                match cascades && !catalog.is_of_identity(sequence) {
+                    true => {
+                        let drawing = left_draws(compiler, sequence, &[], place);
+                        changes.extend(drawing.into_iter().flat_map(cut_draws));
+                    }
+                    false => refuse_drawn_from(catalog, sequence, place)?,
+                }
                 changes.push(CatalogChange::DropTable(sequence));
             }
             ast::ObjectType::Index => match compiler.index_named(&name) {
@@ -90,10 +107,8 @@ pub(crate) fn drop_relations(
             ast::ObjectType::Schema => {
                 changes.extend(compiler.drop_schema(written, (if_exists, cascades))?);
             }
-            // What there is none of is not there.
-            ast::ObjectType::MaterializedView if if_exists => {
-                let kind = object_type.to_string().to_lowercase();
-                changes.push(skipped(&kind, &name));
+            ast::ObjectType::MaterializedView => {
+                changes.extend(compiler.drop_materialized((&name, place), if_exists)?);
             }
             other => {
                 return Err(unsupported(
@@ -144,6 +159,39 @@ fn left_references<'a>(
     };
     let keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
     keys.filter(|key| key.parent == id && key.child != id && !goes_too(key.child)).collect()
+}
+
+/// Columns of tables that stay, which draw from a sequence that goes: what depends on it, and where
+/// that is.
+fn left_draws(
+    compiler: &Compiler<'_>,
+    sequence: TableId,
+    dropped: &[ast::ObjectName],
+    place: Place,
+) -> Vec<(String, (TableId, ColumnId))> {
+    let named = |name| Some(compiler.table_named(&object_name(name, place).ok()?)?.id);
+    let goes_too: Vec<TableId> = dropped.iter().filter_map(named).collect();
+    let drawing = compiler.catalog.drawing_from(sequence);
+    let drawing = drawing.filter(|(table, _)| !goes_too.contains(&table.id));
+    let described = drawing.filter_map(|(table, column)| {
+        let text = format!("default value for column {} of table {}", column.name, table.name);
+        Some((text, (table.id, table.column(&column.name)?)))
+    });
+    described.collect()
+}
+
+/// CASCADE: a default goes with the sequence that it draws from.
+fn cut_draws((what, (table, column)): (String, (TableId, ColumnId))) -> [CatalogChange; 2] {
+    let cut = CatalogChange::SetDraws { table, column, sequence: None };
+    [cut, CatalogChange::Nothing(left_out(format!("drop cascades to {what}")))]
+}
+
+/// 2BP01
+fn depended_on(kind: &str, name: &str, what: &str, place: Place) -> SqlError {
+    let message = format!("cannot drop {kind} {name} because other objects depend on it");
+    error(b"2BP01", place, message)
+        .detail(format!("{what} depends on its sequence"))
+        .hint("Use DROP ... CASCADE to drop the dependent objects too.")
 }
 
 /// Foreign keys of tables outside a schema that refer to a table in it.

@@ -16,6 +16,7 @@ use sqlparser::ast;
 use crate::changes::{CatalogChange, ForeignKeyDefinition, TableDefinition};
 use crate::compiled::Compiled;
 use crate::error::Result;
+use crate::scope::Compiler;
 use crate::state::ProcedureNames;
 use crate::syntax::{ScriptStatement, Syntax};
 use crate::written::object_name;
@@ -37,6 +38,7 @@ pub fn refuse_not_entitled(
             asked.altered_table()?;
             changes.iter().try_for_each(|change| asked.change(change, procedures))
         }
+        Compiled::Refresh(refresh) => asked.owner(&refresh.object),
         Compiled::CreateProcedure { procedure, .. } => {
             match procedures.procedure(&procedure.name) {
                 Some(_) => asked.owner(&Object::Function(procedure.name.as_str().into())),
@@ -84,6 +86,11 @@ impl Asked<'_> {
                 _ => return Ok(()),
             },
             Syntax::SetSchema { table, .. } => table.clone(),
+            Syntax::Alter(written) => {
+                let compiler = Compiler::new(self.catalog).seeing(&self.statement.path);
+                let object = compiler.altered_object(written);
+                return object.map_or(Ok(()), |object| self.owner(&object));
+            }
             _ => return Ok(()),
         };
         let path = &self.statement.path;

@@ -20,6 +20,11 @@ pub(crate) fn syntax(place: Place, message: impl Into<String>) -> SqlError {
     error(b"42601", place, message)
 }
 
+/// 42P07
+pub(crate) fn taken(name: &str, place: Place) -> SqlError {
+    error(b"42P07", place, format!("relation \"{name}\" already exists"))
+}
+
 /// 0A000, with what to write instead
 pub(crate) fn unsupported(
     place: Place,

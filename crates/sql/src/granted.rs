@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use hotrow_base::ids::ColumnId;
 use hotrow_transaction::catalog::{
-    BOOTSTRAP, Grant, Grants, Object, ObjectKind, PUBLIC, Privileges, Rights, add, local, split,
-    take,
+    BOOTSTRAP, Grant, Grants, Object, ObjectKind, PUBLIC, Privileges, Rights, ViewKind, add, local,
+    qualified, query_name, split, take,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -81,8 +81,16 @@ impl Compiler<'_> {
     fn with_sequences(&self, object: Object) -> Vec<Object> {
         let mut all = vec![object];
         if let Object::Table(table) = all[0] {
-            let owned = crate::sequence::owned_by(self.catalog.table(table));
+            let owned = crate::sequence::owned_by(self.catalog, self.catalog.table(table));
             all.extend(owned.map(Object::Table));
+        }
+        if let Object::View(number) = all[0]
+            && let Some(view) = self.catalog.views().find(|view| view.id == number)
+            && let ViewKind::Kept { .. } = view.kind
+        {
+            let query = qualified(&view.schema, &query_name(&view.name));
+            all.extend(self.catalog.view(&query).map(|query| Object::View(query.id)));
+            all.extend(self.rows_kept(view).map(|table| Object::Table(table.id)));
         }
         all
     }

@@ -25,7 +25,7 @@ impl Compiler<'_> {
     ) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.table_name, self.place);
         let table_name = object_name(&written.table_name, place)?;
-        let table = self.table(&table_name, place)?;
+        let table = self.table_to_index(&table_name, place)?;
         let kind = match &written.using {
             None | Some(ast::IndexType::BTree) => IndexKind::BTree,
             Some(ast::IndexType::Hash) => IndexKind::Hash,
@@ -84,7 +84,7 @@ impl Compiler<'_> {
             }
             None => {
                 told_apart(&mut names);
-                let wanted = format!("{}_{}_idx", table.name, names.join("_"));
+                let wanted = format!("{}_{}_idx", table.user_name(), names.join("_"));
                 self.free_index_name(&table.schema, wanted)
             }
         };
@@ -297,7 +297,7 @@ pub(crate) fn column_name(written: &ast::Expr) -> Option<String> {
 }
 
 /// Makes names different by counting up, as PostgreSQL does in the names of indexes.
-fn told_apart(names: &mut [String]) {
+pub(crate) fn told_apart(names: &mut [String]) {
     for at in 0..names.len() {
         let (before, rest) = names.split_at_mut(at);
         let is_taken = |name: &String| before.contains(name);

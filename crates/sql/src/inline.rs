@@ -29,6 +29,7 @@ use crate::scope::Compiler;
 use crate::state::Given;
 use crate::syntax::{CallArgument, CallSyntax, Into, Target};
 use crate::typing::{Coercion, bigint, cast, constant, constant_array, spread};
+use crate::variadic::gathered;
 use crate::written::function_name;
 
 /// Statements of called procedures in one program.
@@ -199,6 +200,7 @@ impl<'c> Compiler<'c> {
         if gives_a_value(callee) {
             return Ok(Vec::new()); // which nobody takes
         }
+        let arguments = &*gathered(callee, arguments);
         let given = places_given(callee, callee.shown_name(), arguments, place)?;
         let target = |column: &hotrow_transaction::program::ResultColumn| {
             let is_it =
@@ -289,6 +291,7 @@ impl<'c> Compiler<'c> {
         written: &[CallArgument],
         place: Place,
     ) -> Result<Vec<Expr>> {
+        let written = &*gathered(callee, written);
         let given = places_given(callee, callee.shown_name(), written, place)?;
         let mut values: Vec<Option<Expr>> = vec![None; given.len()];
         // Each is computed by itself, before the call.

@@ -19,7 +19,7 @@
 //! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
-//! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `apply` |
+//! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `altered`, `rename`, `like`, `materialized`, `apply` |
 //! | the rest | `maintenance`, `copy`, `setting`, `parameters`, `literals` |
 //! | what comes out | `compiled`, `compile` |
 //!
@@ -30,6 +30,9 @@
 
 mod aggregate;
 mod alter;
+mod alter_syntax;
+mod altered;
+mod altering;
 mod apply;
 mod assignment;
 mod block;
@@ -82,9 +85,13 @@ mod key_list;
 mod known;
 mod lazy;
 mod leave;
+mod like;
+mod like_syntax;
 mod literals;
 mod loops;
 mod maintenance;
+mod marks;
+mod materialized;
 pub mod mention;
 mod named_type;
 mod needs;
@@ -99,6 +106,7 @@ mod parser_order;
 mod path;
 mod raise;
 mod relation;
+mod rename;
 mod role;
 mod roles;
 mod rounding;
@@ -130,6 +138,7 @@ mod triggered;
 mod type_table;
 mod types;
 mod typing;
+mod variadic;
 mod view;
 mod written;
 
@@ -140,7 +149,7 @@ pub use changes::{
     TableDefinition,
 };
 pub use compile::{compile, compile_for, compile_with_literals, compile_with_parameters};
-pub use compiled::{Compiled, Dropped};
+pub use compiled::{Compiled, Dropped, Refresh};
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
 pub use entitled::refuse_not_entitled;
 pub use explain::{Analyzed, AnalyzedRun, ExplainForm, explain};

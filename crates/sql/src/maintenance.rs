@@ -134,7 +134,7 @@ impl Compiler<'_> {
         }
         let restarts = matches!(written.identity, Some(ast::TruncateIdentityOption::Restart));
         let tables = named.iter().filter(|_| restarts).map(|id| self.catalog.table(*id));
-        let sequences = tables.flat_map(crate::sequence::owned_by);
+        let sequences = tables.flat_map(|table| crate::sequence::owned_by(self.catalog, table));
         let restarted =
             sequences.filter_map(|id| Some((id, self.catalog.table(id).sequence?.start)));
         let restarted = restarted.collect();

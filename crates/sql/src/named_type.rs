@@ -130,9 +130,31 @@ impl Compiler<'_> {
         let NamedType::Enum(before) = **named else {
             return Err(error(b"42809", place, format!("{name} is not an enum")));
         };
-        let AlterTypeOperation::AddValue(added) = &written.operation else {
-            let hint = "make another type, and a column of it";
-            return Err(unsupported(place, "renaming types and labels", hint));
+        let added = match &written.operation {
+            AlterTypeOperation::AddValue(added) => added,
+            AlterTypeOperation::RenameValue(renamed) => {
+                let (from, to) = (&renamed.from, &renamed.to);
+                if before.place(&from.value).is_none() {
+                    let message = format!("\"{}\" is not an existing enum label", from.value);
+                    return Err(error(b"22023", place, message));
+                }
+                if before.place(&to.value).is_some() {
+                    let message = format!("enum label \"{}\" already exists", to.value);
+                    return Err(error(b"42710", place, message));
+                }
+                let labels = before.labels().iter().map(|label| match **label == *from.value {
+                    true => to.clone(),
+                    false => ast::Ident::new(&**label),
+                });
+                let labels: Vec<_> = labels.collect();
+                let name = self.found_type_name(&name)?;
+                let named = NamedType::Enum(enum_of(local(&name), &labels, place)?);
+                return Ok(CatalogChange::SetType { name, named });
+            }
+            _ => {
+                let hint = "make another type, and a column of it";
+                return Err(unsupported(place, "this change of a type", hint));
+            }
         };
         let label = added.value.value.as_str();
         if before.place(label).is_some() {
@@ -213,7 +235,7 @@ impl Compiler<'_> {
     }
 
     /// The name, with its schema, of a type that is there.
-    fn found_type_name(&self, written: &str) -> Result<String> {
+    pub(crate) fn found_type_name(&self, written: &str) -> Result<String> {
         let (schema, name) = split(written);
         let mut schemas = schema.into_iter().chain(self.path.schemas());
         let is_there = |schema: &&str| {

@@ -18,6 +18,7 @@ use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::{CallArgument, DroppedRoutine, Mode};
 use crate::types::sql_type;
+use crate::variadic::{element_of, first_gathered, gathered};
 use crate::written::{bare, dotted};
 
 impl CallArgument {
@@ -44,7 +45,16 @@ impl<'c> Compiler<'c> {
         }
         let given: Vec<Given> = written.iter().map(|of| self.type_given(&of.value)).collect();
         let fits = |procedure: &Procedure| -> Option<Vec<Fit>> {
-            let places = places_given(procedure, name, written, place).ok()?;
+            if let Some(first) = first_gathered(procedure, written) {
+                let element = element_of(procedure)?;
+                let fit = |(number, of): (usize, &Given)| {
+                    let to = procedure.given()[..first].get(number);
+                    fit_of(*of, to.map_or(element, |parameter| parameter.sql_type))
+                };
+                return given.iter().enumerate().map(fit).collect();
+            }
+            let places =
+                places_given(procedure, name, &gathered(procedure, written), place).ok()?;
             let parameter = |number: usize| {
                 let at = places.iter().position(|of| *of == Some(number))?;
                 fit_of(given[number], procedure.given()[at].sql_type)
@@ -67,6 +77,9 @@ impl<'c> Compiler<'c> {
             };
             let most = found.iter().map(|(of, _)| texts(of)).max();
             found.retain(|(of, _)| Some(texts(of)) == most);
+        }
+        if found.len() > 1 && found.iter().any(|(of, _)| !of.is_variadic) {
+            found.retain(|(of, _)| !of.is_variadic);
         }
         match found.as_slice() {
             [(one, _)] => Ok(Some(one)),

@@ -9,7 +9,7 @@ use crate::token::is_word;
 pub(crate) fn in_parsers_order(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     let word = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
     let mut ordered = tokens.to_vec();
-    if !word(0, "create") {
+    if !word(0, "create") && !word(0, "alter") {
         return ordered;
     }
     if word(1, "sequence") || word(2, "sequence") {

@@ -56,11 +56,11 @@ pub(crate) use change::{FoundRow, RowBeside, written_values};
 pub(crate) use level::RelationNames;
 pub(crate) use select::extended;
 pub(crate) use select_list::column_name;
-pub(crate) use system::key_name;
 pub use system::{
     Fields, SystemContext, has_right, is_function, sequence_named, system_function, system_rows,
     table_number,
 };
+pub(crate) use system::{attribute_name, key_name};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.

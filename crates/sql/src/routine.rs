@@ -10,6 +10,7 @@ use crate::block::{parse_body, type_name};
 use crate::dynamic::name_parameters;
 use crate::endings::find_last;
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
+use crate::marks::MARK;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, Into, Mode, Parameter, Returns,
     Routine, StatementSource, Target, VariableSyntax,
@@ -339,8 +340,10 @@ pub(crate) fn parameters(cursor: &mut Cursor<'_>) -> Result<Vec<Parameter>> {
 /// A parameter, `[mode] [name] type [DEFAULT value]`, or with the mode behind the name; the name of
 /// one without is a dollar sign.
 pub(crate) fn parameter(mut cursor: Cursor<'_>) -> Result<Parameter> {
-    if cursor.is("variadic") {
-        return Err(unsupported(cursor.place(), "VARIADIC", "pass an array parameter"));
+    let is_variadic = matches!(cursor.peek(), Some(Token::Word(word)) if word.value == MARK);
+    if is_variadic {
+        cursor.bump();
+        cursor.bump(); // what the mark is made of
     }
     let written_mode = parse_mode(&mut cursor);
     let place = cursor.place();
@@ -371,7 +374,7 @@ pub(crate) fn parameter(mut cursor: Cursor<'_>) -> Result<Parameter> {
         let end = cursor.place();
         default = Some(parse_expression(cursor.rest(), end)?);
     }
-    Ok(Parameter { mode, name, place, type_name, default })
+    Ok(Parameter { mode, name, place, type_name, default, is_variadic })
 }
 
 /// IN, OUT or INOUT, if one stands here.

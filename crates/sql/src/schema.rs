@@ -6,7 +6,7 @@
 //!                 created gets a name with its schema, which means the same whatever the path is
 
 use hotrow_transaction::catalog::{
-    Index, NamedType, PUBLIC, SearchPath, Table, View, is_temporary, qualified, split,
+    Index, NamedType, PUBLIC, SearchPath, Table, View, ViewKind, is_temporary, qualified, split,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -148,7 +148,7 @@ impl<'c> Compiler<'c> {
             return Ok(Vec::new());
         }
         let mut changes = Vec::new();
-        for id in std::iter::once(table.id).chain(crate::sequence::owned_by(table)) {
+        for id in std::iter::once(table.id).chain(crate::sequence::owned_by(self.catalog, table)) {
             let moved = self.catalog.table(id);
             let own = std::iter::once(moved.name.as_str());
             let indexes = moved.indexes().map(|index| self.catalog.index(index).name.as_str());
@@ -245,7 +245,12 @@ impl<'c> Compiler<'c> {
     fn contents(&self, schema: &str, place: Place) -> Result<(Vec<CatalogChange>, Vec<String>)> {
         let (mut changes, mut names) = (Vec::new(), Vec::new());
         for view in self.catalog.views().filter(|view| view.schema == schema) {
-            names.push(format!("view {}", shown_in(schema, &view.name)));
+            let name = shown_in(schema, &view.name);
+            names.extend(match view.kind {
+                ViewKind::Plain => Some(format!("view {name}")),
+                ViewKind::Kept { .. } => Some(format!("materialized view {name}")),
+                ViewKind::Definition => None,
+            });
             changes.push(CatalogChange::DropView(view.qualified_name()));
         }
         let tables = self.catalog.tables().iter().filter(|table| &*table.schema == schema);
@@ -254,11 +259,12 @@ impl<'c> Compiler<'c> {
             changes.extend(outside.flat_map(|key| crate::drop::cut_reference(self.catalog, key)));
         }
         for table in tables {
-            let owned = table.sequence.is_some()
-                && self.catalog.drawing_from(table.id).any(|(by, column)| {
-                    &*by.schema == schema && crate::sequence::owned_by_column(column).is_some()
-                });
-            if !owned {
+            let owned =
+                table.sequence.is_some()
+                    && self.catalog.tables().iter().filter(|by| &*by.schema == schema).any(|by| {
+                        self.catalog.owned_by(by).any(|(_, sequence)| sequence == table.id)
+                    });
+            if !owned && !table.is_kept {
                 let kind = if table.sequence.is_some() { "sequence" } else { "table" };
                 names.push(format!("{kind} {}", shown_in(schema, &table.name)));
             }

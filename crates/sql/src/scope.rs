@@ -10,7 +10,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, Object, SearchPath};
+use hotrow_transaction::catalog::{Catalog, Object, SearchPath, ViewKind};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::needs::{By, Needs};
 use hotrow_transaction::outcome::SqlError;
@@ -294,6 +294,7 @@ impl<'c> Compiler<'c> {
             row_locks: self.row_locks,
             inlined: self.calls.take_inlined(),
             ends_transaction: self.endings.are_any,
+            is_variadic: false,
             trigger: None,
             needs: Default::default(),
         }
@@ -496,7 +497,10 @@ impl<'c> Compiler<'c> {
             return Err(error(b"42809", place, format!("\"{name}\" is a sequence"))
                 .hint("ask nextval, currval or the view pg_sequences"));
         }
-        if self.view_named(name).is_some() {
+        if let Some(view) = self.view_named(name) {
+            if view.kind != ViewKind::Plain {
+                return Err(error(b"42809", place, format!("\"{name}\" is not a table")));
+            }
             return Err(is_view(name, place));
         }
         found.ok_or_else(|| {

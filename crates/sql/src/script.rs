@@ -10,9 +10,12 @@ use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
+use crate::alter_syntax::with_data;
+use crate::altering::{altering, refresh};
 use crate::copy::copy;
 use crate::error::{Result, place_of, syntax, unsupported};
 use crate::grant::grant;
+use crate::like_syntax::as_column;
 use crate::maintenance::maintenance;
 use crate::parser_order::{in_parsers_order, with_check_option};
 use crate::role::role;
@@ -301,6 +304,12 @@ fn statement(
     } else if cursor.accept_all(&["drop", "trigger"]) {
         return drop_trigger(&mut cursor).map(Syntax::DropTrigger);
     }
+    if let Some(refreshed) = refresh(&mut Cursor::new(tokens, end))? {
+        return Ok(refreshed);
+    }
+    if let Some(altered) = altering(&mut Cursor::new(tokens, end))? {
+        return Ok(altered);
+    }
     if let Some(moved) = set_schema(&mut Cursor::new(tokens, end))? {
         return Ok(moved);
     }
@@ -332,6 +341,8 @@ fn statement(
     refuse(&Cursor::new(tokens, end), place)?;
     let mut tokens = in_parsers_order(tokens);
     with_check_option(&mut tokens);
+    as_column(&mut tokens);
+    with_data(&mut tokens);
     Ok(Syntax::Sql(Box::new(parse_statement(&tokens, end)?)))
 }
 

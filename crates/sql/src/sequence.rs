@@ -101,14 +101,11 @@ pub(crate) fn sequence_of(
 }
 
 /// The sequences that go with a table.
-pub(crate) fn owned_by(table: &Table) -> impl Iterator<Item = TableId> + '_ {
-    table.columns.iter().filter_map(owned_by_column)
-}
-
-/// The sequence that goes with a column.
-pub(crate) fn owned_by_column(column: &Column) -> Option<TableId> {
-    let draws = column.draws?;
-    (draws.as_written != Numbering::Default).then_some(draws.sequence)
+pub(crate) fn owned_by<'c>(
+    catalog: &'c Catalog,
+    table: &'c Table,
+) -> impl Iterator<Item = TableId> + 'c {
+    catalog.owned_by(table).map(|(_, sequence)| sequence)
 }
 
 /// Fails where columns draw from a sequence.
@@ -146,7 +143,7 @@ impl Compiler<'_> {
             return Err(unsupported(place, "a temporary sequence", hint));
         }
         if owned_by.as_ref().is_some_and(|owner| !owner.to_string().eq_ignore_ascii_case("none")) {
-            let hint = "declare the column serial, or GENERATED AS IDENTITY";
+            let hint = "write ALTER SEQUENCE ... OWNED BY behind it";
             return Err(unsupported(place, "OWNED BY", hint));
         }
         let of = of

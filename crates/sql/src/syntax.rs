@@ -9,6 +9,7 @@ use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
 
+use crate::alter_syntax::{AlterSyntax, RefreshSyntax, filling};
 use crate::copy::CopySyntax;
 use crate::grant::GrantSyntax;
 use crate::maintenance::Maintenance;
@@ -130,11 +131,17 @@ impl ScriptStatement {
         self.table_of_query().is_some()
     }
 
-    /// CREATE TABLE ... AS: the table, and the INSERT that gives it its rows, if any.
+    /// CREATE TABLE ... AS, and of a materialized view: the INSERT that gives it its rows, if any,
+    /// behind the DROP that takes it back.
     pub fn filled(&self) -> Option<(String, String)> {
+        if let Syntax::Sql(statement) = &self.syntax
+            && let ast::Statement::CreateView(view) = &**statement
+        {
+            return filling(view, self.place);
+        }
         let (ast::CreateTable { name, with_data, .. }, query) = self.table_of_query()?;
         let is_filled = with_data.as_ref().is_none_or(|with| with.data);
-        is_filled.then(|| (name.to_string(), format!("INSERT INTO {name} {query}")))
+        is_filled.then(|| (format!("DROP TABLE {name}"), format!("INSERT INTO {name} {query}")))
     }
 
     /// The temporary table that it creates, by its name in its schema, and what becomes of that
@@ -194,6 +201,10 @@ pub(crate) enum Syntax {
     Explain { name: String, arguments: Option<Vec<CallArgument>>, place: Place },
     /// DROP FUNCTION or PROCEDURE
     DropRoutine { names: Vec<DroppedRoutine>, if_exists: bool, cascades: bool },
+    /// REFRESH MATERIALIZED VIEW
+    Refresh(RefreshSyntax),
+    /// RENAME TO, RENAME CONSTRAINT, OWNED BY
+    Alter(Box<AlterSyntax>),
     /// ALTER TABLE ... SET SCHEMA
     SetSchema { table: String, schema: String, if_exists: bool, place: Place },
     /// BEGIN, COMMIT, ...
@@ -233,7 +244,7 @@ pub(crate) struct CallSyntax {
 }
 
 /// One argument of a CALL.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CallArgument {
     /// `name => value`
     pub(crate) name: Option<String>,
@@ -272,6 +283,8 @@ pub(crate) struct Parameter {
     pub(crate) place: Place,
     pub(crate) type_name: TypeName,
     pub(crate) default: Option<ast::Expr>,
+    /// VARIADIC
+    pub(crate) is_variadic: bool,
 }
 
 impl Parameter {

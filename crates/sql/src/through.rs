@@ -14,7 +14,9 @@ use std::rc::Rc;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Object, SearchPath, Table, TriggerEvent, View, ViewCheck};
+use hotrow_transaction::catalog::{
+    Object, SearchPath, Table, TriggerEvent, View, ViewCheck, ViewKind,
+};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
 use hotrow_transaction::walk::substitute;
@@ -158,6 +160,10 @@ impl<'c> Compiler<'c> {
             None => {
                 let table = self.table(name, place)?;
                 (table, None, &table.name)
+            }
+            Some(view) if view.kind != ViewKind::Plain => {
+                let message = format!("cannot change materialized view \"{}\"", view.name);
+                return Err(error(b"42809", place, message));
             }
             Some(view) => {
                 self.refuse_hidden(name, place)?;

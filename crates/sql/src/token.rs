@@ -21,6 +21,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 use crate::error::{
     Advice, Result, error, from_parser, place_of, syntax, too_complex, unsupported,
 };
+use crate::marks::marks;
 use crate::subscripts;
 
 /// Longest text compiled at once.
@@ -66,7 +67,13 @@ pub(crate) fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> 
                     before.span.end = token.span.end;
                 }
             }
-            _ => kept.push(token),
+            _ => match marks(kept.last(), &token) {
+                None => kept.push(token),
+                Some(marks) => {
+                    let span = token.span;
+                    kept.extend(marks.map(|token| TokenWithSpan { token, span }));
+                }
+            },
         }
     }
     Ok(kept)

@@ -13,7 +13,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::{Catalog, PUBLIC, SearchPath, View, ViewCheck, local, split};
+use hotrow_transaction::catalog::{
+    Catalog, PUBLIC, SearchPath, View, ViewCheck, ViewKind, local, qualified, query_name, split,
+};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -22,6 +24,7 @@ use crate::apply::apply;
 use crate::changes::{CatalogChange, is_there, left_out};
 use crate::compile::compile;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::materialized::rows_of;
 use crate::mention::may_name;
 use crate::scope::Compiler;
 use crate::script::parse_script;
@@ -40,7 +43,8 @@ impl Compiler<'_> {
         if old.is_none() && self.is_there(&name, written.if_not_exists, place)? {
             return Ok(CatalogChange::Nothing(is_there(local(&name))));
         }
-        let view = self.view(name, written, place)?;
+        let check = check_of(&written.options, place)?;
+        let view = self.view(name, written, check, place)?;
         if let Some(old) = old {
             let kept = view.columns.get(..old.columns.len());
             if kept != Some(old.columns.as_slice()) {
@@ -53,8 +57,13 @@ impl Compiler<'_> {
         Ok(CatalogChange::SetView(view))
     }
 
-    fn view(&mut self, name: String, written: &ast::CreateView, place: Place) -> Result<View> {
-        let check = check_of(&written.options, place)?;
+    pub(crate) fn view(
+        &mut self,
+        name: String,
+        written: &ast::CreateView,
+        check: ViewCheck,
+        place: Place,
+    ) -> Result<View> {
         let mark = self.mark();
         let compiled = self.relational(&written.query)?;
         self.back_to(&mark);
@@ -66,7 +75,10 @@ impl Compiler<'_> {
         let mut columns: Vec<(String, SqlType)> = named.zip(types).collect();
         let given = columns.iter().map(|(name, _)| name.clone()).collect();
         if written.columns.len() > columns.len() {
-            let message = "CREATE VIEW specifies more column names than columns".to_owned();
+            let message = match written.materialized {
+                true => "too many column names were specified",
+                false => "CREATE VIEW specifies more column names than columns",
+            };
             return Err(error(b"42601", place, message));
         }
         for (column, given) in columns.iter_mut().zip(&written.columns) {
@@ -86,8 +98,8 @@ impl Compiler<'_> {
         }
         let (schema, name) = split(&name);
         let (schema, name) = (schema.unwrap_or(PUBLIC).to_owned(), name.to_owned());
-        let view =
-            View { id: 0, name, schema, columns, path: self.path.clone(), text, check, given };
+        let (path, kind) = (self.path.clone(), ViewKind::Plain);
+        let view = View { id: 0, name, schema, columns, path, text, check, given, kind };
         if check != ViewCheck::None {
             self.refuse_check(&view, place)?;
         }
@@ -96,7 +108,20 @@ impl Compiler<'_> {
 
     /// The query of a view.
     pub(crate) fn view_query(&self, view: &View, place: Place) -> Result<Box<ast::Query>> {
-        query_of(&view.text)?.ok_or_else(|| {
+        let kept;
+        let text = match view.kind {
+            ViewKind::Plain | ViewKind::Definition => &view.text,
+            ViewKind::Kept { is_filled: true } => {
+                kept = rows_of(view);
+                &kept
+            }
+            ViewKind::Kept { is_filled: false } => {
+                let message = format!("materialized view \"{}\" has not been populated", view.name);
+                let hint = "Use the REFRESH MATERIALIZED VIEW command.";
+                return Err(error(b"55000", place, message).hint(hint));
+            }
+        };
+        query_of(text)?.ok_or_else(|| {
             let message = format!("the text of view \"{}\" is no query", view.name);
             error(b"XX000", place, message)
         })
@@ -125,6 +150,10 @@ impl Compiler<'_> {
         if_exists: bool,
     ) -> Result<CatalogChange> {
         if let Some(view) = self.view_named(name) {
+            if view.kind != ViewKind::Plain {
+                return Err(error(b"42809", place, format!("\"{name}\" is not a view"))
+                    .hint("Use DROP MATERIALIZED VIEW to remove a materialized view."));
+            }
             return Ok(CatalogChange::DropView(view.qualified_name()));
         }
         if self.table_named(name).is_some() {
@@ -147,10 +176,24 @@ impl Compiler<'_> {
         let mut lost = Vec::new();
         // One may stand on another.
         while let Some((name, _)) = broken_view(&catalog, procedures, &concerned)? {
-            catalog.drop_view(&name);
-            lost.push(CatalogChange::DropView(name));
+            let gone = self.gone_with_view(name);
+            gone.iter().try_for_each(|change| apply(&mut catalog, change))?;
+            lost.extend(gone);
         }
         Ok(lost)
+    }
+
+    /// What goes when a view goes: the whole of a materialized view with its query.
+    fn gone_with_view(&self, name: String) -> Vec<CatalogChange> {
+        let of = |view: &&Arc<View>| {
+            matches!(view.kind, ViewKind::Kept { .. })
+                && (view.qualified_name() == name
+                    || qualified(&view.schema, &query_name(&view.name)) == name)
+        };
+        match self.catalog.views().find(of) {
+            Some(view) => self.materialized_gone(view),
+            None => vec![CatalogChange::DropView(name)],
+        }
     }
 
     /// The views that changes may concern, by their texts.
@@ -219,7 +262,10 @@ pub fn broken_view(
         });
         compiled.err().map(|error| (view.qualified_name(), error))
     };
-    match names.iter().filter_map(|name| catalog.view(name)).find_map(broken) {
+    // What a materialized view is read by is its own.
+    let views = names.iter().filter_map(|name| catalog.view(name));
+    let mut views = views.filter(|view| !matches!(view.kind, ViewKind::Kept { .. }));
+    match views.find_map(broken) {
         Some((_, error)) if error.is_refusal() => Err(error),
         broken => Ok(broken),
     }
@@ -258,7 +304,7 @@ fn check_of(options: &ast::CreateTableOptions, place: Place) -> Result<ViewCheck
 fn refuse_clauses(written: &ast::CreateView, place: Place) -> Result<()> {
     let ast::CreateView { materialized, temporary, or_alter, secure, .. } = written;
     let what = match () {
-        () if *materialized => "CREATE MATERIALIZED VIEW",
+        () if *materialized => "this form of a materialized view",
         () if *temporary => "a temporary view",
         () if *or_alter || *secure || written.to.is_some() || !written.cluster_by.is_empty() => {
             "this kind of view"

@@ -162,6 +162,7 @@ fn procedure(kind: &str) -> Procedure {
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
         ends_transaction: false,
+        is_variadic: false,
         trigger: None,
         needs: Default::default(),
     }

@@ -15,6 +15,7 @@ mod named;
 mod rights;
 mod role;
 mod schemas;
+mod sequence;
 mod trigger;
 
 use std::sync::{Arc, LazyLock};
@@ -26,7 +27,7 @@ use hotrow_base::types::{DataType, SqlType};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
-pub use self::named::{Domain, NamedType, View, ViewCheck};
+pub use self::named::{Domain, NamedType, View, ViewCheck, ViewKind, kept_name, query_name};
 pub use self::rights::{
     Grant, Grants, Maker, Object, ObjectKind, Privileges, Rights, add, shown_grants, take,
 };
@@ -34,6 +35,7 @@ pub use self::role::{Actor, Attribute, Attributes, BOOTSTRAP, Membership, ROLES_
 pub use self::schemas::{
     PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split, temporary_schema,
 };
+pub use self::sequence::Sequence;
 pub use self::trigger::{Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming};
 use crate::outcome::SqlError;
 use crate::program::Expr;
@@ -86,23 +88,6 @@ pub enum Numbering {
     ByDefault,
     /// GENERATED ALWAYS AS IDENTITY: an INSERT gives none
     Always,
-}
-
-/// What CREATE SEQUENCE says. PostgreSQL's, section "CREATE SEQUENCE".
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sequence {
-    /// `integer` or the like: what the numbers fit
-    pub data_type: DataType,
-    /// the first number
-    pub start: i64,
-    /// from one to the next; not 0
-    pub increment: i64,
-    /// the least number
-    pub min: i64,
-    /// the greatest
-    pub max: i64,
-    /// begins anew behind the last one
-    pub cycle: bool,
 }
 
 /// A CHECK constraint: `condition` over slots, where slot `i` stands for `columns[i]`.
@@ -267,6 +252,8 @@ pub struct Table {
     pub routing: Option<DeclaredRouting>,
     /// it keeps how far a sequence has got, in one row
     pub sequence: Option<Sequence>,
+    /// it has the rows of a materialized view
+    pub is_kept: bool,
 }
 
 impl Table {
@@ -288,6 +275,7 @@ impl Table {
             triggers: Vec::new(),
             routing: None,
             sequence: None,
+            is_kept: false,
         }
     }
 
@@ -402,6 +390,8 @@ pub struct Catalog {
     /// beside `public`, each with a number of its own
     schemas: RedBlackTreeMapSync<String, u32>,
     schemas_made: u32,
+    /// sequences that go with a column that does not draw from them
+    owned: RedBlackTreeMapSync<TableId, (TableId, ColumnId)>,
 }
 
 impl Catalog {
@@ -493,10 +483,11 @@ impl Catalog {
         all
     }
 
-    /// Takes away the primary key that a table has since none was declared: another one follows.
-    pub fn forget_identity(&mut self, table: TableId) {
+    /// Takes a table's primary key away, if it has one: another one follows, in a column that users
+    /// do not see where none is declared.
+    pub fn forget_primary(&mut self, table: TableId) {
         let owner = self.table(table);
-        let Some(primary) = owner.primary.filter(|_| owner.identity().is_some()) else { return };
+        let Some(primary) = owner.primary else { return };
         let secondary = owner.secondary.clone();
         let schema = Arc::clone(&owner.schema);
         self.take_index(&schema, primary);
@@ -540,6 +531,7 @@ impl Catalog {
         now_at: &[Option<ColumnId>],
     ) -> Result<(), SqlError> {
         let layout = layout_of(&self.table(id).name, &columns)?;
+        self.move_owned(id, now_at);
         self.rights.move_columns(&Object::Table(id), now_at);
         let moved = |list: &mut Vec<ColumnId>| {
             for column in list {
@@ -569,6 +561,10 @@ impl Catalog {
     /// Gives a table another name in its schema.
     pub fn rename_table(&mut self, id: TableId, name: String) {
         let table = self.tables.change(id.index());
+        if let Some(index) = table.primary.filter(|_| table.sequence.is_some()) {
+            self.rename_index(index, &name); // called like it
+        }
+        let table = self.tables.change(id.index());
         let key = schemas::key(&table.schema, &name).into_owned();
         let old = std::mem::replace(&mut table.name, name);
         forget(&mut self.table_names, &schemas::key(&table.schema, &old), id);
@@ -591,6 +587,7 @@ impl Catalog {
     /// Drops a table and its indexes; their ids stay taken.
     pub fn drop_table(&mut self, id: TableId) {
         let Some(table) = self.tables.take(id.index()) else { return };
+        self.owned.remove_mut(&id);
         self.rights.forget(&Object::Table(id));
         forget(&mut self.table_names, &schemas::key(&table.schema, &table.name), id);
         table.indexes().for_each(|index| self.take_index(&table.schema, index));

@@ -59,6 +59,7 @@ impl Computation {
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
             ends_transaction: false,
+            is_variadic: false,
             trigger: None,
             needs: Default::default(),
         };

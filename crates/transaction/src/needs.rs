@@ -12,7 +12,8 @@ use std::sync::Arc;
 use hotrow_base::ids::ColumnId;
 
 use crate::catalog::{
-    Actor, BOOTSTRAP, Catalog, Object, ObjectKind, PUBLIC, Privileges, is_temporary, local, split,
+    Actor, BOOTSTRAP, Catalog, Object, ObjectKind, PUBLIC, Privileges, ViewKind, is_temporary,
+    local, split,
 };
 use crate::outcome::SqlError;
 use crate::program::routine_name;
@@ -187,7 +188,9 @@ impl Catalog {
             }
             Object::View(number) => {
                 let view = self.views().find(|view| view.id == *number);
-                ("view", view.map_or_else(String::new, |view| view.name.clone()))
+                let is_kept = view.is_some_and(|view| matches!(view.kind, ViewKind::Kept { .. }));
+                let what = if is_kept { "materialized view" } else { "view" };
+                (what, view.map_or_else(String::new, |view| view.name.clone()))
             }
             Object::Function(key) => ("function", routine_name(key).to_owned()),
             Object::Type(name) => ("type", local(name).to_owned()),

@@ -123,6 +123,8 @@ pub struct Procedure {
     pub inlined: Vec<String>,
     /// whether it ends with COMMIT or ROLLBACK, and so cannot be called inside a transaction
     pub ends_transaction: bool,
+    /// its last parameter, an array, takes any number of arguments, each an element of it
+    pub is_variadic: bool,
     /// of a function that RETURNS trigger: what triggers have of it. Nobody can call it
     pub trigger: Option<Arc<TriggerFunction>>,
     /// what its caller needs the right to do, beside calling it

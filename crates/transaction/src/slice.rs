@@ -196,6 +196,7 @@ impl Slice {
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
             ends_transaction: false,
+            is_variadic: false,
             trigger: None,
             needs: Default::default(),
         };

@@ -4,7 +4,8 @@
 //!              actions, EXPLAIN); changes nothing
 
 use hotrow_base::ids::TableId;
-use hotrow_base::types::SqlType;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
 
 use crate::program::{
     Access, Consume, Effect, Elements, Expr, ExprKind, Insert, LabelId, Path, Protected, RangeEnd,
@@ -225,6 +226,11 @@ pub fn operands_mut(expr: &mut Expr, visit: &mut impl FnMut(&mut Expr)) {
 /// Gives an expression, and all in it, other types, whose values are kept as those of the old ones.
 pub fn map_types(expr: &mut Expr, map: &impl Fn(SqlType) -> SqlType) {
     expr.sql_type = map(expr.sql_type);
+    if let ExprKind::Constant(Value::Enum(of, _)) = &mut expr.kind
+        && let SqlType::Scalar(DataType::Enum(next)) = map(SqlType::Scalar(DataType::Enum(*of)))
+    {
+        *of = next;
+    }
     operands_mut(expr, &mut |operand| map_types(operand, map));
 }
 

@@ -22,6 +22,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
         ends_transaction: false,
+        is_variadic: false,
         trigger: None,
         needs: Default::default(),
     }

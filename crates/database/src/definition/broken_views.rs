@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{CatalogChange, broken_view};
-use hotrow_transaction::catalog::{Catalog, local};
+use hotrow_transaction::catalog::{Catalog, local, query_name};
 use hotrow_transaction::outcome::{SqlError, apart};
 
 use super::{Sources, names_changed};
@@ -46,7 +46,9 @@ pub(super) fn refuse_broken_view(
 
 /// 2BP01
 fn needed_by_view(view: &str, error: SqlError) -> SqlError {
-    let message = format!("view \"{}\" would no longer be what it is", local(view));
+    let view = local(view);
+    let view = view.strip_suffix(&query_name("")).unwrap_or(view);
+    let message = format!("view \"{view}\" would no longer be what it is");
     let hint =
         "Drop the view first, and create it again afterwards; DROP ... CASCADE does the first.";
     let mut needed = advised(b"2BP01", message, hint);

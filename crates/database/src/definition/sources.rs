@@ -4,7 +4,7 @@
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_sql::{CatalogChange, split_path};
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, qualified};
 use hotrow_transaction::program::Place;
 
 use crate::mentions::{Mentioner, Mentions};
@@ -70,6 +70,14 @@ impl Sources {
             let (name, text) = match change {
                 CatalogChange::SetView(view) => (view.qualified_name(), Some(&view.text)),
                 CatalogChange::DropView(name) => (name.clone(), None),
+                CatalogChange::RenameView { name, to } => {
+                    let Some(old) = before.view(name) else { continue };
+                    let renamed = Mentioner::View(qualified(&old.schema, to).as_str().into());
+                    self.mentions
+                        .forget(&Mentioner::View(old.qualified_name().as_str().into()), &old.text);
+                    self.mentions.note(&renamed, &old.text);
+                    continue;
+                }
                 _ => continue,
             };
             let who = Mentioner::View(name.as_str().into());

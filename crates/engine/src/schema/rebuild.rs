@@ -16,8 +16,11 @@ use hotrow_base::row::{RowError, RowLayout, Words, read_field};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_storage::btree::GHOST;
+use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
-use hotrow_transaction::catalog::{Catalog, Column, ForeignKey, Generated, Index, Table};
+use hotrow_transaction::catalog::{
+    Catalog, Check, Column, ForeignKey, Generated, Index, Sequence, Table,
+};
 use hotrow_transaction::constant::Computation;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::random::Spot;
@@ -44,9 +47,45 @@ pub enum ColumnFrom {
     Converted(Generated, i64),
     /// computed from what the other columns get
     Computed(Generated, i64),
+    /// the next number of a sequence that has given none, in the order of the old primary key: a
+    /// replay of the log, which may find rows in another order, gives the same ones
+    Numbered(TableId),
     /// a UUID that follows from the other columns, and of equal rows from their count: a replay of
     /// the log, which may find rows in another order, gives the same ones
     Identity,
+}
+
+impl Rebuilt {
+    /// Adds what becomes of the rows after this: numbers of old columns are those between both.
+    ///
+    /// # Errors
+    ///
+    /// 0A000 where that would need rows which are neither the old ones nor the new ones.
+    pub fn followed_by(&mut self, next: Self) -> Result<(), SqlError> {
+        let (Some(before), Some(columns)) = (self.columns.take(), next.columns) else {
+            return Ok(()); // the rows go
+        };
+        let old = |of: &mut ColumnId| match before.get(of.index()) {
+            Some(ColumnFrom::Old(column)) => {
+                *of = *column;
+                Ok(())
+            }
+            _ => Err(SqlError::new(b"0A000", "a column that changes twice in one statement")),
+        };
+        let mut all = Vec::with_capacity(columns.len());
+        for from in columns {
+            all.push(match from {
+                ColumnFrom::Old(column) => before[column.index()].clone(),
+                ColumnFrom::Converted(mut of, now_us) => {
+                    of.columns.iter_mut().try_for_each(old)?;
+                    ColumnFrom::Converted(of, now_us)
+                }
+                new => new,
+            });
+        }
+        self.columns = Some(all);
+        Ok(())
+    }
 }
 
 /// Rows that are to be copied.
@@ -57,6 +96,8 @@ pub(super) struct OldRows {
     columns: Vec<ColumnFrom>,
     /// of the columns that they have
     types: Vec<DataType>,
+    /// their primary key
+    order: Option<Index>,
 }
 
 /// A column that is computed for each row.
@@ -102,6 +143,61 @@ fn datum_of(value: &Value, column: &Column, heap: &mut Vec<u8>) -> Result<Datum,
     })
 }
 
+/// The numbers that a new sequence gives to rows.
+struct Numbers {
+    of: Sequence,
+    name: String,
+    last: Option<i64>,
+}
+
+impl Numbers {
+    /// Those of the sequence that a table is.
+    fn new(table: &Table) -> Result<Self, SqlError> {
+        let of = table.sequence.ok_or_else(|| {
+            SqlError::new(b"42809", format!("\"{}\" is not a sequence", table.name))
+        })?;
+        Ok(Self { of, name: table.name.clone(), last: None })
+    }
+
+    /// The next one; fails with 2200H at the end.
+    fn next(&mut self) -> Result<Value, SqlError> {
+        let next = self.of.next_after(self.last, &self.name)?;
+        self.last = Some(next);
+        Ok(Value::BigInt(next))
+    }
+}
+
+impl OldRows {
+    /// The rows by their primary key; where there is none, by what they are: equal ones may be
+    /// exchanged for each other.
+    fn in_order(&self) -> Vec<RecordId> {
+        let (mut ids, mut buffer) = (Vec::new(), KeyBuffer::new());
+        self.stored.records().for_each_record(|id, record| {
+            if record.is_ghost() {
+                return;
+            }
+            let row = record.row();
+            buffer.clear();
+            let key = self.order.as_ref().and_then(|index| {
+                index.key.encode_from_row(&index.fields, row, &mut buffer).ok()?;
+                Some(buffer.as_slice().to_vec())
+            });
+            let key = key.unwrap_or_else(|| {
+                let (mut heap, mut words) = (Vec::new(), Vec::new());
+                let columns = (0..self.types.len()).map(|at| ColumnId(at as u16));
+                let values = columns.map(|column| self.layout.read(row, column, &mut heap));
+                let values: Vec<Datum> = values.collect();
+                // It fits: it is the row that is there, without what a longer one has left in it.
+                let _ = self.layout.build(&values, &heap, &mut words);
+                bytes_of(words.as_slice())
+            });
+            ids.push((key, id));
+        });
+        ids.sort_unstable();
+        ids.into_iter().map(|(_, id)| id).collect()
+    }
+}
+
 impl Schema {
     /// Puts empty tables in the places of those that are rebuilt, emptied or dropped. Which they
     /// are, and what is to be copied into them.
@@ -127,7 +223,9 @@ impl Schema {
             let columns = asked.and_then(|rebuilt| rebuilt.columns.clone());
             let (table, layout) = (old.id, old.layout.clone());
             let types = old.columns.iter().map(|column| column.data_type).collect();
-            let rows = columns.map(|columns| OldRows { table, stored, layout, columns, types });
+            let order = old.primary.map(|primary| self.catalog.index(primary).clone());
+            let rows =
+                columns.map(|columns| OldRows { table, stored, layout, columns, types, order });
             taken.push((table, rows));
         }
         taken
@@ -135,21 +233,22 @@ impl Schema {
 
     /// Makes the new rows of old ones. They are in no index yet.
     pub(super) fn copy_rows(&self, old: &OldRows) -> Result<(), SqlError> {
-        let OldRows { table, stored, layout, columns, types: old_types } = old;
+        let OldRows { table, stored, layout, columns, types: old_types, .. } = old;
         let table = self.catalog.table(*table);
         let new_types: Vec<DataType> =
             table.columns.iter().map(|column| column.data_type).collect();
         let (mut constants, mut values) = (Vec::new(), Vec::new());
         for (from, column) in columns.iter().zip(&table.columns) {
             values.push(match from {
-                ColumnFrom::Old(_) | ColumnFrom::Converted(..) | ColumnFrom::Computed(..) => {
-                    Datum::NULL
-                }
+                ColumnFrom::Old(_)
+                | ColumnFrom::Converted(..)
+                | ColumnFrom::Computed(..)
+                | ColumnFrom::Numbered(_) => Datum::NULL,
                 ColumnFrom::Identity => datum_of(&Value::Uuid([0; 16]), column, &mut constants)?,
                 ColumnFrom::Constant(value) => datum_of(value, column, &mut constants)?,
             });
         }
-        let (mut converted, mut computed) = (Vec::new(), Vec::new());
+        let (mut converted, mut computed, mut numbered) = (Vec::new(), Vec::new(), Vec::new());
         for (at, from) in columns.iter().enumerate() {
             match from {
                 ColumnFrom::Converted(of, now_us) => {
@@ -158,14 +257,21 @@ impl Schema {
                 ColumnFrom::Computed(of, now_us) => {
                     computed.push(Computing::new(at, of, &new_types, *now_us)?);
                 }
+                ColumnFrom::Numbered(sequence) => {
+                    numbered.push((at, Numbers::new(self.catalog.table(*sequence))?));
+                }
                 ColumnFrom::Old(_) | ColumnFrom::Constant(_) | ColumnFrom::Identity => {}
             }
         }
+        let in_order = match numbered.is_empty() {
+            true => None,
+            false => Some(old.in_order()),
+        };
         let identity = columns.iter().position(|from| matches!(from, ColumnFrom::Identity));
         let mut equal_rows: HashMap<[u8; 16], u64> = HashMap::new();
         let (mut heap, mut row, mut failed) = (constants.clone(), Vec::new(), None);
         let records = self.table(table.id).records();
-        stored.records().for_each_record(|_, record| {
+        let mut copy = |record: &Record<'_>| {
             if failed.is_some() || record.is_ghost() {
                 return;
             }
@@ -180,6 +286,9 @@ impl Schema {
                     let column = &table.columns[of.at];
                     let read = |from, heap: &mut Vec<u8>| layout.read(record.row(), from, heap);
                     values[of.at] = of.datum(column, &mut heap, read)?;
+                }
+                for (at, numbers) in &mut numbered {
+                    values[*at] = datum_of(&numbers.next()?, &table.columns[*at], &mut heap)?;
                 }
                 for of in &mut computed {
                     let column = &table.columns[of.at];
@@ -196,7 +305,7 @@ impl Schema {
             if let Some(at) = identity
                 && built.is_ok()
             {
-                let bytes: Vec<u8> = row.iter().flat_map(|word| word.to_le_bytes()).collect();
+                let bytes = bytes_of(row.as_slice());
                 let count = equal_rows.entry(identity_of(&bytes, 0)).or_default();
                 let uuid = Value::Uuid(identity_of(&bytes, *count));
                 *count += 1;
@@ -214,6 +323,71 @@ impl Schema {
             if failed.is_none() && records.allocate(QUIET_WORKER, &row).is_err() {
                 failed = Some(self.memory.out_of_memory());
             }
+        };
+        match in_order {
+            None => stored.records().for_each_record(|_, record| copy(&record)),
+            Some(ids) => ids.into_iter().for_each(|id| copy(&stored.records().record(id))),
+        }
+        failed.map_or(Ok(()), Err)?;
+        for (at, from) in columns.iter().enumerate() {
+            if let ColumnFrom::Numbered(sequence) = from
+                && let Some((_, numbers)) = numbered.iter().find(|(of, _)| *of == at)
+            {
+                self.note_numbers(*sequence, numbers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the table of a new sequence say which number it has given last, if it has given one.
+    fn note_numbers(&self, sequence: TableId, numbers: &Numbers) -> Result<(), SqlError> {
+        let Some(last) = numbers.last else { return Ok(()) };
+        let (table, mut row) = (self.catalog.table(sequence), Vec::new());
+        let values = [Value::Bool(true), Value::BigInt(last), Value::Bool(true)];
+        let mut heap = Vec::new();
+        let values = values.iter().zip(&table.columns);
+        let values = values.map(|(value, column)| datum_of(value, column, &mut heap));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let built = table.layout.build(&values, &heap, &mut row);
+        built.map_err(|error| refused(table, error, &values, &heap))?;
+        let records = self.table(sequence).records();
+        records.allocate(QUIET_WORKER, &row).map_err(|_| self.memory.out_of_memory())?;
+        Ok(())
+    }
+
+    /// Fails with 23514 where a row violates a CHECK.
+    ///
+    /// # Errors
+    ///
+    /// As said, and what computing the condition comes to.
+    pub fn check_rows(&self, table: TableId, check: &Check) -> Result<(), SqlError> {
+        let table = self.catalog.table(table);
+        let types: Vec<DataType> =
+            check.columns.iter().map(|column| table.columns[column.index()].data_type).collect();
+        let mut computation = Computation::new(check.condition.clone(), &types)?;
+        let (mut failed, mut heap, mut values) = (None, Vec::new(), Vec::new());
+        self.table(table.id).records().for_each_record(|_, record| {
+            if failed.is_some() || record.is_ghost() {
+                return;
+            }
+            heap.clear();
+            values.clear();
+            for (column, of) in check.columns.iter().zip(&types) {
+                let datum = table.layout.read(record.row(), *column, &mut heap);
+                values.push(Value::from_datum(datum, *of, &heap));
+            }
+            failed = match computation.value(0, &values) {
+                Ok(Value::Bool(false)) => {
+                    let (name, of) = (&check.name, &table.name);
+                    let text = format!(
+                        "check constraint \"{name}\" of relation \"{of}\" is violated by some row"
+                    );
+                    let mut error = SqlError::new(b"23514", text);
+                    (error.table, error.constraint) = (Some(of.clone()), Some(name.clone()));
+                    Some(error)
+                }
+                done => done.err(),
+            };
         });
         failed.map_or(Ok(()), Err)
     }
@@ -309,6 +483,11 @@ impl Schema {
         }
         format!("Key ({})=({})", names.join(", "), values.join(", "))
     }
+}
+
+/// What a row has in it.
+fn bytes_of<W: Words + ?Sized>(row: &W) -> Vec<u8> {
+    (0..row.words().len()).flat_map(|at| row.word(at).to_le_bytes()).collect()
 }
 
 /// The identity of the rows with these bytes that comes behind so many others.

@@ -107,6 +107,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
         ends_transaction: false,
+        is_variadic: false,
         trigger: None,
         needs: Default::default(),
     }

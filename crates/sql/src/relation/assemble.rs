@@ -135,6 +135,7 @@ impl Compiler<'_> {
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
             ends_transaction: false,
+            is_variadic: false,
             trigger: None,
             needs: Default::default(),
         };
@@ -463,6 +464,7 @@ impl Compiler<'_> {
             row_locks,
             inlined: Vec::new(),
             ends_transaction: false,
+            is_variadic: false,
             trigger: None,
             needs: Default::default(),
         });

@@ -23,6 +23,7 @@ use crate::typing::{
     Coercion, array_call, array_cast, cast, comparable, compared_type, constant, constant_array,
     is_assignable, parse_literal, spread,
 };
+use crate::variadic::gathered;
 use crate::written::{arguments, bare, dotted, ident_name};
 
 impl Compiler<'_> {
@@ -401,13 +402,13 @@ impl Compiler<'_> {
     ) -> Result<Option<(usize, Vec<Expr>)>> {
         let given: Vec<_> = written.iter().map(|of| CallArgument::unnamed(of, place)).collect();
         let Some(procedure) = self.routine_meant(name, &given, place)? else { return Ok(None) };
+        let written = &*gathered(procedure, &given);
         if !procedure.takes(written.len()) {
             return Err(crate::call::other_count(procedure, name, written.len(), place));
         }
-        let mut values = Vec::new();
-        for (written, parameter) in written.iter().zip(procedure.given()) {
-            values.push(self.fixed_argument(written, parameter.sql_type, place)?);
-        }
+        let pairs = written.iter().zip(procedure.given());
+        let values = pairs.map(|(of, to)| self.fixed_argument(&of.value, to.sql_type, place));
+        let mut values = values.collect::<Result<Vec<_>>>()?;
         for at in written.len()..procedure.given().len() {
             let (of, default) = (procedure.given()[at].sql_type, procedure.default_of(at));
             let default = default.cloned().unwrap_or_default();

@@ -28,7 +28,7 @@ use hotrow_transaction::program::Procedure;
 pub use cells::is_function;
 pub(super) use functions::relation_number;
 pub use functions::table_number;
-pub(crate) use functions::{key_name, short_name};
+pub(crate) use functions::{attribute_name, key_name, short_name};
 pub use functions::{sequence_named, system_function};
 pub use rows::system_rows;
 
@@ -246,7 +246,11 @@ const RELATIONS: &[(&str, &str)] = &[
         "schemaname:t sequencename:t sequenceowner:t data_type:t start_value:l min_value:l \
          max_value:l increment_by:l cycle:b cache_size:l last_value:l",
     ),
-    ("pg_catalog.pg_matviews", "schemaname:t matviewname:t matviewowner:t definition:t"),
+    (
+        "pg_catalog.pg_matviews",
+        "schemaname:t matviewname:t matviewowner:t tablespace:t hasindexes:b ispopulated:b \
+         definition:t",
+    ),
     ("pg_catalog.pg_foreign_table", "ftrelid:o ftserver:o ftoptions:T"),
     ("pg_catalog.pg_foreign_server", "oid:o srvname:t srvowner:o srvfdw:o srvoptions:T"),
     (

@@ -186,7 +186,12 @@ fn scripts_and_definitions() {
         ("CREATE FUNCTION f() RETURNS int LANGUAGE perl AS 'SELECT 1';", "0A000", 1, 42),
         ("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS ''", "42601", 1, 58),
         ("CREATE PROCEDURE f() STRICT LANGUAGE plpgsql AS ''", "42P13", 1, 22),
-        ("CREATE FUNCTION f(VARIADIC int[]) RETURNS int LANGUAGE plpgsql AS ''", "0A000", 1, 19),
+        (
+            "CREATE FUNCTION f(VARIADIC int) RETURNS int LANGUAGE plpgsql AS 'BEGIN END'",
+            "42P13",
+            1,
+            28,
+        ),
         (
             "CREATE PROCEDURE f(n int DEFAULT 1, m int) LANGUAGE plpgsql AS 'BEGIN END'",
             "42P13",

@@ -1,9 +1,12 @@
 //! Views and types: what has a name and is no table.
 
+use std::sync::Arc;
+
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, SqlType};
 
 use super::schemas::{self, SearchPath};
+use super::{Catalog, Table, key_of};
 
 /// A view: a query with a name.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,7 +27,37 @@ pub struct View {
     pub check: ViewCheck,
     /// what the query itself calls its columns: it has to go on giving these
     pub given: Vec<String>,
+    /// whether it has to do with a materialized view
+    pub kind: ViewKind,
 }
+
+/// What a view is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ViewKind {
+    /// its query is run where it is read
+    #[default]
+    Plain,
+    /// a materialized view: its rows are kept in a table, [`kept_name`]
+    Kept {
+        /// it has been given its rows
+        is_filled: bool,
+    },
+    /// the query of a materialized view, [`query_name`]
+    Definition,
+}
+
+/// What the table is called that has a materialized view's rows.
+pub fn kept_name(view: &str) -> String {
+    format!("{view}{KEPT}")
+}
+
+/// What the view is called that is a materialized view's query.
+pub fn query_name(view: &str) -> String {
+    format!("{view}{QUERY}")
+}
+
+const KEPT: &str = " kept";
+const QUERY: &str = " query";
 
 /// WITH CHECK OPTION: whether rows that are written through a view have to be rows of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,4 +102,31 @@ pub struct Domain {
     pub default: Option<String>,
     /// names of constraints, and what holds for each `VALUE`, as SQL
     pub checks: Vec<(String, String)>,
+}
+
+impl Table {
+    /// What users call it: a materialized view's table is called like that.
+    pub fn user_name(&self) -> &str {
+        let kept = self.name.strip_suffix(KEPT).filter(|_| self.is_kept);
+        kept.unwrap_or(&self.name)
+    }
+}
+
+impl Catalog {
+    /// Gives a view another name in its schema.
+    pub fn rename_view(&mut self, name: &str, to: &str) {
+        let key = key_of(name);
+        let Some(view) = self.views.get(&key).cloned() else { return };
+        self.views.remove_mut(&key);
+        let view = View { name: to.to_owned(), ..View::clone(&view) };
+        self.views.insert_mut(view.key(), Arc::new(view));
+    }
+
+    /// Notes whether a materialized view has been given its rows.
+    pub fn set_filled(&mut self, name: &str, is_filled: bool) {
+        let key = key_of(name);
+        let Some(view) = self.views.get(&key).cloned() else { return };
+        let view = View { kind: ViewKind::Kept { is_filled }, ..View::clone(&view) };
+        self.views.insert_mut(key, Arc::new(view));
+    }
 }

@@ -70,6 +70,7 @@ impl<'a> Generator<'a> {
             row_locks: RowLocks::default(),
             inlined: Vec::new(),
             ends_transaction: false,
+            is_variadic: false,
             trigger: None,
             needs: Default::default(),
         };

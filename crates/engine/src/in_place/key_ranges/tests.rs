@@ -234,6 +234,7 @@ fn deletes(primary: IndexId) -> Procedure {
         row_locks: RowLocks::default(),
         inlined: Vec::new(),
         ends_transaction: false,
+        is_variadic: false,
         trigger: None,
         needs: Default::default(),
     }

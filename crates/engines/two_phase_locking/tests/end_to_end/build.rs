@@ -87,6 +87,7 @@ impl Build {
                 row_locks: RowLocks::default(),
                 inlined: Vec::new(),
                 ends_transaction: false,
+                is_variadic: false,
                 trigger: None,
                 needs: Default::default(),
             },

@@ -2,7 +2,11 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, Column, Index, Numbering, SearchPath, Sequence, Table};
+use std::sync::Arc;
+
+use hotrow_transaction::catalog::{
+    Catalog, Column, Index, Numbering, SearchPath, Sequence, Table, View, ViewKind, qualified,
+};
 use hotrow_transaction::program::Procedure;
 
 use super::{SystemContext, deparse, functions};
@@ -27,7 +31,25 @@ fn shown_tables<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Tab
 }
 
 pub(super) fn tables<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Table> + use<'c> {
-    shown_tables(context).filter(|table| table.sequence.is_none())
+    shown_tables(context).filter(|table| table.sequence.is_none() && !table.is_kept)
+}
+
+/// The tables of materialized views.
+pub(super) fn kept<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Table> + use<'c> {
+    shown_tables(context).filter(|table| table.is_kept)
+}
+
+/// Views that are no part of a materialized one.
+pub(super) fn views<'c>(
+    context: &SystemContext<'c>,
+) -> impl Iterator<Item = &'c Arc<View>> + use<'c> {
+    context.catalog.views().filter(|view| view.kind == ViewKind::Plain)
+}
+
+/// The materialized view whose rows a table has.
+pub(super) fn materialized<'c>(catalog: &'c Catalog, table: &Table) -> Option<&'c Arc<View>> {
+    let name = qualified(&table.schema, table.user_name());
+    catalog.view(&name).filter(|view| table.is_kept && view.kind != ViewKind::Plain)
 }
 
 pub(super) fn sequences<'c>(

@@ -6,7 +6,7 @@ use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
     Catalog, Check, Generated, Index, IndexKind, NamedType, ReferentialAction, SearchPath, Table,
-    View,
+    View, ViewKind, kept_name, qualified,
 };
 use hotrow_transaction::program::{Expr, ExprKind, Procedure};
 
@@ -94,7 +94,8 @@ pub(super) fn index_definition(table: &Table, index: &Index, brackets: Brackets)
     let columns = table.key_of(index).iter().map(column).collect::<Vec<_>>().join(", ");
     let condition = condition_text(table, index, brackets).map(|of| format!(" WHERE {of}"));
     let condition = condition.unwrap_or_default();
-    let (name, schema, table) = (quoted(&index.name), quoted(&table.schema), quoted(&table.name));
+    let (name, schema) = (quoted(&index.name), quoted(&table.schema));
+    let table = quoted(table.user_name());
     let on = format!("{schema}.{table}");
     format!("CREATE {unique}INDEX {name} ON {on} USING {method} ({columns}){condition}")
 }
@@ -135,7 +136,7 @@ pub(crate) fn key_name(table: &Table, of: &Generated) -> String {
 }
 
 /// How a part of an index's key is called as a column of the index.
-pub(super) fn attribute_name(table: &Table, column: ColumnId) -> &str {
+pub(crate) fn attribute_name(table: &Table, column: ColumnId) -> &str {
     let name = &table.columns[column.index()].name;
     match (table.hidden(column), name.find('(')) {
         (None, _) => name,
@@ -173,6 +174,10 @@ fn expression_text(table: &Table, columns: &[ColumnId], expr: &Expr) -> String {
 }
 
 fn view<'c>(context: &SystemContext<'c>, number: i64) -> Option<&'c View> {
+    let table = id(number, TABLES).and_then(|at| context.catalog.tables().at(at));
+    if let Some(table) = table.filter(|table| table.is_kept) {
+        return super::cells::materialized(context.catalog, table).map(|view| &**view);
+    }
     let wanted = id(number, VIEWS)?;
     context.catalog.views().find(|view| view.id as usize == wanted).map(|view| &**view)
 }
@@ -288,7 +293,8 @@ fn name_of(context: &SystemContext<'_>, table: &Table) -> String {
 fn is_found(context: &SystemContext<'_>, number: i64) -> bool {
     let (catalog, path) = (context.catalog, context.path);
     if let Some(table) = id(number, TABLES).and_then(|at| catalog.tables().at(at)) {
-        return catalog.table_seen(path, &table.name).is_some_and(|seen| seen.id == table.id);
+        let seen = catalog.table_seen(path, &table.name).is_some_and(|seen| seen.id == table.id);
+        return seen || table.is_kept && catalog.view_seen(path, table.user_name()).is_some();
     }
     if let Some((_, index)) = index(context, number) {
         return catalog.index_seen(path, &index.name).is_some_and(|seen| seen.id == index.id);
@@ -301,8 +307,8 @@ fn is_found(context: &SystemContext<'_>, number: i64) -> bool {
 
 fn serial_sequence(context: &SystemContext<'_>, table: &str, column: &str) -> Option<String> {
     let table = context.catalog.table_seen(context.path, &name_in_text(table)?)?;
-    let column = table.shown().iter().find(|known| known.name == column)?;
-    let sequence = crate::sequence::owned_by_column(column)?;
+    let column = table.column(column)?;
+    let (_, sequence) = context.catalog.owned_by(table).find(|(of, _)| *of == column)?;
     let sequence = context.catalog.table(sequence);
     Some(format!("{}.{}", quoted(&sequence.schema), quoted(&sequence.name)))
 }
@@ -439,12 +445,19 @@ fn result_text(procedure: &Procedure) -> String {
 fn arguments_text(procedure: &Procedure) -> String {
     let parameters = procedure.given().iter();
     let named = parameters.map(|slot| format!("{} {}", quoted(&slot.name), slot.sql_type));
-    named.collect::<Vec<_>>().join(", ")
+    let mut named: Vec<String> = named.collect();
+    if let Some(last) = named.last_mut().filter(|_| procedure.is_variadic) {
+        last.insert_str(0, "VARIADIC ");
+    }
+    named.join(", ")
 }
 
 fn relation_name(context: &SystemContext<'_>, number: i64) -> String {
     let table = id(number, TABLES).and_then(|at| context.catalog.tables().at(at));
     if let Some(table) = table {
+        if table.is_kept {
+            return name_from(context.path, &table.schema, table.user_name());
+        }
         return name_of(context, table);
     }
     if let Some((table, index)) = index(context, number) {
@@ -478,6 +491,10 @@ pub(in crate::relation) fn relation_number(
         return Some(INDEXES.of(index.id.index()));
     }
     if let Some(view) = catalog.view_seen(path, &named) {
+        if let ViewKind::Kept { .. } = view.kind {
+            let table = catalog.table_named(&qualified(&view.schema, &kept_name(&view.name)))?;
+            return Some(TABLES.of(table.id.index()));
+        }
         return Some(VIEWS.of(view.id as usize));
     }
     let is_it = |known: &super::SystemRelation| {

@@ -6,7 +6,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Column, Object, Table, ViewCheck, is_temporary};
 
 use crate::relation::system::cells::{
-    default_text, identity, indexes, is_function, sequences, tables, text,
+    default_text, identity, indexes, is_function, sequences, tables, text, views,
 };
 use crate::relation::system::constraints::{foreign_keys, key_kind};
 
@@ -54,7 +54,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 fields.push(("is_typed", text("NO")));
                 all.push(fields);
             }
-            for view in context.catalog.views() {
+            for view in views(context) {
                 let mut fields = of_relation(&view.schema, &view.name);
                 let is_updatable = yes_or_no(Compiler::new(context.catalog).is_updatable(view));
                 fields.push(("table_type", text("VIEW")));
@@ -64,7 +64,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             }
         }
         "information_schema.views" => {
-            for view in context.catalog.views() {
+            for view in views(context) {
                 let mut fields = of_relation(&view.schema, &view.name);
                 fields.push(("view_definition", text(functions::definition_of(view))));
                 let check = match view.check {
@@ -93,7 +93,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                     all.push(fields);
                 }
             }
-            for view in context.catalog.views() {
+            for view in views(context) {
                 for (at, (name, sql_type)) in view.columns.iter().enumerate() {
                     let mut fields = of_relation(&view.schema, &view.name);
                     fields.extend(column_information(context, (at, None), &plain(name, *sql_type)));

@@ -193,7 +193,7 @@ pub(super) fn table_privileges(context: &SystemContext<'_>, with_public: bool) -
     let tables = super::cells::tables(context);
     let tables =
         tables.map(|table| (Object::Table(table.id), table.schema.to_string(), table.name.clone()));
-    let views = catalog.views();
+    let views = super::cells::views(context);
     let views = views.map(|view| (Object::View(view.id), view.schema.clone(), view.name.clone()));
     let mut all = Vec::new();
     for (object, schema, name) in tables.chain(views) {

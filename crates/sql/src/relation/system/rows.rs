@@ -6,13 +6,13 @@ use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    ForeignKey, Index, IndexKind, NamedType, Numbering, Object, PUBLIC, Table, View, is_temporary,
+    ForeignKey, Index, IndexKind, NamedType, Object, PUBLIC, Table, View, ViewKind, is_temporary,
 };
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::relation::system::cells::{
-    PUBLIC_SCHEMA, default_text, identity, indexes, is_function, schema_number, sequences, small,
-    tables, text,
+    PUBLIC_SCHEMA, default_text, identity, indexes, is_function, kept, materialized, schema_number,
+    sequences, small, tables, text, views,
 };
 use crate::relation::system::constraints::{constraints, foreign_keys, index_row};
 use crate::type_table::{TYPES, enum_type};
@@ -153,13 +153,28 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("definition", text(functions::definition_of(view))),
                 ]
             };
-            context.catalog.views().map(view).collect()
+            views(context).map(view).collect()
+        }
+        "pg_catalog.pg_matviews" => {
+            let all = kept(context)
+                .filter_map(|table| Some((table, materialized(context.catalog, table)?)));
+            all.map(|(table, view)| {
+                vec![
+                    ("schemaname", text(&view.schema)),
+                    ("matviewname", text(&view.name)),
+                    ("matviewowner", rights::owner_name(context, &Object::View(view.id))),
+                    ("hasindexes", Value::Bool(table.declared_indexes().next().is_some())),
+                    ("ispopulated", Value::Bool(view.kind == (ViewKind::Kept { is_filled: true }))),
+                    ("definition", text(functions::definition_of(view))),
+                ]
+            })
+            .collect()
         }
         "pg_catalog.pg_indexes" => indexes(context)
             .map(|(table, index)| {
                 vec![
                     ("schemaname", text(&*table.schema)),
-                    ("tablename", text(&table.name)),
+                    ("tablename", text(table.user_name())),
                     ("indexname", text(&index.name)),
                     ("indexdef", text(index_definition(table, index, Brackets::All))),
                 ]
@@ -253,12 +268,25 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         }
         all.push(fields);
     }
+    for table in kept(context) {
+        let Some(view) = materialized(context.catalog, table) else { continue };
+        let name = (schema_number(context.catalog, &view.schema), &*view.name);
+        let mut fields = class(TABLES.of(table.id.index()), name, "m", table.shown().len());
+        fields.retain(|(name, _)| *name != "relispopulated");
+        let is_filled = view.kind == (ViewKind::Kept { is_filled: true });
+        fields.push(("relispopulated", Value::Bool(is_filled)));
+        fields.push(("relhasindex", Value::Bool(table.declared_indexes().next().is_some())));
+        fields.push(("relhasrules", Value::Bool(true)));
+        fields.push(("relam", Value::BigInt(2)));
+        owned(context, &mut fields, &Object::View(view.id));
+        all.push(fields);
+    }
     for (table, _) in sequences(context) {
         let mut fields = class(TABLES.of(table.id.index()), named(context, table), "S", 3);
         owned(context, &mut fields, &Object::Table(table.id));
         all.push(fields);
     }
-    for view in context.catalog.views() {
+    for view in views(context) {
         let name = (schema_number(context.catalog, &view.schema), &*view.name);
         let mut fields = class(VIEWS.of(view.id as usize), name, "v", view.columns.len());
         fields.push(("relhasrules", Value::Bool(true)));
@@ -316,7 +344,7 @@ fn attribute(relation: i64, at: usize, name: &str, of: SqlType) -> Fields {
 
 fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
-    for table in tables(context) {
+    for table in tables(context).chain(kept(context)) {
         for (at, column) in table.shown().iter().enumerate() {
             let of = SqlType::Scalar(column.data_type);
             let mut fields = attribute(TABLES.of(table.id.index()), at, &column.name, of);
@@ -340,7 +368,7 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             all.push(attribute(INDEXES.of(index.id.index()), at, name, of));
         }
     }
-    for view in context.catalog.views() {
+    for view in views(context) {
         for (at, (name, of)) in view.columns.iter().enumerate() {
             let mut fields = attribute(VIEWS.of(view.id as usize), at, name, *of);
             fields.push(("attacl", rights::column_acl(context, &Object::View(view.id), at)));
@@ -379,19 +407,14 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
         functions::relation_number(context.catalog, context.path, "pg_class").unwrap_or_default();
     let mut all = Vec::new();
     for table in tables(context) {
-        for (at, column) in table.shown().iter().enumerate() {
-            let Some(draws) = column.draws else { continue };
-            let kind = match draws.as_written {
-                Numbering::Always | Numbering::ByDefault => "i",
-                Numbering::Serial => "a",
-                Numbering::Default => continue,
-            };
+        for (column, sequence) in context.catalog.owned_by(table) {
+            let kind = if context.catalog.is_of_identity(sequence) { "i" } else { "a" };
             all.push(vec![
                 ("classid", Value::BigInt(class)),
-                ("objid", Value::BigInt(TABLES.of(draws.sequence.index()))),
+                ("objid", Value::BigInt(TABLES.of(sequence.index()))),
                 ("refclassid", Value::BigInt(class)),
                 ("refobjid", Value::BigInt(TABLES.of(table.id.index()))),
-                ("refobjsubid", Value::Int(at as i32 + 1)),
+                ("refobjsubid", Value::Int(i32::from(column.0) + 1)),
                 ("deptype", text(kind)),
             ]);
         }
@@ -495,6 +518,14 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         let mut names: Vec<_> = parameters.iter().map(|p| text(&p.name)).collect();
         let mut all_types: Vec<_> = types.clone().collect();
         let mut modes = vec![text("i"); names.len()];
+        let mut element = 0;
+        if procedure.is_variadic
+            && let (Some(last), Some(SqlType::Array(of))) =
+                (modes.last_mut(), parameters.last().map(|p| p.sql_type))
+        {
+            *last = text("v");
+            element = functions::type_number(SqlType::Scalar(of));
+        }
         // A value has its function's name; what has names of its own is a parameter, too.
         let is_value = |column: &ResultColumn| column.name == procedure.shown_name();
         if !procedure.result.iter().all(is_value) {
@@ -505,7 +536,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
                 modes.push(text(if procedure.returns_set { "t" } else { "o" }));
             }
         }
-        let has_more = names.len() > parameters.len();
+        let has_more = names.len() > parameters.len() || procedure.is_variadic;
         let object = Object::Function(procedure.name.as_str().into());
         let or_null = |all: Vec<Value>| if has_more { Value::Array(all) } else { Value::Null };
         vec![
@@ -517,6 +548,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
             ("prolang", Value::BigInt(PLPGSQL)),
             ("prokind", text(if is_function(procedure) { "f" } else { "p" })),
             ("proretset", Value::Bool(procedure.returns_set)),
+            ("provariadic", Value::BigInt(element)),
             ("provolatile", text("v")),
             ("proparallel", text("u")),
             ("pronargs", small(parameters.len())),

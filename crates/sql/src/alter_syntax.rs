@@ -1,0 +1,120 @@
+//! What ALTER of something that has a name, and statements of materialized views, say.
+
+use hotrow_transaction::catalog::{kept_name, query_name, split};
+use hotrow_transaction::program::Place;
+use sqlparser::ast;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::token::{is_word, quoted};
+use crate::written::object_name;
+
+/// The option that stands for WITH NO DATA behind the query.
+const NO_DATA: &str = "no data";
+
+/// REFRESH MATERIALIZED VIEW
+#[derive(Debug)]
+pub(crate) struct RefreshSyntax {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) concurrently: bool,
+    /// not WITH NO DATA
+    pub(crate) is_filled: bool,
+}
+
+/// ALTER of something that has a name.
+#[derive(Debug)]
+pub(crate) struct AlterSyntax {
+    pub(crate) kind: RelationKind,
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) if_exists: bool,
+    pub(crate) what: Altering,
+}
+
+/// What ALTER says that something is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RelationKind {
+    /// ALTER TABLE, of whatever has columns, and of an index
+    Any,
+    Index,
+    Sequence,
+    View,
+    Materialized,
+    Type,
+    Domain,
+}
+
+/// What ALTER says is to be another one.
+#[derive(Debug)]
+pub(crate) enum Altering {
+    /// RENAME TO
+    Name(String),
+    /// RENAME CONSTRAINT from TO to
+    Constraint(String, String),
+    /// OWNED BY, of a sequence: the parts of a column's name, or `none`
+    OwnedBy(Place, Vec<String>),
+}
+
+/// Takes WITH [NO] DATA from behind the query of CREATE MATERIALIZED VIEW, and says WITH NO DATA by
+/// an option, which the parser reads before the query.
+pub(crate) fn with_data(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |tokens: &[TokenWithSpan], at: usize, word: &str| {
+        tokens.get(at).is_some_and(|t: &TokenWithSpan| is_word(&t.token, word))
+    };
+    let is_one = is(tokens, 0, "create") && is(tokens, 1, "materialized");
+    let end = tokens.len();
+    if !is_one || end < 6 || !is(tokens, end - 1, "data") {
+        return;
+    }
+    if is(tokens, end - 2, "with") {
+        tokens.truncate(end - 2);
+    } else if is(tokens, end - 2, "no") && is(tokens, end - 3, "with") {
+        let span = tokens[end - 3].span;
+        tokens.truncate(end - 3);
+        let Some(at) = (1..tokens.len()).find(|at| is(tokens, *at, "as")) else { return };
+        let has_options = (1..at).any(|at| is(tokens, at, "with"));
+        let name = Token::make_word(NO_DATA, Some('"'));
+        let option = [name, Token::Eq, Token::make_keyword("TRUE")];
+        let (at, option) = match has_options {
+            true => (at - 1, [&[Token::Comma][..], &option].concat()),
+            false => {
+                let begins = [Token::make_keyword("WITH"), Token::LParen];
+                (at, [&begins[..], &option, &[Token::RParen]].concat())
+            }
+        };
+        let option = option.into_iter().map(|token| TokenWithSpan { token, span });
+        tokens.splice(at..at, option);
+    }
+}
+
+/// Whether a materialized view is to have its rows when it is made.
+pub(crate) fn has_data(written: &ast::CreateView) -> bool {
+    !options_of(written).iter().any(is_no_data)
+}
+
+pub(crate) fn options_of(written: &ast::CreateView) -> &[ast::SqlOption] {
+    match &written.options {
+        ast::CreateTableOptions::With(options) => options,
+        _ => &[],
+    }
+}
+
+pub(crate) fn is_no_data(option: &ast::SqlOption) -> bool {
+    matches!(option, ast::SqlOption::KeyValue { key, .. } if key.value == NO_DATA)
+}
+
+/// The INSERT that gives a materialized view its first rows, and the DROP that takes it back.
+pub(crate) fn filling(written: &ast::CreateView, place: Place) -> Option<(String, String)> {
+    if !written.materialized || !has_data(written) {
+        return None;
+    }
+    let name = object_name(&written.name, place).ok()?;
+    let (schema, own) = split(&name);
+    let of = |own: &str| match schema {
+        Some(schema) => format!("{}.{}", quoted(schema), quoted(own)),
+        None => quoted(own),
+    };
+    let insert =
+        format!("INSERT INTO {} SELECT * FROM {}", of(&kept_name(own)), of(&query_name(own)));
+    Some((format!("DROP MATERIALIZED VIEW {}", of(own)), insert))
+}

@@ -1,0 +1,380 @@
+//! A table while the operations of one ALTER TABLE on it are read.
+//!
+//! Role         holds the draft of the table as it is to be, takes what needs no compiler, and
+//!              tells the [`CatalogChange`]s that lead there: one for all that changes the rows'
+//!              form, then one for each constraint
+//! Invariants   I1 what the draft has of indexes and constraints beyond what the table had is new
+
+use hotrow_base::ids::{ColumnId, IndexId};
+use hotrow_transaction::catalog::{
+    Catalog, Column, DeclaredRouting, Draws, Generated, Hidden, Numbering, Table, qualified,
+};
+use hotrow_transaction::program::Place;
+use sqlparser::ast;
+
+use crate::changes::{CatalogChange, Columns, Filled, TableDefinition, left_out};
+use crate::definition::Draft;
+use crate::drop::cut_reference;
+use crate::error::{Advice, Result, error, ident_place, unsupported};
+use crate::hidden::{gone_with, identity_column, identity_key, without};
+use crate::mention::may_name;
+use crate::token::folded;
+use crate::trigger::{switched, trigger_with};
+
+/// A table while the operations on it are read.
+pub(crate) struct Altered<'c> {
+    pub(crate) table: &'c Table,
+    pub(crate) draft: Draft,
+    /// what fills each column of the draft
+    pub(crate) filled: Vec<Filled>,
+    /// the rows' form, or the columns' NOT NULL, changes
+    pub(crate) rebuilds: bool,
+    /// constraints and indexes that go, before the columns change
+    dropped: Vec<CatalogChange>,
+    /// names and defaults of columns change, or a key is new
+    pub(crate) changes: Vec<CatalogChange>,
+}
+
+impl<'c> Altered<'c> {
+    /// A table that there is, as it is.
+    pub(crate) fn new(table: &'c Table, draft: Draft) -> Self {
+        let filled = (0..table.columns.len()).map(|at| Filled::Old(ColumnId(at as u16))).collect();
+        let (dropped, changes) = (Vec::new(), Vec::new());
+        Self { table, draft, filled, rebuilds: false, dropped, changes }
+    }
+    /// ENABLE and DISABLE TRIGGER
+    pub(crate) fn switch_trigger(&mut self, written: &ast::Ident, is_enabled: bool) -> Result<()> {
+        let name = folded(&written.value, written.quote_style.is_some());
+        let place = ident_place(written, self.draft.place);
+        self.changes.extend(switched(self.table, &name, is_enabled, place)?);
+        Ok(())
+    }
+
+    /// Takes the columns that users do not see out of the draft, so that another one comes before
+    /// them; which they are, and what for.
+    pub(crate) fn set_hidden_aside(&mut self) -> (Vec<Column>, Vec<Hidden>) {
+        let table = &mut self.draft.table;
+        let first = table.shown().len();
+        let later = |column: &mut ColumnId| column.0 += u16::from(column.index() >= first);
+        for of in &mut table.generated {
+            of.columns.iter_mut().chain([&mut of.column]).for_each(later);
+        }
+        table.unique.iter_mut().for_each(|index| index.columns.iter_mut().for_each(later));
+        (table.columns.split_off(first), std::mem::take(&mut table.hidden))
+    }
+
+    pub(crate) fn put_hidden_back(&mut self, (columns, hidden): (Vec<Column>, Vec<Hidden>)) {
+        self.draft.table.columns.extend(columns);
+        self.draft.table.hidden = hidden;
+    }
+
+    /// Fails where something was compiled for the type that a column has.
+    pub(crate) fn refuse_needed_type(&self, name: &str, id: ColumnId, place: Place) -> Result<()> {
+        let table = &self.draft.table;
+        let check = table.checks.iter().find(|check| check.columns.contains(&id));
+        let mut keys = table.foreign_keys.iter();
+        let key = keys.find(|key| key.child_columns.contains(&id));
+        let mut generated = table.generated.iter();
+        let computed = generated.find(|other| other.columns.contains(&id) || other.column == id);
+        let constraint = check.map(|check| &check.name).or(key.map(|key| &key.name));
+        let what = match (constraint, computed) {
+            (Some(constraint), _) => format!("constraint \"{constraint}\""),
+            (None, Some(of)) if of.column.index() >= table.shown().len() => {
+                "the expression or condition of an index".to_owned()
+            }
+            (None, Some(_)) => "a generated column".to_owned(),
+            (None, None) => return Ok(()),
+        };
+        let what = format!("another type of column \"{name}\", which {what} needs,");
+        Err(unsupported(place, what, "drop that, and add it again behind the change"))
+    }
+
+    pub(crate) fn column(&self, written: &ast::Ident) -> Result<ColumnId> {
+        let name = folded(&written.value, written.quote_style.is_some());
+        let found = self.draft.table.shown().iter().position(|column| column.name == name);
+        found.map(|at| ColumnId(at as u16)).ok_or_else(|| {
+            let place = ident_place(written, self.draft.place);
+            let table = &self.table.name;
+            let text = format!("column \"{name}\" of relation \"{table}\" does not exist");
+            error(b"42703", place, text)
+        })
+    }
+
+    pub(crate) fn set_default(
+        &mut self,
+        column: ColumnId,
+        default: Option<hotrow_transaction::program::Expr>,
+    ) {
+        let table = self.table.id;
+        self.changes.push(CatalogChange::SetDefault { table, column, default });
+    }
+
+    /// Whether a column is GENERATED AS IDENTITY.
+    pub(crate) fn is_identity(&self, column: ColumnId) -> bool {
+        let draws = self.draft.table.columns[column.index()].draws;
+        let written = draws.map(|draws| draws.as_written);
+        matches!(written, Some(Numbering::Always | Numbering::ByDefault))
+    }
+
+    /// Fails where a column that is to have another default has numbers of its own.
+    pub(crate) fn refuse_identity(&self, column: ColumnId, place: Place) -> Result<()> {
+        if !self.is_identity(column) {
+            return Ok(());
+        }
+        let (name, table) = (&self.draft.table.columns[column.index()].name, &self.table.name);
+        let text = format!("column \"{name}\" of relation \"{table}\" is an identity column");
+        let hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.";
+        Err(error(b"42601", place, text).hint(hint))
+    }
+
+    /// Has a column draw from a sequence, or no more.
+    pub(crate) fn set_draws(&mut self, column: ColumnId, draws: Option<Draws>) {
+        let of = &mut self.draft.table.columns[column.index()];
+        (of.draws, of.default) = (draws, None);
+        let (table, sequence) = (self.table.id, draws.map(|draws| draws.sequence));
+        self.changes.push(CatalogChange::SetDraws { table, column, sequence });
+    }
+
+    pub(crate) fn rename_column(&mut self, written: &ast::Ident, new: &ast::Ident) -> Result<()> {
+        let column = self.column(written)?;
+        let name = folded(&new.value, new.quote_style.is_some());
+        if self.draft.table.shown().iter().any(|other| other.name == name) {
+            let place = ident_place(new, self.draft.place);
+            let table = &self.table.name;
+            let text = format!("column \"{name}\" of relation \"{table}\" already exists");
+            return Err(error(b"42701", place, text));
+        }
+        let old = &self.table.columns[column.index()].name;
+        let names = |text: &String| may_name(text, old);
+        let mut triggers = self.table.triggers.iter();
+        if let Some(trigger) = triggers.find(|trigger| trigger.when.as_ref().is_some_and(names)) {
+            let place = ident_place(written, self.draft.place);
+            let what =
+                format!("a new name of a column that WHEN of trigger \"{}\" names", trigger.name);
+            return Err(unsupported(place, what, "drop the trigger, and make it again behind it"));
+        }
+        self.draft.table.columns[column.index()].name.clone_from(&name);
+        let table = self.table.id;
+        self.changes.push(CatalogChange::RenameColumn { table, column, name });
+        Ok(())
+    }
+
+    /// DROP COLUMN: its constraints and indexes go with it.
+    pub(crate) fn drop_column(
+        &mut self,
+        catalog: &Catalog,
+        written: &ast::Ident,
+        (if_exists, cascades): (bool, bool),
+    ) -> Result<()> {
+        let place = ident_place(written, self.draft.place);
+        let column = match self.column(written) {
+            Ok(column) => column,
+            Err(missing) if if_exists => {
+                let text = format!("{}, skipping", missing.message);
+                self.changes.push(CatalogChange::Nothing(left_out(text)));
+                return Ok(());
+            }
+            Err(missing) => return Err(missing),
+        };
+        let table = self.table;
+        let name = &table.columns[column.index()].name;
+        let needs = |what: String| {
+            let text = format!("cannot drop column {name} of table {}", table.name);
+            let text = format!("{text} because other objects depend on it");
+            let detail = format!("{what} depends on column {name} of table {}", table.name);
+            Err(error(b"2BP01", place, text).detail(detail).hint("Drop that first."))
+        };
+        if let Some(trigger) = trigger_with(table, column) {
+            return needs(format!("trigger {} on table {}", trigger.name, table.name));
+        }
+        let is_shown = |of: &&Generated| table.hidden(of.column).is_none();
+        let mut generated = table.generated.iter().filter(is_shown);
+        if let Some(computed) = generated.find(|computed| computed.columns.contains(&column)) {
+            let name = &table.columns[computed.column.index()].name;
+            return needs(format!("column {name} of table {}", table.name));
+        }
+        if table.shown().len() == 1 {
+            let hint = "drop the table";
+            return Err(unsupported(place, "dropping the only column of a table", hint));
+        }
+        let checks = table.checks.iter().filter(|check| check.columns.contains(&column));
+        let keys = table.foreign_keys.iter().filter(|key| key.child_columns.contains(&column));
+        for name in checks.map(|check| &check.name).chain(keys.map(|key| &key.name)) {
+            let (table, name) = (table.id, name.clone());
+            self.dropped.push(CatalogChange::DropConstraint { table, name });
+        }
+        let (gone, indexes) = gone_with(catalog, table, column);
+        for id in indexes {
+            self.cut_or_refuse(catalog, (id, cascades), || {
+                format!("cannot drop column {name} of table {}", table.name)
+            })
+            .map_err(|error| error.or_at(place))?;
+            match table.primary == Some(id) {
+                true => self.draft.table.primary = None,
+                false => self.dropped.push(CatalogChange::DropIndex(id)),
+            }
+        }
+        let owned = catalog.owned_by(table).filter(|(of, _)| *of == column);
+        let owned: Vec<_> = owned.map(|(_, sequence)| sequence).collect();
+        for sequence in owned.iter().copied() {
+            let mut others = catalog.drawing_from(sequence);
+            let is_other = |of: &Column| of.name != *name;
+            if let Some((of, other)) = others.find(|(of, c)| of.id != table.id || is_other(c)) {
+                let (column, of) = (&other.name, &of.name);
+                return needs(format!("default value for column {column} of table {of}"));
+            }
+        }
+        self.changes.extend(owned.into_iter().map(CatalogChange::DropTable));
+        let Columns { columns, hidden, filled, generated, .. } = without(table, &gone);
+        let draft = &mut self.draft.table;
+        (draft.columns, draft.hidden, draft.generated) = (columns, hidden, generated);
+        (self.filled, self.rebuilds) = (filled, true);
+        Ok(())
+    }
+
+    /// Foreign keys of other tables that refer to an index that goes: with CASCADE they go, too.
+    fn cut_or_refuse(
+        &mut self,
+        catalog: &Catalog,
+        (index, cascades): (IndexId, bool),
+        what: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let keys = catalog.tables().iter().flat_map(|table| &table.foreign_keys);
+        let keys: Vec<_> = keys.filter(|key| key.parent_index == index).collect();
+        if cascades || keys.is_empty() {
+            self.dropped.extend(keys.into_iter().flat_map(|key| cut_reference(catalog, key)));
+            return Ok(());
+        }
+        let index = &catalog.index(index).name;
+        let detail = keys.into_iter().map(|key| {
+            let child = &catalog.table(key.child).name;
+            format!("constraint {} on table {child} depends on index {index}", key.name)
+        });
+        let text = format!("{} because other objects depend on it", what());
+        let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
+        let detail = detail.collect::<Vec<_>>().join("\n");
+        Err(error(b"2BP01", self.draft.place, text).detail(detail).hint(hint))
+    }
+
+    pub(crate) fn refuse_unknown(&self, written: &ast::Ident) -> Result<()> {
+        let name = folded(&written.value, written.quote_style.is_some());
+        if self.draft.table.constraint_names().any(|known| known == name) {
+            return Ok(());
+        }
+        let text =
+            format!("constraint \"{name}\" of relation \"{}\" does not exist", self.table.name);
+        Err(error(b"42704", ident_place(written, self.draft.place), text))
+    }
+
+    /// DROP CONSTRAINT
+    pub(crate) fn drop_constraint(
+        &mut self,
+        catalog: &Catalog,
+        written: &ast::Ident,
+        (if_exists, cascades): (bool, bool),
+    ) -> Result<()> {
+        let name = folded(&written.value, written.quote_style.is_some());
+        let place = ident_place(written, self.draft.place);
+        let table = self.table;
+        let unique = table.declared_indexes().map(|id| catalog.index(id));
+        let mut unique = unique.filter(|index| index.unique && index.is_constraint);
+        if let Some(index) = unique.find(|index| index.name == name) {
+            self.cut_or_refuse(catalog, (index.id, cascades), || {
+                format!("cannot drop constraint {name} on table {}", table.name)
+            })
+            .map_err(|error| error.or_at(place))?;
+            if table.declared_primary() == Some(index.id) {
+                (self.draft.table.primary, self.rebuilds) = (None, true);
+            } else {
+                self.dropped.push(CatalogChange::DropIndex(index.id));
+            }
+        } else if table.checks.iter().any(|check| check.name == name)
+            || table.foreign_keys.iter().any(|key| key.name == name)
+        {
+            self.dropped.push(CatalogChange::DropConstraint { table: table.id, name });
+        } else {
+            let text =
+                format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
+            if !if_exists {
+                return Err(error(b"42704", place, text));
+            }
+            self.changes.push(CatalogChange::Nothing(left_out(format!("{text}, skipping"))));
+        }
+        Ok(())
+    }
+
+    /// A table with indexes has a primary key: its own, until one is declared.
+    fn settle_identity(&mut self, name: String) {
+        let (table, draft) = (self.table, &mut self.draft.table);
+        if let Some(of) = draft.hidden.iter().position(|of| *of == Hidden::Identity)
+            && draft.primary.is_some()
+        {
+            let at = draft.shown().len() + of;
+            draft.columns.remove(at);
+            draft.hidden.remove(of);
+            self.filled.remove(at);
+            for generated in &mut draft.generated {
+                generated.column.0 -= u16::from(generated.column.index() > at);
+            }
+        } else if draft.primary.is_none()
+            && (table.declared_primary().is_some()
+                || table.primary.is_none() && draft.unique.len() > table.secondary.len())
+        {
+            draft.primary = Some(identity_key(name, ColumnId(draft.columns.len() as u16)));
+            draft.columns.push(identity_column());
+            draft.hidden.push(Hidden::Identity);
+            self.filled.push(Filled::Identity);
+            self.rebuilds = true;
+        }
+    }
+
+    pub(crate) fn into_changes(mut self, identity: String) -> Vec<CatalogChange> {
+        let loses_key =
+            self.table.declared_primary().is_some() && self.draft.table.primary.is_none();
+        if loses_key && matches!(self.table.routing, Some(DeclaredRouting::Fields(_))) {
+            let text = "rows are no longer routed by columns of the primary key, which has gone";
+            self.draft.told.push(text.to_owned());
+        }
+        self.settle_identity(identity);
+        let Self { table, draft, filled, rebuilds, dropped: mut all, changes } = self;
+        let TableDefinition {
+            name,
+            schema,
+            columns,
+            hidden,
+            primary,
+            unique,
+            checks,
+            foreign_keys,
+            generated,
+            ..
+        } = draft.table;
+        all.extend(draft.sequences.into_iter().map(CatalogChange::CreateSequence));
+        if rebuilds {
+            let primary = primary.filter(|_| table.declared_primary().is_none() || loses_key);
+            let table = table.id;
+            all.push(CatalogChange::Columns(Columns {
+                table,
+                columns,
+                hidden,
+                filled,
+                primary,
+                generated,
+            }));
+        }
+        all.extend(changes);
+        let (had, id) = (table.checks.len(), table.id);
+        let new = checks.into_iter().skip(had);
+        all.extend(new.map(|check| CatalogChange::AddCheck { table: id, check }));
+        all.extend(draft.told.into_iter().map(|text| CatalogChange::Nothing(left_out(text))));
+        let had = table.secondary.len();
+        let new = unique.into_iter().skip(had);
+        let named = qualified(&schema, &name);
+        all.extend(
+            new.map(|definition| CatalogChange::CreateIndex { table: named.clone(), definition }),
+        );
+        let new = foreign_keys.into_iter().skip(table.foreign_keys.len());
+        all.extend(new.map(|key| CatalogChange::AddForeignKey { table: table.id, key }));
+        all
+    }
+}

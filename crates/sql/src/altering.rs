@@ -1,0 +1,78 @@
+//! ALTER of what has a name, and REFRESH MATERIALIZED VIEW, as they are read.
+
+use sqlparser::tokenizer::Token;
+
+use crate::alter_syntax::{AlterSyntax, Altering, RefreshSyntax, RelationKind};
+use crate::error::Result;
+use crate::syntax::Syntax;
+use crate::token::Cursor;
+
+/// ALTER of something that has a name; none: it is another ALTER, or no ALTER.
+pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
+    if !cursor.accept("alter") {
+        return Ok(None);
+    }
+    let kind = match () {
+        () if cursor.accept("table") => RelationKind::Any,
+        () if cursor.accept("index") => RelationKind::Index,
+        () if cursor.accept("sequence") => RelationKind::Sequence,
+        () if cursor.accept_all(&["materialized", "view"]) => RelationKind::Materialized,
+        () if cursor.accept("view") => RelationKind::View,
+        () if cursor.accept("type") => RelationKind::Type,
+        () if cursor.accept("domain") => RelationKind::Domain,
+        () => return Ok(None),
+    };
+    let is_type = matches!(kind, RelationKind::Type | RelationKind::Domain);
+    let if_exists = !is_type && cursor.accept_all(&["if", "exists"]);
+    if kind == RelationKind::Any {
+        cursor.accept("only");
+    }
+    let place = cursor.place();
+    let Ok(name) = cursor.object_name() else { return Ok(None) };
+    let what = match () {
+        () if cursor.accept_all(&["rename", "to"]) => Altering::Name(cursor.identifier()?),
+        () if kind == RelationKind::Any && cursor.accept_all(&["rename", "constraint"]) => {
+            let from = cursor.identifier()?;
+            cursor.expect("to")?;
+            Altering::Constraint(from, cursor.identifier()?)
+        }
+        () if kind == RelationKind::Sequence && cursor.accept_all(&["owned", "by"]) => {
+            let place = cursor.place();
+            let mut names = vec![cursor.identifier()?];
+            while cursor.accept_token(&Token::Period) {
+                names.push(cursor.identifier()?);
+            }
+            Altering::OwnedBy(place, names)
+        }
+        () => return Ok(None),
+    };
+    match cursor.at_end() {
+        true => {
+            let altered = AlterSyntax { kind, name, place, if_exists, what };
+            Ok(Some(Syntax::Alter(Box::new(altered))))
+        }
+        false => Err(cursor.unexpected("the end")),
+    }
+}
+
+/// REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH [NO] DATA]; none: another statement.
+pub(crate) fn refresh(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
+    if !cursor.accept_all(&["refresh", "materialized", "view"]) {
+        return Ok(None);
+    }
+    let concurrently = cursor.accept("concurrently");
+    let place = cursor.place();
+    let name = cursor.object_name()?;
+    let is_filled = match cursor.accept("with") {
+        true => {
+            let no = cursor.accept("no");
+            cursor.expect("data")?;
+            !no
+        }
+        false => true,
+    };
+    match cursor.at_end() {
+        true => Ok(Some(Syntax::Refresh(RefreshSyntax { name, place, concurrently, is_filled }))),
+        false => Err(cursor.unexpected("the end")),
+    }
+}

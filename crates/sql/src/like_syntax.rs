@@ -1,0 +1,83 @@
+//! LIKE among the columns of CREATE TABLE, which the parser does not know: it is brought into the
+//! form of a column that no client can write.
+
+use sqlparser::ast;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::token::{folded, is_word};
+
+/// What no identifier of PostgreSQL stands between.
+const MARK: char = '`';
+
+/// Brings each LIKE among the columns of CREATE TABLE into the form of a column, whose type is the
+/// table's name and whose type's modifiers are the options.
+pub(crate) fn as_column(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |tokens: &[TokenWithSpan], at: usize, word: &str| {
+        tokens.get(at).is_some_and(|t: &TokenWithSpan| is_word(&t.token, word))
+    };
+    let is_table = is(tokens, 0, "create") && (1..4).any(|at| is(tokens, at, "table"));
+    let Some(open) = tokens.iter().position(|t| t.token == Token::LParen).filter(|_| is_table)
+    else {
+        return;
+    };
+    let (mut depth, mut at) = (0, open);
+    while at < tokens.len() {
+        match tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        let begins = depth == 1 && matches!(tokens[at].token, Token::LParen | Token::Comma);
+        if begins && is(tokens, at + 1, "like") {
+            let ends = |t: &TokenWithSpan| matches!(t.token, Token::Comma | Token::RParen);
+            let end = tokens[at + 1..].iter().position(ends).map_or(tokens.len(), |n| at + 1 + n);
+            let written = column_of_like(&tokens[at + 1..end]);
+            tokens.splice(at + 1..end, written);
+        }
+        if depth == 0 {
+            return;
+        }
+        at += 1;
+    }
+}
+
+/// `LIKE name options` as a column.
+fn column_of_like(like: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    let is_option =
+        |t: &TokenWithSpan| is_word(&t.token, "including") || is_word(&t.token, "excluding");
+    let span = like[0].span;
+    let first = like.iter().position(is_option).unwrap_or(like.len());
+    let mut column = vec![TokenWithSpan { token: Token::make_word("like", Some(MARK)), span }];
+    column.extend(like[1..first].iter().map(|t| {
+        let token = match &t.token {
+            // No word of SQL: it is the name of a relation, whatever it is.
+            Token::Word(word) => {
+                let name = folded(&word.value, word.quote_style.is_some());
+                Token::make_word(&name, Some('"'))
+            }
+            other => other.clone(),
+        };
+        TokenWithSpan { token, span: t.span }
+    }));
+    let mut put = |token| column.push(TokenWithSpan { token, span });
+    put(Token::LParen);
+    for (at, option) in like[first..].iter().enumerate() {
+        if at > 0 {
+            put(Token::Comma);
+        }
+        put(match &option.token {
+            Token::Word(word) => Token::make_word(&word.value, Some('"')),
+            other => other.clone(),
+        });
+    }
+    if first == like.len() {
+        put(Token::make_word("nothing", None));
+    }
+    put(Token::RParen);
+    column
+}
+
+/// Whether a column stands for LIKE.
+pub(crate) fn is_like(column: &ast::ColumnDef) -> bool {
+    column.name.quote_style == Some(MARK)
+}
