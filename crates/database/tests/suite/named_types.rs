@@ -158,8 +158,9 @@ fn columns_take_over_what_a_domain_asks_for() {
     ] {
         assert_eq!(refusal(&session, statement)[..5], *code, "{statement}");
     }
-    assert_eq!(refusal(&session, "ALTER TABLE item ADD COLUMN more positive")[..5], *"0A000");
-    session.execute("ALTER TABLE item ADD COLUMN more name").unwrap();
+    session.execute("ALTER TABLE item ADD COLUMN more positive").unwrap();
+    assert_eq!(refusal(&session, "UPDATE item SET more = 0")[..5], *"23514");
+    session.execute("ALTER TABLE item ADD COLUMN other name").unwrap();
     session.execute("DROP DOMAIN positive").unwrap(); // columns keep what it asked for
     assert_eq!(refusal(&session, "UPDATE item SET of = 0")[..5], *"23514");
 }
