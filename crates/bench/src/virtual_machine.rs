@@ -1,8 +1,8 @@
 //! Machines that are not there: their costs, and running something on one.
 //!
-//! Role         reads `machines.toml`; `hotrow_machine` does the rest. A binary can simulate only if
-//!              it was built for it, since each access to a shared word then is told to the machine:
-//!              plain builds have none of that and say how to build the other one
+//! Role         reads `machines.toml`; `hotrow_machine` does the rest. A binary can simulate only
+//!              if it was built for it, since each access to a shared word then is told to the
+//!              machine: plain builds have none of that and say how to build the other one
 //! Source       see `hotrow_machine`
 
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
 //! Basic blocks, counted by the code that the compiler puts into each.
 //!
 //! Built with `-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3
-//! -Cllvm-args=-sanitizer-coverage-trace-pc` and without optimisation across crates, each block that
-//! is not always run with another one calls the function below. Built without, nothing calls it:
-//! then code between events costs nothing, and figures must not be asked for ([`are_counted`]).
+//! -Cllvm-args=-sanitizer-coverage-trace-pc` and without optimisation across crates, each block
+//! that is not always run with another one calls the function below. Built without, nothing calls
+//! it: then code between events costs nothing, and figures must not be asked for
+//! ([`are_counted`]).
 
 use std::cell::Cell;
 

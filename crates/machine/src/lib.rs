@@ -4,7 +4,8 @@
 //!              come here. Every access to a shared word is an event with a price; between events
 //!              code costs by the basic blocks that ran, which the compiler counts. So latches,
 //!              queues, indexes, engines and the log run as they are, on cores that are not there
-//! States       of a thread: ready -> runs on a core -> waits for a word, a time or a thread -> ready
+//! States       of a thread: ready -> runs on a core -> waits for a word, a time or a thread ->
+//!              ready
 //! Invariants   I1 one thread runs at a time, on the operating system's one thread that called
 //!                 [`run`]; it gives way only in the functions of [`hook`]
 //!              I2 what other cores can see happens in the order of virtual time, but for accesses

@@ -1,7 +1,7 @@
 //! Cores, and which thread runs on which at what time.
 //!
-//! Role         the machine itself: picks the core whose time is the earliest and lets its thread go
-//!              on until another core is behind
+//! Role         the machine itself: picks the core whose time is the earliest and lets its thread
+//!              go on until another core is behind
 //! Invariants   I1 a core's time never goes back
 //!              I2 a thread that waits stands in `sleepers` under its word, or in `timers`, or in a
 //!                 thread's `joined_by`; whoever wakes it takes it out by the number of its wait

@@ -1,8 +1,8 @@
 //! The standard library's atomics, cells and threads; or loom's under `--cfg loom`, or those of the
 //! virtual machine under `--cfg hotrow_machine`.
 //!
-//! Role         the only place that decides between the three; every crate that shares words between
-//!              threads names nothing else
+//! Role         the only place that decides between the three; every crate that shares words
+//!              between threads names nothing else
 //! Invariants   I1  in plain builds every item here compiles to the plain standard one: no wrapper
 //!                  costs an instruction
 

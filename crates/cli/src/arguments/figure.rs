@@ -75,11 +75,17 @@ pub(crate) struct FigureRunArguments {
     pub(crate) coherence: u64,
     /// Seconds to measure at each point
     #[arg(long, value_name = "S", default_value = "1", value_parser = super::seconds,
-        default_value_ifs([("machine", ArgPredicate::IsPresent, "0.003"), ("quick", ArgPredicate::Equals("true".into()), "0.2")]))]
+        default_value_ifs([
+            ("machine", ArgPredicate::IsPresent, "0.003"),
+            ("quick", ArgPredicate::Equals("true".into()), "0.2"),
+        ]))]
     pub(crate) seconds: f64,
     /// Seconds to run before measuring
     #[arg(long, value_name = "S", default_value = "0.3", value_parser = super::seconds,
-        default_value_ifs([("machine", ArgPredicate::IsPresent, "0.002"), ("quick", ArgPredicate::Equals("true".into()), "0.1")]))]
+        default_value_ifs([
+            ("machine", ArgPredicate::IsPresent, "0.002"),
+            ("quick", ArgPredicate::Equals("true".into()), "0.1"),
+        ]))]
     pub(crate) warm_up: f64,
     /// Run only what decides a claim on this machine, small and short: as with --size 0.1
     /// --seconds 0.2 --warm-up 0.1 --repeat 5, unless these are given. Experiments are run whole

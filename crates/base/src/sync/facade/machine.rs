@@ -1,7 +1,7 @@
 //! Mutexes and condition variables whose waiting the virtual machine sees.
 //!
-//! Role         the standard library's would put the operating system's one thread to sleep, and with
-//!              it all threads of the machine
+//! Role         the standard library's would put the operating system's one thread to sleep, and
+//!              with it all threads of the machine
 //! Invariants   I1  `word` is 0 free, 1 taken, 2 taken and somebody may sleep
 //! Source       Drepper, "Futexes Are Tricky", mutex 2
 

@@ -2,8 +2,8 @@
 //!
 //! Role         what the machine sees of the program. Between the telling and the access no other
 //!              thread of the machine runs
-//! Concurrency  the accesses are the standard library's, with the orders that were asked for: outside
-//!              of a machine a program built so works as any other
+//! Concurrency  the accesses are the standard library's, with the orders that were asked for:
+//!              outside of a machine a program built so works as any other
 
 use std::sync::atomic as inner;
 pub use std::sync::atomic::Ordering;
@@ -150,7 +150,8 @@ macro_rules! counted {
     };
     ($name:ident, $value:ty) => {
         counted!(
-            $name, $value, fetch_add, fetch_sub, fetch_or, fetch_and, fetch_xor, fetch_max, fetch_min
+            $name, $value, fetch_add, fetch_sub, fetch_or, fetch_and, fetch_xor, fetch_max,
+            fetch_min
         );
     };
 }
