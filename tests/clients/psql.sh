@@ -66,7 +66,7 @@ for expected in 'Table "public.seat"' '"seat_pkey" PRIMARY KEY, btree (id)' \
 done
 # What is not there is an error, and the connection goes on.
 left=$(psql -X -A -t 2> "$work/errors" << 'SQL'
-CREATE MATERIALIZED VIEW v AS SELECT 1;
+CREATE TABLE parted (n integer) PARTITION BY RANGE (n);
 LISTEN news;
 SELECT nothing FROM nowhere;
 SELEC;
