@@ -130,9 +130,7 @@ fn ps_of(span: Duration) -> u64 {
 /// yet, at most for some time; whether that time came. There must be a machine.
 pub fn wait(address: usize, timeout: Option<Duration>, is_expected: impl FnOnce() -> bool) -> bool {
     let of = machine().expect("a machine's thread");
-    of.now();
-    let call = of.costs.call_ps;
-    of.spend(call);
+    of.call_system();
     in_turn();
     if !is_expected() {
         return false;
@@ -147,9 +145,7 @@ pub fn wait(address: usize, timeout: Option<Duration>, is_expected: impl FnOnce(
 /// Wakes at most so many that wait for the word at an address. There must be a machine.
 pub fn wake(address: usize, most: usize) {
     let of = machine().expect("a machine's thread");
-    of.now();
-    let call = of.costs.call_ps;
-    of.spend(call);
+    of.call_system();
     in_turn();
     if let Some(of) = machine() {
         of.wake(address, most);

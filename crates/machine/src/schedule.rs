@@ -403,6 +403,12 @@ impl Machine {
         }
     }
 
+    /// The thread that runs calls the system.
+    pub(crate) fn call_system(&mut self) {
+        self.now();
+        self.spend(self.costs.call_ps);
+    }
+
     /// Adds to the time of the thread that runs, also where nothing costs anything: who waits in a
     /// loop lets others come first.
     pub(crate) fn pass_time(&mut self, ps: u64) {
@@ -454,7 +460,7 @@ impl Machine {
         self.waits_made += 1;
         let (thread, number) = (self.current, self.waits_made);
         let of = &mut self.threads[thread.0 as usize];
-        of.waits = Some(Wait { word, until, number });
+        of.waits = Some(Wait { word, number });
         of.is_late = false;
         if word != 0 {
             self.sleepers.entry(word).or_default().push_back((thread, number));

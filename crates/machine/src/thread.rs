@@ -43,8 +43,6 @@ pub(crate) struct Thread {
 pub(crate) struct Wait {
     /// a word's address, 0 where it is no word
     pub(crate) word: usize,
-    /// until then; [`crate::order::NEVER`]
-    pub(crate) until: u64,
     /// tells one wait of a thread from the others
     pub(crate) number: u64,
 }
