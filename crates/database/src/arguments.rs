@@ -3,6 +3,7 @@
 //! Role         fills an invocation's reused buffers; integers, floats and texts of the parameter's
 //!              own type go in without an owned value in between
 
+use hotrow_base::datum::Datum;
 use hotrow_base::decimal::Decimal;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::{Value, ValueError};
@@ -61,6 +62,7 @@ pub(crate) fn bind_all(
         let message = format!("{name} takes {} {noun}, not {count}", procedure.counts());
         return Err(advised(b"42883", message, signature_hint(procedure)));
     }
+    arguments.datums.reserve(wanted);
     let mut binder = Binder { procedure, next: 0, arguments };
     given.bind_each(&mut binder)?;
     (count..wanted).filter_map(|at| procedure.default_of(at)).try_for_each(|v| binder.value(v))
@@ -95,6 +97,11 @@ impl Binder<'_> {
     ) -> Result<(), SqlError> {
         let sql_type = self.parameter()?.sql_type;
         let Arguments { datums, elements, heap } = &mut *self.arguments;
+        if let (Value::BigInt(value), SqlType::Scalar(DataType::BigInt)) = (value, sql_type) {
+            datums.push(Datum::int(*value)); // most keys are
+            self.next += 1;
+            return Ok(());
+        }
         match value.to_parameter(sql_type, heap, elements) {
             Ok(datum) => datums.push(datum),
             Err(error) => return Err(refused(self, &error)),

@@ -56,6 +56,18 @@ pub(crate) fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> R
 /// PostgreSQL's command tag.
 pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     let text = split_path(text).1;
+    let begins = |verb: &str| {
+        let (bytes, length) = (text.as_bytes(), verb.len());
+        bytes.get(..length).is_some_and(|first| first.eq_ignore_ascii_case(verb.as_bytes()))
+            && bytes.get(length).is_some_and(u8::is_ascii_whitespace)
+    };
+    // What most statements are, by one look at each.
+    if begins("CALL") {
+        return "CALL".to_owned();
+    }
+    if begins("SELECT") {
+        return counted("SELECT", rows.len() as u64);
+    }
     const OBJECTS: [&str; 15] = [
         "TABLE",
         "INDEX",
@@ -73,15 +85,6 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         "DATABASE",
         "EXTENSION",
     ];
-    let begins = |verb: &str| {
-        let (bytes, length) = (text.as_bytes(), verb.len());
-        bytes.get(..length).is_some_and(|first| first.eq_ignore_ascii_case(verb.as_bytes()))
-            && bytes.get(length).is_some_and(u8::is_ascii_whitespace)
-    };
-    // What most statements are, by one look.
-    if begins("SELECT") {
-        return counted("SELECT", rows.len() as u64);
-    }
     let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
     let verb = words.next().unwrap_or_default();
     // Compared as it is written: most statements are of one of these verbs.

@@ -7,6 +7,7 @@
 //! Concurrency  one session's, and so one thread's
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use hotrow_base::clock;
 use hotrow_base::value::Value;
@@ -78,12 +79,14 @@ fn place_for(
     refused: Option<Place>,
 ) -> Place {
     let core = &context.core;
+    let report = OnceCell::new();
+    let is_report = || *report.get_or_init(|| prepared.is_report());
     let suits = |place| match place {
         Place::Call => matches!(&*prepared.work(), Work::Call { .. }),
         Place::Open => is_open,
         Place::Nothing => prepared.reads_no_tables(),
-        Place::Attempt => prepared.is_report() && !core.config.report_attempt.is_zero(),
-        Place::Snapshot => prepared.is_report(),
+        Place::Attempt => is_report() && !core.config.report_attempt.is_zero(),
+        Place::Snapshot => is_report(),
         Place::Kept => !core.locks_as_it_goes,
         Place::Quiet => is_by_text(prepared, values) && is_for_quiet_points(context),
         Place::Own => true,

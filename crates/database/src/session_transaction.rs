@@ -482,16 +482,30 @@ fn begin_soon(
     interactive: &Arc<dyn Interactive>,
     interrupt: &Arc<Interrupt>,
 ) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
+    match Arc::clone(interactive).begin(interrupt) {
+        Err(error) if is_full(&error) => begin_later(interactive, interrupt),
+        begun => begun,
+    }
+}
+
+#[cold]
+fn begin_later(
+    interactive: &Arc<dyn Interactive>,
+    interrupt: &Arc<Interrupt>,
+) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
     let deadline = Ticks::from_now(PLACE_PATIENCE);
     loop {
+        interrupt.check()?;
+        thread::sleep(PLACE_LOOKS_EVERY);
         match Arc::clone(interactive).begin(interrupt) {
-            Err(error) if error.sqlstate == *b"53300" && !deadline.has_passed() => {
-                interrupt.check()?;
-                thread::sleep(PLACE_LOOKS_EVERY);
-            }
+            Err(error) if is_full(&error) && !deadline.has_passed() => {}
             begun => return begun,
         }
     }
+}
+
+fn is_full(error: &SqlError) -> bool {
+    error.sqlstate == *b"53300"
 }
 
 fn is_conflict(error: &Error) -> bool {

@@ -44,26 +44,24 @@ impl Runner<'_> {
         let context = self.context;
         let _running = context.interrupt.begin();
         let _entered = context.enter();
-        let began = Ticks::now();
+        let began = context.core.config.slow_statement.map(|_| Ticks::now());
         let done = self.execute_in_state(prepared, values);
         if done.is_err() {
             self.transaction.fail();
         }
         context.books.note_statement(done.is_ok());
-        tell_if_slow(context, prepared.statement(), began);
-        match &done {
-            Ok(result) => log_notices(context, &result.notices),
-            Err(error) => {
-                error.as_sql().iter().for_each(|error| log_notices(context, &error.notices))
-            }
+        if let Some(began) = began {
+            tell_if_slow(context, prepared.statement(), began);
+        }
+        if let Ok(result) = &done {
+            log_notices(context, &result.notices);
         }
         settle_limits(context, self.transaction);
         self.transaction.settle_advisory(context);
-        let done = match done {
-            Err(_) => context.settle_found(done),
-            Ok(_) => done,
-        };
-        done.map_err(|error| prepared.placed(error))
+        if done.is_err() {
+            return settle_error(context, prepared, done);
+        }
+        done
     }
 
     fn execute_in_state(
@@ -363,6 +361,19 @@ fn refuse_checkpoint(context: &Context) -> Result<(), SqlError> {
 const TOLD_BYTES_MAX: usize = 1024;
 
 /// Writes to the log what procedures raise for whoever runs the database to know.
+/// Tells an error when what it has seen is durable.
+#[cold]
+fn settle_error(
+    context: &Context,
+    prepared: &Prepared,
+    done: Result<StatementResult, Error>,
+) -> Result<StatementResult, Error> {
+    if let Err(error) = &done {
+        error.as_sql().iter().for_each(|error| log_notices(context, &error.notices));
+    }
+    context.settle_found(done).map_err(|error| prepared.placed(error))
+}
+
 fn log_notices(context: &Context, notices: &[Notice]) {
     for Notice { level, said } in notices {
         let (identity, message) = (context.identity(), said.message.as_str());

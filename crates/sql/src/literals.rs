@@ -113,11 +113,16 @@ struct Look<'t> {
     at: usize,
 }
 
-impl Look<'_> {
+fn is_one_of(word: &[u8], known: &[&str]) -> bool {
+    !word.is_empty() && known.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+impl<'t> Look<'t> {
     fn all(mut self, shape: &mut Shape) -> Option<()> {
         let mut is_first = true;
-        // What a minus before a number is behind, and whether a number there stays what it is.
-        let (mut last, mut is_closed) = (b'(', false);
+        // What a minus before a number is behind, and the word before a literal: behind some words
+        // it stays what it is.
+        let (mut last, mut word): (u8, &[u8]) = (b'(', &[]);
         // From where on the key has not got the text yet.
         let mut rest = 0;
         while let Some(byte) = self.peek(0) {
@@ -126,14 +131,10 @@ impl Look<'_> {
             match byte {
                 b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => {
-                    let word = self.word()?;
-                    let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
-                    if std::mem::take(&mut is_first) && !FIRST_WORDS.iter().any(&is) {
+                    word = self.word()?;
+                    if std::mem::take(&mut is_first) && !is_one_of(word, &FIRST_WORDS) {
                         return None;
                     }
-                    // Few words begin with one of these letters.
-                    let may_close = matches!(word[0] | 0x20, b'l' | b'o' | b'f' | b'n' | b'i');
-                    is_closed = may_close && CLOSED_BEHIND.iter().any(&is);
                     last = b'a';
                 }
                 _ if is_first => return None,
@@ -157,7 +158,7 @@ impl Look<'_> {
                 }
                 b'"' => {
                     self.quoted(b'"')?;
-                    (last, is_closed) = (b'a', false);
+                    (last, word) = (b'a', &[]);
                 }
                 b';' => {
                     self.at += 1;
@@ -170,13 +171,13 @@ impl Look<'_> {
                 b'.' if self.peek(1).is_some_and(is_digit) => return None,
                 b'!'..=b'~' if !matches!(byte, b'$' | b'\\' | b'`' | b'{' | b'}') => {
                     self.at += 1;
-                    (last, is_closed) = (byte, false);
+                    (last, word) = (byte, &[]);
                 }
                 _ => return None,
             }
-            let found = literal.flatten().filter(|_| !is_closed);
+            let found = literal.flatten().filter(|_| !is_one_of(word, &CLOSED_BEHIND));
             if literal.is_some() {
-                (last, is_closed) = (b'0', false);
+                (last, word) = (b'0', &[]);
             }
             if let Some((kind, number)) = found {
                 shape.key.extend_from_slice(&self.text[rest..from]);
@@ -198,7 +199,7 @@ impl Look<'_> {
     }
 
     /// A word; none if it is what a text begins with, as in E'...'.
-    fn word(&mut self) -> Option<&[u8]> {
+    fn word(&mut self) -> Option<&'t [u8]> {
         let from = self.at;
         let rest = &self.text[from..];
         let end = rest.iter().position(|byte| !IS_OF_WORD[usize::from(*byte)]);
