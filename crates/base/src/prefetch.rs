@@ -6,6 +6,7 @@
 
 /// Asks for the cache line in which `place` begins.
 #[inline(always)]
+#[cfg(not(hotrow_machine))]
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "no such hint there"))]
 pub fn prefetch<T: ?Sized>(place: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -16,4 +17,12 @@ pub fn prefetch<T: ?Sized>(place: &T) {
         // JUSTIFICATION: no safe way to it; what it gains in an engine is not measured yet.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) };
     }
+}
+
+/// Asks for the cache line in which `place` begins.
+#[inline]
+#[cfg(hotrow_machine)]
+pub fn prefetch<T: ?Sized>(place: &T) {
+    let address = std::ptr::from_ref(place).cast::<u8>().addr();
+    hotrow_machine::hook::access(address, hotrow_machine::Access::Prefetch);
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;
-use hotrow_base::sync::Latch;
+use hotrow_base::sync::{Latch, facade};
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::Effect;
 use hotrow_engine::owners::Concern;
@@ -229,6 +229,7 @@ impl SharedCall {
 
     /// A doer begins, perhaps once more: as if he had done nothing.
     pub fn begin(&self, doer: usize, outcome: &mut Outcome) {
+        facade::take_over(self);
         outcome.clear();
         if self.is_in_parts() {
             self.cells.forget(doer as u16);

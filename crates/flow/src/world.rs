@@ -4,11 +4,12 @@
 //!              has of a procedure is made when that is called for the first time: a definition
 //!              costs nothing for procedures that it does not concern
 
-use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use hotrow_base::ids::{PartitionId, ProcedureId};
 use hotrow_base::sync::Latch;
+use hotrow_base::sync::facade::OnceLock;
+use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use hotrow_engine::owners::Owners;
 use hotrow_engine::schema::Schema;
 use hotrow_transaction::actions::ActionProgram;

@@ -12,6 +12,8 @@ pub struct Costs {
     pub cores_per_socket: u16,
     /// what a basic block of compiled code takes that finds its data in the first cache
     pub block_ps: u64,
+    /// one turn of a loop over words, whose turns a core has under way side by side
+    pub word_ps: u64,
     /// a read-modify-write, or a store that orders all memory, on a line that the core owns
     pub atomic_ps: u64,
     /// one pause of a spin loop

@@ -59,14 +59,24 @@ fn in_turn() {
     }
 }
 
+/// The block with which [`access`] begins: no plain build has it.
+const OWN_BLOCKS: u64 = 1;
+/// So few blocks from one access to the next are a loop over words: a processor has several of its
+/// turns under way at once.
+const LOOP_BLOCKS: u64 = 2;
+
 /// Before code does something to a word.
 #[inline]
 pub fn access(address: usize, access: Access) {
+    let blocks = blocks::take(); // before there are more of this function's own
     let Some(of) = machine() else { return };
     if !of.is_timed || of.is_outside() {
         return;
     }
-    of.now();
+    match blocks.saturating_sub(OWN_BLOCKS) {
+        ..=LOOP_BLOCKS => of.spend(of.costs.word_ps),
+        blocks => of.run_blocks(blocks),
+    }
     match of.must_pass() {
         None => {}
         Some(Pause::Passed) if of.may_be_early(address, access) => {}
@@ -75,7 +85,7 @@ pub fn access(address: usize, access: Access) {
     if let Some(of) = machine() {
         of.access(address, access);
     }
-    blocks::take(); // those of this function
+    blocks::take();
 }
 
 /// A fence that orders all memory.
@@ -89,12 +99,9 @@ pub fn fence() {
 
 /// One turn of a loop that waits for a word.
 pub fn spin() {
-    let Some(of) = machine() else { return };
-    of.now();
-    let pause = of.costs.pause_ps;
-    of.pass_time(pause);
-    if of.is_outside() || !of.is_timed {
-        give_way(Pause::Yielded);
+    if let Some(of) = machine() {
+        of.now();
+        pause(of.costs.pause_ps);
     }
 }
 
@@ -102,9 +109,26 @@ pub fn spin() {
 pub fn yield_now() {
     let Some(of) = machine() else { return std::thread::yield_now() };
     of.now();
-    let call = of.costs.call_ps;
-    of.pass_time(call);
-    give_way(Pause::Yielded);
+    pause(of.costs.call_ps);
+    if machine().is_some_and(|of| of.others_wait()) {
+        give_way(Pause::Yielded);
+    }
+}
+
+/// Passes some time in a loop that looks at words, and sleeps as long as it would find nothing new
+/// there. Where nothing costs anything, it lets others run.
+fn pause(ps: u64) {
+    let Some(of) = machine() else { return };
+    of.pass_time(ps);
+    if of.is_outside() || !of.is_timed {
+        return give_way(Pause::Yielded);
+    }
+    let Some(until) = of.begin_watch() else { return };
+    let since = of.now();
+    give_way(Pause::Watches(until));
+    if let Some(of) = machine() {
+        of.end_watch(since);
+    }
 }
 
 /// Time since the machine was started, in nanoseconds; none where there is none.
@@ -197,5 +221,21 @@ pub fn set_timed(is_timed: bool) {
     if let Some(of) = machine() {
         of.now();
         of.is_timed = is_timed;
+    }
+}
+
+/// What lines cost from now on that travel between cores, in percent of what the machine's costs
+/// say.
+pub fn set_coherence(percent: u64) {
+    if let Some(of) = machine() {
+        of.now();
+        of.set_coherence(percent);
+    }
+}
+
+/// So many bytes were loaded while nothing took time: of these, caches hold what fits when it does.
+pub fn set_loaded(bytes: u64) {
+    if let Some(of) = machine() {
+        of.set_loaded(bytes);
     }
 }

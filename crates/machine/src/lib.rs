@@ -10,8 +10,8 @@
 //!                 [`run`]; it gives way only in the functions of [`hook`]
 //!              I2 what other cores can see happens in the order of virtual time, but for accesses
 //!                 in a core's own cache, which may be [`schedule`]'s slack early
-//!              I3 same machine, same seed, same program: same events, as far as the program does
-//!                 the same: hash tables that are seeded by chance take a block more or less
+//!              I3 same machine, same seed, same program: same events. Nothing of the program is
+//!                 seeded by chance ([`chance`])
 //! Concurrency  none. Other threads of the process that meet a hook go through it untouched
 //! Source       execution-driven simulation, as Goldschmidt and Hennessy's Tango did it in 1993.
 //!              DESIGN section 7 would have had each engine's waiting written a second time, as
@@ -19,6 +19,8 @@
 //!              (planning, indexes, undo, the log's buffers) is seen, too
 
 mod blocks;
+#[cfg(hotrow_machine)]
+mod chance;
 mod costs;
 pub mod hook;
 mod lines;

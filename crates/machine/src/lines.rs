@@ -32,6 +32,8 @@ pub enum Access {
     /// a read-modify-write, or a store that orders all memory: the core waits for it, and for the
     /// stores before it
     Change,
+    /// asks for the line, and goes on: the core waits only for room to ask
+    Prefetch,
 }
 
 /// How often what happened.
@@ -53,12 +55,57 @@ pub struct LineCounts {
     pub queued_ps: u64,
 }
 
+/// Most lines of a loop that can be watched.
+const WATCHED_MAX: usize = 8;
+
+/// What a core has looked at since its last pause: lines that it found in its own cache. A loop
+/// that looks at no others sees nothing new before one of them is taken away.
+#[derive(Clone, Copy, Default)]
+struct Watch {
+    lines: [u32; WATCHED_MAX],
+    /// how many; more than can be kept, or anything but a look: [`Watch::OVER`]
+    count: u8,
+    /// the core sleeps until one of them is taken away
+    is_on: bool,
+}
+
+impl Watch {
+    const OVER: u8 = u8::MAX;
+
+    #[inline]
+    fn look(&mut self, line: u32) {
+        let known = usize::from(self.count).min(WATCHED_MAX);
+        if self.count == Self::OVER || self.lines[..known].contains(&line) {
+            return;
+        }
+        if known == WATCHED_MAX {
+            self.count = Self::OVER;
+            return;
+        }
+        self.lines[known] = line;
+        self.count += 1;
+    }
+}
+
 struct Line {
     sharers: u128,
     /// when it can travel on
     free_at: u64,
     /// who has changed it
     owner: u16,
+    /// nobody has had it since the machine was started
+    is_fresh: bool,
+}
+
+/// Lines that a core has asked for ahead: as many as processors have buffers for.
+const AHEAD_MAX: usize = 12;
+
+#[derive(Clone, Copy, Default)]
+struct Ahead {
+    /// a line, and when it arrives
+    lines: [(u32, u64); AHEAD_MAX],
+    /// when the last of them does
+    until: u64,
 }
 
 /// See the module.
@@ -74,6 +121,15 @@ pub(crate) struct Lines {
     stored_at: Vec<u64>,
     /// by core: the address, in lines, of its last miss
     last: Vec<u64>,
+    /// by core
+    ahead: Vec<Ahead>,
+    /// lines of what was loaded before it took time, of which caches hold what fits; 0: all is in
+    /// memory
+    loaded: u64,
+    /// by core
+    watches: Vec<Watch>,
+    /// cores whose watch has ended since this was last asked for, and when
+    roused: Vec<(usize, u64)>,
     random: u64,
     counts: LineCounts,
 }
@@ -90,6 +146,10 @@ impl Lines {
             shared: (0..costs.sockets).map(|_| cache(costs.shared_lines)).collect(),
             stored_at: vec![0; cores],
             last: vec![0; cores],
+            ahead: vec![Ahead::default(); cores],
+            loaded: 0,
+            watches: vec![Watch::default(); cores],
+            roused: Vec::new(),
             random: seed | 1,
             counts: LineCounts::default(),
         }
@@ -108,7 +168,7 @@ impl Lines {
             return false;
         }
         match access {
-            Access::Load => true,
+            Access::Load | Access::Prefetch => true,
             Access::Store | Access::Change => self.lines[line as usize].owner == core as u16,
         }
     }
@@ -120,12 +180,20 @@ impl Lines {
         let line = self.number(address);
         let now = match access {
             Access::Change => now.max(self.stored_at[core]),
-            Access::Load | Access::Store => now,
+            Access::Load | Access::Store | Access::Prefetch => now,
         };
+        let now =
+            if self.ahead[core].until > now { self.arrived(core, line, access, now) } else { now };
         let has = self.own[core][slot(line, self.costs.own_lines)] == line;
         let is_owner = has && self.lines[line as usize].owner == core as u16;
         let atomic = if access == Access::Change { self.costs.atomic_ps } else { 0 };
-        if is_owner || (has && access == Access::Load) {
+        if matches!(access, Access::Load | Access::Prefetch) && has {
+            self.watches[core].look(line);
+            self.counts.own += 1;
+            return now;
+        }
+        self.watches[core].count = Watch::OVER;
+        if is_owner {
             self.counts.own += 1;
             return now + atomic;
         }
@@ -140,8 +208,12 @@ impl Lines {
                 self.share(core, line, arrives);
                 arrives
             }
+            Access::Prefetch => {
+                self.share(core, line, arrives);
+                self.ask_ahead(core, line, arrives, now)
+            }
             Access::Store | Access::Change => {
-                self.own_alone(core, line);
+                self.own_alone(core, line, arrives);
                 self.lines[line as usize].free_at = arrives;
                 self.stored_at[core] = self.stored_at[core].max(arrives);
                 // A store waits in the core's buffer, the core goes on.
@@ -150,9 +222,55 @@ impl Lines {
         }
     }
 
+    /// When a core goes on that needs a line which it may have asked for ahead.
+    fn arrived(&self, core: usize, line: u32, access: Access, now: u64) -> u64 {
+        if access == Access::Prefetch {
+            return now;
+        }
+        let asked = self.ahead[core].lines.iter().find(|(of, _)| *of == line);
+        asked.map_or(now, |&(_, arrives)| arrives.max(now))
+    }
+
+    /// Notes that a core has asked for a line; when it goes on, which is at once if there is room.
+    fn ask_ahead(&mut self, core: usize, line: u32, arrives: u64, now: u64) -> u64 {
+        let ahead = &mut self.ahead[core];
+        let first = ahead.lines.iter_mut().min_by_key(|(_, at)| *at).expect("there are some");
+        let room_at = first.1;
+        *first = (line, arrives);
+        ahead.until = ahead.until.max(arrives);
+        now.max(room_at)
+    }
+
     /// Waits until all stores of a core have arrived; when that is.
-    pub(crate) fn fence(&self, core: usize, now: u64) -> u64 {
+    pub(crate) fn fence(&mut self, core: usize, now: u64) -> u64 {
+        self.watches[core].count = Watch::OVER;
         now.max(self.stored_at[core]) + self.costs.atomic_ps
+    }
+
+    /// A core pauses. Whether all that it has looked at since its last pause is in its own cache,
+    /// so that it may sleep until [`Lines::next_roused`] names it.
+    pub(crate) fn begin_watch(&mut self, core: usize) -> bool {
+        let watch = &mut self.watches[core];
+        let (lines, count) = (watch.lines, std::mem::replace(&mut watch.count, 0));
+        if count == 0 || count == Watch::OVER {
+            return false;
+        }
+        let is_there = |line: &u32| self.own[core][slot(*line, self.costs.own_lines)] == *line;
+        let is_on = lines[..usize::from(count)].iter().all(is_there);
+        let watch = &mut self.watches[core];
+        (watch.is_on, watch.count) = (is_on, if is_on { count } else { 0 });
+        is_on
+    }
+
+    /// A core's watch is over, whatever has ended it.
+    pub(crate) fn end_watch(&mut self, core: usize) {
+        (self.watches[core].is_on, self.watches[core].count) = (false, 0);
+    }
+
+    /// A core whose watched line was taken away, and when.
+    #[inline]
+    pub(crate) fn next_roused(&mut self) -> Option<(usize, u64)> {
+        self.roused.pop()
     }
 
     /// What it takes to be the only one of several that have a line.
@@ -180,22 +298,53 @@ impl Lines {
         let found = if owner != NOBODY {
             if self.socket(usize::from(owner)) == socket {
                 self.counts.dirty += 1;
-                return self.coherent(self.costs.dirty_ps);
+                self.coherent(self.costs.dirty_ps)
+            } else {
+                self.counts.far += 1;
+                self.coherent(self.costs.dirty_far_ps)
             }
-            self.counts.far += 1;
-            return self.coherent(self.costs.dirty_far_ps);
         } else if self.is_in(socket, line) || sharers & self.cores_of(socket) != 0 {
             self.counts.shared += 1;
             self.costs.shared_ps
         } else if sharers != 0 {
             self.counts.far += 1;
             self.coherent(self.costs.dirty_far_ps)
+        } else if let Some(holder) = self.holder(line) {
+            if holder == socket {
+                self.counts.shared += 1;
+                self.costs.shared_ps
+            } else {
+                self.counts.far += 1;
+                self.coherent(self.costs.dirty_far_ps)
+            }
         } else {
             self.counts.memory += 1;
             let home = line % u32::from(self.costs.sockets);
             if home as usize == socket { self.costs.memory_ps } else { self.costs.memory_far_ps }
         };
         if is_next { found * self.costs.stream_percent / 100 } else { found }
+    }
+
+    pub(crate) fn set_coherence(&mut self, percent: u64) {
+        self.costs.coherence_percent = percent;
+    }
+
+    /// Which other socket's cache holds a line that no core has.
+    fn holder(&mut self, line: u32) -> Option<usize> {
+        let sockets = usize::from(self.costs.sockets);
+        if !std::mem::replace(&mut self.lines[line as usize].is_fresh, false) {
+            return (0..sockets).find(|&socket| self.is_in(socket, line));
+        }
+        // It was there before time began. Of what was loaded, caches hold as much as fits.
+        let room = u64::from(self.costs.shared_lines) * sockets as u64;
+        let hash = u64::from(line).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let place = (hash >> 32) * self.loaded.max(1) >> 32;
+        (self.loaded > 0 && place < room).then_some(hash as u32 as usize % sockets)
+    }
+
+    /// So many bytes were loaded before it takes time.
+    pub(crate) fn set_loaded(&mut self, bytes: u64) {
+        self.loaded = bytes >> LINE_BITS;
     }
 
     fn coherent(&self, ps: u64) -> u64 {
@@ -218,7 +367,7 @@ impl Lines {
     }
 
     /// The core becomes the only one that has a line.
-    fn own_alone(&mut self, core: usize, line: u32) {
+    fn own_alone(&mut self, core: usize, line: u32, at: u64) {
         let mut others = self.lines[line as usize].sharers & !(1 << core);
         while others != 0 {
             let other = others.trailing_zeros() as usize;
@@ -226,6 +375,11 @@ impl Lines {
             let slot = slot(line, self.costs.own_lines);
             debug_assert_eq!(self.own[other][slot], line, "I1");
             self.own[other][slot] = NONE;
+            let Watch { lines, count, is_on } = &mut self.watches[other];
+            if *is_on && lines[..usize::from(*count)].contains(&line) {
+                *is_on = false;
+                self.roused.push((other, at));
+            }
         }
         let of = &mut self.lines[line as usize];
         (of.sharers, of.owner) = (1 << core, core as u16);
@@ -285,7 +439,7 @@ impl Lines {
     fn number(&mut self, address: usize) -> u32 {
         let number = self.numbers.of((address >> LINE_BITS) as u64);
         if number as usize == self.lines.len() {
-            self.lines.push(Line { sharers: 0, free_at: 0, owner: NOBODY });
+            self.lines.push(Line { sharers: 0, free_at: 0, owner: NOBODY, is_fresh: true });
         }
         number
     }

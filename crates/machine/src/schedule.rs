@@ -27,6 +27,9 @@ use crate::thread::{Pause, Thread, ThreadId, Wait};
 
 /// How far a core may be ahead of others as long as it finds all that it needs in its own cache.
 const SLACK_PS: u64 = 20_000;
+/// How long a thread sleeps at most that looks, again and again, at what is in its own cache: so
+/// late it may be to see that a time has come.
+const WATCH_PS: u64 = 4_000_000;
 /// The stack of the first thread, which compiles statements; only what is touched takes memory.
 const FIRST_STACK_BYTES: usize = 64 << 20;
 /// How long a thread outside waits that only looks whether something has happened.
@@ -63,6 +66,8 @@ struct Core {
     slice_ends: u64,
     /// when it has last done something (I1)
     idle_since: u64,
+    /// its thread sleeps since then, until what it looks at changes
+    watches_since: Option<u64>,
 }
 
 pub(crate) struct Machine {
@@ -81,6 +86,8 @@ pub(crate) struct Machine {
     core: Option<usize>,
     /// its time
     now: u64,
+    /// see [`Thread`]: that of the one who runs
+    ahead_ps: u64,
     /// the earliest time of all the others
     horizon: u64,
     /// whether accesses and code cost anything
@@ -148,7 +155,13 @@ fn until_ended(machine: *mut Machine, last: ThreadId) {
 
 impl Machine {
     fn new(costs: &Costs, seed: u64) -> Self {
-        let core = || Core { runs: None, ready: VecDeque::new(), slice_ends: 0, idle_since: 0 };
+        let core = || Core {
+            runs: None,
+            ready: VecDeque::new(),
+            slice_ends: 0,
+            idle_since: 0,
+            watches_since: None,
+        };
         let cores = costs.cores();
         Self {
             costs: costs.clone(),
@@ -162,6 +175,7 @@ impl Machine {
             current: ThreadId(0),
             core: None,
             now: 0,
+            ahead_ps: 0,
             horizon: 0,
             is_timed: true,
             events: 0,
@@ -217,6 +231,7 @@ impl Machine {
             waits: None,
             is_late: false,
             has_ended: false,
+            ahead_ps: 0,
             joined_by: Vec::new(),
         });
         self.make_ready(id, self.now + self.costs.wake_latency_ps);
@@ -247,6 +262,9 @@ impl Machine {
         }
         let was_idle = !is_busy(&self.cores[core]);
         self.cores[core].ready.push_back(thread);
+        if !was_idle {
+            self.rouse(core, at);
+        }
         if was_idle {
             let from = self.cores[core].idle_since.max(at);
             self.order.set(core, from);
@@ -285,6 +303,7 @@ impl Machine {
                 }
             };
             (self.core, self.now, self.current) = (Some(place), time, thread);
+            self.ahead_ps = self.threads[thread.0 as usize].ahead_ps;
             self.horizon = self.order.first_beside(place);
             return thread;
         }
@@ -309,6 +328,7 @@ impl Machine {
         self.events += 1;
         if is_outside {
             (self.core, self.now, self.current) = (None, at, thread);
+            self.ahead_ps = 0;
             self.horizon = NEVER;
             return Some(thread);
         }
@@ -337,8 +357,13 @@ impl Machine {
             }
             return;
         };
+        self.threads[thread.0 as usize].ahead_ps = self.ahead_ps;
         match pause {
             Pause::Passed => self.order.set(core, self.now),
+            Pause::Watches(until) => {
+                self.cores[core].watches_since = Some(self.now);
+                self.order.set(core, until);
+            }
             Pause::Yielded => {
                 let of = &mut self.cores[core];
                 if !of.ready.is_empty() {
@@ -388,18 +413,21 @@ impl Machine {
     /// The time of the thread that runs, whose last blocks are added.
     #[inline]
     pub(crate) fn now(&mut self) -> u64 {
-        let blocks = blocks::take();
-        if self.is_timed && self.core.is_some() {
-            self.now += blocks * self.costs.block_ps;
-        }
+        self.run_blocks(blocks::take());
         self.now
     }
 
-    /// Adds to the time of the thread that runs, if that stands on a core.
+    /// The thread that runs has run so many blocks.
+    #[inline]
+    pub(crate) fn run_blocks(&mut self, blocks: u64) {
+        self.spend(blocks * self.costs.block_ps);
+    }
+
+    /// Adds to the time of the thread that runs, if that stands on a core and time counts.
     #[inline]
     pub(crate) fn spend(&mut self, ps: u64) {
-        if self.is_timed && self.core.is_some() {
-            self.now += ps;
+        if self.is_timed {
+            self.pass_time(ps);
         }
     }
 
@@ -413,8 +441,44 @@ impl Machine {
     /// loop lets others come first.
     pub(crate) fn pass_time(&mut self, ps: u64) {
         if self.core.is_some() {
-            self.now += ps;
+            let has_gone_by = ps.min(self.ahead_ps);
+            self.ahead_ps -= has_gone_by;
+            self.now += ps - has_gone_by;
         }
+    }
+
+    /// The thread that runs pauses in a loop. Until when it may sleep, unless it is roused: all
+    /// that it looks at stands in its own cache.
+    pub(crate) fn begin_watch(&mut self) -> Option<u64> {
+        let core = self.core.filter(|_| self.is_timed)?;
+        if self.lines.begin_watch(core) && self.ahead_ps == 0 && !self.others_wait() {
+            return Some(self.now + WATCH_PS);
+        }
+        self.lines.end_watch(core);
+        None
+    }
+
+    /// The thread that runs has slept since a time: its loop has still to do what it would have
+    /// done.
+    pub(crate) fn end_watch(&mut self, since: u64) {
+        let Some(core) = self.core else { return };
+        self.lines.end_watch(core);
+        self.cores[core].watches_since = None;
+        self.ahead_ps = self.now - since;
+    }
+
+    /// A core that sleeps over what it looks at goes on from a time.
+    fn rouse(&mut self, core: usize, at: u64) {
+        if let Some(since) = self.cores[core].watches_since.take() {
+            let at = at.max(since);
+            self.order.set(core, at);
+            self.horizon = self.horizon.min(at);
+        }
+    }
+
+    /// Whether other threads wait for the core of the one that runs.
+    pub(crate) fn others_wait(&self) -> bool {
+        self.core.is_some_and(|core| !self.cores[core].ready.is_empty())
     }
 
     pub(crate) fn is_outside(&self) -> bool {
@@ -444,8 +508,23 @@ impl Machine {
     pub(crate) fn access(&mut self, address: usize, access: Access) {
         self.events += 1;
         if let (Some(core), true) = (self.core, self.is_timed) {
-            self.now = self.lines.access(core, address, access, self.now);
+            let then = self.lines.access(core, address, access, self.now);
+            if then != self.now || !matches!(access, Access::Load | Access::Prefetch) {
+                self.ahead_ps = 0; // no loop any more that sees what it has seen before
+            }
+            self.now = then;
+            while let Some((core, at)) = self.lines.next_roused() {
+                self.rouse(core, at);
+            }
         }
+    }
+
+    pub(crate) fn set_loaded(&mut self, bytes: u64) {
+        self.lines.set_loaded(bytes);
+    }
+
+    pub(crate) fn set_coherence(&mut self, percent: u64) {
+        self.lines.set_coherence(percent);
     }
 
     pub(crate) fn fence(&mut self) {
@@ -457,6 +536,7 @@ impl Machine {
     /// The thread that runs begins to wait; then it has to give way.
     pub(crate) fn begin_wait(&mut self, word: usize, until: u64) {
         self.events += 1;
+        self.ahead_ps = 0;
         self.waits_made += 1;
         let (thread, number) = (self.current, self.waits_made);
         let of = &mut self.threads[thread.0 as usize];

@@ -14,6 +14,8 @@ pub(crate) enum Pause {
     Passed,
     /// to other threads of its core, if there are some
     Yielded,
+    /// until what it looks at changes, or a time comes; it keeps its core
+    Watches(u64),
     /// until somebody wakes it, or a time comes
     Waits,
 }
@@ -34,6 +36,8 @@ pub(crate) struct Thread {
     /// a time came before somebody woke it
     pub(crate) is_late: bool,
     pub(crate) has_ended: bool,
+    /// time of its core that has gone by already and that its code has still to take
+    pub(crate) ahead_ps: u64,
     /// who waits for its end
     pub(crate) joined_by: Vec<ThreadId>,
 }

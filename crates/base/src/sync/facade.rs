@@ -29,9 +29,11 @@ pub use atomic as plain_atomic;
 pub use std::sync::atomic as plain_atomic;
 
 #[cfg(hotrow_machine)]
-pub use machine::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, thread};
+pub use machine::{Condvar, Mutex, MutexGuard, OnceLock, RwLock, RwLockReadGuard, thread};
 #[cfg(hotrow_machine)]
 pub use std::sync::Arc;
+#[cfg(not(hotrow_machine))]
+pub use std::sync::OnceLock;
 
 #[cfg(loom)]
 pub use loom::cell::UnsafeCell;
@@ -60,6 +62,30 @@ pub fn spin_hint() {
     hotrow_machine::hook::spin();
     #[cfg(loom)]
     loom::thread::yield_now();
+}
+
+/// A thread takes over what another one has written and handed on by its address: plain memory,
+/// of which the virtual machine would know nothing else. It reads all of it, and changes its
+/// beginning.
+#[inline(always)]
+#[cfg_attr(not(hotrow_machine), expect(unused_variables, reason = "only the machine asks"))]
+pub fn take_over<T: ?Sized>(taken: &T) {
+    #[cfg(hotrow_machine)]
+    {
+        let first = std::ptr::from_ref(taken).cast::<u8>().addr();
+        tell_lines(first, size_of_val(taken), hotrow_machine::Access::Load);
+        hotrow_machine::hook::access(first, hotrow_machine::Access::Store);
+    }
+}
+
+/// Tells the machine of so many bytes.
+#[cfg(hotrow_machine)]
+#[inline]
+fn tell_lines(first: usize, bytes: usize, what: hotrow_machine::Access) {
+    const LINE: usize = 64;
+    for line in 0..(first % LINE + bytes).div_ceil(LINE).max(1) {
+        hotrow_machine::hook::access(first + line * LINE, what);
+    }
 }
 
 /// A cell whose content is reached through a closure, as loom's is, so that loom sees each access.
@@ -99,10 +125,9 @@ impl<T: ?Sized> UnsafeCell<T> {
         f(self.0.get())
     }
 
-    /// Tells the machine of the cell's first line, which is all of most.
     #[cfg(hotrow_machine)]
     #[inline]
     fn tell(&self, what: hotrow_machine::Access) {
-        hotrow_machine::hook::access(self.0.get().cast::<u8>().addr(), what);
+        tell_lines(self.0.get().cast::<u8>().addr(), size_of_val(&self.0), what);
     }
 }

@@ -201,6 +201,7 @@ impl ExecutionThread {
         let mut back = std::mem::take(&mut self.back);
         let received = self.ends.from_lock.receive(BATCH, |parcel| back.push(parcel));
         for mut parcel in back.drain(..) {
+            parcel.request.take_over();
             self.in_flight.came_back(parcel.request.waited);
             match (parcel.ended.take(), parcel.request.next()) {
                 (Some(ended), _) => self.end(schema, spaces, parcel, ended),

@@ -141,6 +141,7 @@ impl LockThread {
 impl Desk {
     /// Takes up a transaction that has come for its locks.
     fn take(&mut self, table: &mut LockTable, mut parcel: Parcel, out: &mut Outgoing<'_>) {
+        parcel.request.take_over();
         if self.runs(&parcel) && table.pass(&mut parcel.request, 0) {
             let position = self.run(&mut parcel);
             table.leave(&parcel.request, 0, position);

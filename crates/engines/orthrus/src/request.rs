@@ -8,6 +8,7 @@
 //!              I2 its locks stand in the order of lock spaces, each with one hop for all of its
 //! Source       orthrus.txt 3.1 to 3.3
 
+use hotrow_base::sync::facade;
 use hotrow_engine::worker::Call;
 use hotrow_flow::lock_space::Requester;
 use hotrow_log::position::Position;
@@ -88,6 +89,14 @@ impl Request {
         }
         (self.granted, self.met, self.waited) = (0, Position::default(), false);
         self.runs_there = self.hops.len() == 1 && self.locks.len() <= short.into();
+    }
+
+    /// Its thread is another one from now on.
+    #[inline]
+    pub fn take_over(&self) {
+        facade::take_over(self);
+        facade::take_over(&*self.locks);
+        facade::take_over(&*self.hops);
     }
 
     /// The lock space to visit next; none when everything is held.

@@ -6,10 +6,11 @@
 //!              lock instead, X on a table under IX, or (1 in 4) X on everything
 
 use std::ops::Range;
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::TableId;
+use hotrow_base::sync::Barrier;
 use hotrow_base::thread::ThreadOptions;
 use hotrow_engine::contract::{Experiment, ExperimentOptions, Measured, Unit};
 use hotrow_engine::lock_mode::Mode;
@@ -64,7 +65,8 @@ fn run(form: Form, options: &ExperimentOptions, absolutes: u64) -> Run {
     let threads = options.threads.max(1);
     let table = Arc::new(LockTable::new(threads, Deadlocks::default()));
     let locks = Arc::new(TableLocks::new(Arc::clone(&table), form));
-    let (start, end) = (Arc::new(Barrier::new(threads)), Arc::new(Barrier::new(threads)));
+    let (start, end) = (Barrier::new(threads as u32), Barrier::new(threads as u32));
+    let (start, end) = (Arc::new(start), Arc::new(end));
     let handles: Vec<_> = (0..threads as u64)
         .map(|number| {
             let (locks, start, end) = (Arc::clone(&locks), Arc::clone(&start), Arc::clone(&end));
@@ -75,7 +77,7 @@ fn run(form: Form, options: &ExperimentOptions, absolutes: u64) -> Run {
             let at = |number| options.transactions * number / threads as u64;
             let own = at(number)..at(number + 1);
             let spawned = ThreadOptions::named(format!("intents-{number}")).spawn(move || {
-                start.wait();
+                start.wait(|| ());
                 thread.run(own, &end)
             });
             spawned.expect("the system can start another thread")
@@ -126,7 +128,7 @@ impl Client {
         self.take(Coarse::Table(TableId(TABLES)), Mode::X);
         self.locks.release_all(&mut self.owner, &mut self.private);
         self.locks.release_unused(&mut self.owner, &mut self.private);
-        end.wait();
+        end.wait(|| ());
         Ended { began, ended, absolutes }
     }
 

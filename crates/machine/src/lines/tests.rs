@@ -6,6 +6,7 @@ fn costs() -> Costs {
         sockets: 2,
         cores_per_socket: 2,
         block_ps: 1_000,
+        word_ps: 0,
         atomic_ps: 10_000,
         pause_ps: 1_000,
         own_lines: 64,

@@ -10,6 +10,7 @@ fn costs(cores: u16) -> Costs {
         sockets: 1,
         cores_per_socket: cores,
         block_ps: 1_000,
+        word_ps: 0,
         atomic_ps: 10_000,
         pause_ps: 10_000,
         own_lines: 1024,
@@ -131,6 +132,35 @@ fn a_sleeper_is_woken_or_late() {
     });
     assert!(seen.0, "nobody woke it in the first 10 us");
     assert!((100_000..125_000).contains(&seen.1), "{seen:?}");
+}
+
+#[test]
+fn who_looks_at_one_word_sleeps_until_it_changes() {
+    let ((seen, turns), told) = run(&costs(2), 1, || {
+        let word = Rc::<Word>::default();
+        let seen = Rc::new(Cell::new((0, 0)));
+        let (looks, of_seen) = (Rc::clone(&word), Rc::clone(&seen));
+        let spins = spawn(Some(0), move || {
+            let mut turns = 0;
+            while looks.load() == 0 {
+                (0..8).for_each(|_| hook::spin());
+                turns += 1;
+            }
+            of_seen.set((hook::now_ns().expect("a machine"), turns));
+        });
+        spawn(Some(1), move || {
+            hook::sleep(Duration::from_micros(1_000));
+            word.store(1);
+        });
+        hook::join(spins);
+        seen.get()
+    });
+    assert!(
+        (1_010_000..1_016_000).contains(&seen),
+        "starts, sleeps, is woken; seen at once: {seen}"
+    );
+    assert!((11_000..13_000).contains(&turns), "a turn is 80 ns and its blocks: {turns}");
+    assert!(told.events < turns + 1_000, "its turns are looks, and nothing else: {told:?}");
 }
 
 #[test]

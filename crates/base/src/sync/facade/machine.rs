@@ -158,6 +158,41 @@ impl Condvar {
     }
 }
 
+/// A value that the first who asks makes; the others wait for him where the machine sees it.
+#[derive(Debug)]
+pub struct OnceLock<T> {
+    makes: Mutex<()>,
+    value: std::sync::OnceLock<T>,
+}
+
+#[expect(missing_docs, reason = "each is the standard method of the same name")]
+impl<T> OnceLock<T> {
+    pub const fn new() -> Self {
+        Self { makes: Mutex::new(()), value: std::sync::OnceLock::new() }
+    }
+
+    pub fn get(&self) -> Option<&T> {
+        self.value.get()
+    }
+
+    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        if self.value.get().is_none() {
+            let _makes = locked(&self.makes);
+            if self.value.get().is_none() {
+                let made = make();
+                return self.value.get_or_init(|| made);
+            }
+        }
+        self.value.get().expect("it was made")
+    }
+}
+
+impl<T> Default for OnceLock<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// A lock of readers and writers; here readers stand in line as writers do.
 #[derive(Debug, Default)]
 pub struct RwLock<T> {
