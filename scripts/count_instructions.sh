@@ -3,7 +3,7 @@
 #
 #   scripts/count_instructions.sh [N]          N: transactions of the shorter run, default 5000
 #
-# Runs each benchmark with N and with 2N transactions (one thread, fixed seed, no checks), counts what
+# Runs each benchmark with N and with 2N transactions (one thread where the engine can, fixed seed, no checks), counts what
 # the worker does from fetching a call to its answer, and divides the difference by that of commits:
 # what is done once cancels out. Time and other programs do not matter, so two versions of the code
 # can be compared on a busy machine. What is counted includes the driver: generating a call and
@@ -36,6 +36,14 @@ turn_of() {
     esac
 }
 
+# threads_of ENGINE: the fewest that it runs with. Of two, those that run calls are counted.
+threads_of() {
+    case $1 in
+        orthrus*) echo 2 ;;
+        *) echo 1 ;;
+    esac
+}
+
 # run WORKLOAD ENGINE TRANSACTIONS: prints instructions and commits
 run() {
     local options=()
@@ -47,7 +55,7 @@ run() {
     esac
     valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --log-file="$scratch/log" \
         --toggle-collect="$(turn_of "$2")" \
-        "$HOTROW" bench "${options[@]}" --engine "$2" --threads 1 --transactions "$3" \
+        "$HOTROW" bench "${options[@]}" --engine "$2" --threads "$(threads_of "$2")" --transactions "$3" \
         --seed 1 --no-pin --no-checks --quiet --memory 4 --json "$scratch/json" >/dev/null
     local instructions commits
     instructions=$(awk '$1 == "totals:" || $1 == "summary:" { print $2; exit }' "$scratch/out")

@@ -137,6 +137,7 @@ impl Driver {
         let delay = self.log.as_ref().map_or(Duration::ZERO, |log| log.sync_delay);
         let path = directory.as_ref().map(|directory| (directory.path(), delay));
         let db = load::load(workload, self.config(threads), path, self.seed, self.progress)?;
+        hotrow_machine::hook::set_loaded(db.status().memory_bytes);
         Ok(Population { db, threads, totals: Totals::default(), directory })
     }
 

@@ -10,9 +10,12 @@ mod document;
 mod draw;
 mod expect;
 mod experiment;
+mod page;
+mod prediction;
 mod quick;
 mod report;
 mod run;
+mod scale;
 mod statistics;
 mod verdict;
 
@@ -21,13 +24,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use document::{Record, RecordedClaim, Records, document};
+pub use document::{Record, RecordedClaim, Records, RecordsByCores, document};
 pub use draw::write_svg;
 pub use expect::{Expect, Names, Place, Scale, Way};
+pub use page::{Evidence, EvidenceByFigure, PageHead, write_page};
 pub use report::{
     FigureReport, Panel, Point, write_csv, write_figure, write_figure_json, write_verdicts,
 };
 pub use run::FigureRunner;
+pub use scale::AtScale;
 pub use verdict::{ClaimReport, Comparison, Outcome, REPEATS_MIN, Verdict};
 
 use hotrow::LockKind;
@@ -89,6 +94,9 @@ pub struct Figure {
     /// what is compared
     #[serde(default)]
     pub series: Vec<Series>,
+    /// what is otherwise on a virtual machine with the paper's cores
+    #[serde(default)]
+    pub at_scale: AtScale,
     /// what the paper claims, in a form that can be checked
     #[serde(default)]
     pub expect: Vec<Expect>,
@@ -319,6 +327,14 @@ impl Metric {
         fmt::from_fn(move |f| self.serialize(f))
     }
 
+    /// Whether the engine's threads count it, and tell it only now and then.
+    pub(crate) fn is_of_books(self) -> bool {
+        !matches!(
+            self,
+            Self::Throughput | Self::Median | Self::Seconds | Self::PerProbe | Self::AtHome
+        )
+    }
+
     /// Its value in one run.
     pub fn of(self, run: &RunReport) -> f64 {
         match self {
@@ -414,7 +430,10 @@ pub fn figures() -> Vec<Figure> {
 fn parse(text: &str) -> Result<Vec<Figure>, BenchError> {
     let file: File =
         toml::from_str(text).map_err(|error| BenchError::Selection(error.to_string()))?;
-    file.figure.iter().try_for_each(|figure| expect::claims(figure).map(drop))?;
+    file.figure.iter().try_for_each(|figure| {
+        figure.at_scale.check(figure)?;
+        expect::claims(figure).map(drop)
+    })?;
     Ok(file.figure)
 }
 

@@ -51,10 +51,11 @@ pub use data::{LogSettings, RunDirectory};
 pub use driver::{Driver, Length, Population};
 pub use error::BenchError;
 pub use figure::{
-    Axis, ClaimReport, Comparison, Expect, Figure, FigureReport, FigureRunner, LogDevice, Metric,
-    Names, Outcome, Panel, Part, Place, Point, REPEATS_MIN, Record, RecordedClaim, Records, Scale,
-    Series, Setting, Varying, Verdict, Way, document, figure_named, figures, write_csv,
-    write_figure, write_figure_json, write_svg, write_verdicts,
+    AtScale, Axis, ClaimReport, Comparison, Evidence, EvidenceByFigure, Expect, Figure,
+    FigureReport, FigureRunner, LogDevice, Metric, Names, Outcome, PageHead, Panel, Part, Place,
+    Point, REPEATS_MIN, Record, RecordedClaim, Records, RecordsByCores, Scale, Series, Setting,
+    Varying, Verdict, Way, document, figure_named, figures, write_csv, write_figure,
+    write_figure_json, write_page, write_svg, write_verdicts,
 };
 pub use history::{Format, HistoryKind, HistoryOptions, record_history};
 pub use progress::Progress;
@@ -73,5 +74,6 @@ pub use story::{
 };
 pub use table::{Style, write_table};
 pub use virtual_machine::{
-    VirtualMachine, on_virtual_machine, virtual_machine_named, virtual_machines,
+    VirtualMachine, on_virtual_machine, read_virtual_machines, virtual_machine_named,
+    virtual_machine_of, virtual_machines,
 };

@@ -11,6 +11,7 @@ use hotrow_machine::{Costs, Told};
 use serde::Deserialize;
 
 use crate::error::BenchError;
+use crate::figure::Figure;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,8 @@ pub struct VirtualMachine {
     pub name: String,
     /// what it is
     pub what: String,
+    /// files of the papers that had it
+    pub of: Vec<String>,
     /// what it costs
     pub costs: Costs,
 }
@@ -36,9 +39,12 @@ pub struct VirtualMachine {
 #[serde(deny_unknown_fields)]
 struct Written {
     what: String,
+    #[serde(default)]
+    of: Vec<String>,
     sockets: u16,
     cores_per_socket: u16,
     block: f64,
+    word: f64,
     atomic: f64,
     pause: f64,
     own_lines: u32,
@@ -64,6 +70,7 @@ impl Written {
             sockets: self.sockets,
             cores_per_socket: self.cores_per_socket,
             block_ps: ps(self.block),
+            word_ps: ps(self.word),
             atomic_ps: ps(self.atomic),
             pause_ps: ps(self.pause),
             own_lines: self.own_lines,
@@ -85,13 +92,25 @@ impl Written {
     }
 }
 
-/// All machines of the table, by name.
+/// All machines of the program's table, by name.
 pub fn virtual_machines() -> Vec<VirtualMachine> {
-    let written: BTreeMap<String, Written> =
-        toml::from_str(MACHINES).expect("a test reads the table");
+    read_virtual_machines(MACHINES).expect("a test reads the table")
+}
+
+/// All machines of a table in the form of `machines.toml`, by name.
+///
+/// # Errors
+///
+/// [`BenchError::Selection`], with the line, or the machine, and what is wrong there.
+pub fn read_virtual_machines(text: &str) -> Result<Vec<VirtualMachine>, BenchError> {
+    let written: BTreeMap<String, Written> = toml::from_str(text)
+        .map_err(|error| BenchError::Selection(format!("machines: {error}")))?;
     let machine = |(name, of): (String, Written)| {
         let costs = of.costs();
-        VirtualMachine { name, what: of.what, costs }
+        match costs.check() {
+            Ok(()) => Ok(VirtualMachine { name, what: of.what, of: of.of, costs }),
+            Err(what) => Err(BenchError::Selection(format!("machine {name}: {what}"))),
+        }
     };
     written.into_iter().map(machine).collect()
 }
@@ -101,12 +120,34 @@ pub fn virtual_machines() -> Vec<VirtualMachine> {
 /// # Errors
 ///
 /// [`BenchError::Selection`], with the names that there are.
-pub fn virtual_machine_named(name: &str) -> Result<VirtualMachine, BenchError> {
-    let machines = virtual_machines();
+pub fn virtual_machine_named(
+    machines: &[VirtualMachine],
+    name: &str,
+) -> Result<VirtualMachine, BenchError> {
     machines.iter().find(|machine| machine.name == name).cloned().ok_or_else(|| {
         let names: Vec<_> = machines.iter().map(|machine| machine.name.as_str()).collect();
         let names = names.join(", ");
         BenchError::Selection(format!("there is no machine `{name}`; there are {names}"))
+    })
+}
+
+/// The machine that a figure is run on: the one that it names, or that of its paper.
+///
+/// # Errors
+///
+/// [`BenchError::Selection`] where neither is in the table.
+pub fn virtual_machine_of(
+    machines: &[VirtualMachine],
+    figure: &Figure,
+) -> Result<VirtualMachine, BenchError> {
+    if let Some(name) = &figure.at_scale.machine {
+        return virtual_machine_named(machines, name);
+    }
+    let is_of = |of: &String| figure.source.starts_with(of.as_str());
+    let found = machines.iter().find(|machine| machine.of.iter().any(is_of));
+    found.cloned().ok_or_else(|| {
+        let name = &figure.name;
+        BenchError::Selection(format!("figure {name} has no virtual machine: name one"))
     })
 }
 

@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use hotrow_bench::LogSettings;
 
-pub(crate) use figure::{FigureArguments, FigureRunArguments, ModelArguments};
+pub(crate) use figure::{FigureArguments, FigureRunArguments, ModelArguments, PaperArguments};
 pub(crate) use remote::RemoteArguments;
 pub(crate) use story::StoryArguments;
 pub(crate) use top::{Sort, TopArguments};
@@ -102,6 +102,7 @@ Examples:
   hotrow bench history --format elle --out history.edn
   hotrow bench figure --list                     experiments of papers, to be run again
   hotrow bench model                             engines beside their analytical models
+  hotrow bench paper all --report evidence       all figures, and one page of their verdicts
   hotrow bench story flash_sale                  a schema, its procedures and what must hold
 
 Each run starts on a freshly loaded database and ends with the workload's checks; when one
@@ -117,6 +118,7 @@ hotrow bench [OPTIONS] [WORKLOAD]
        hotrow bench history [OPTIONS]
        hotrow bench figure [OPTIONS] NAME
        hotrow bench model [OPTIONS]
+       hotrow bench paper --report DIR NAME...
        hotrow bench story [OPTIONS] STORY...";
 
 #[derive(Args, Debug)]
@@ -143,6 +145,8 @@ pub(crate) enum BenchCommand {
     /// Run the figures that put an engine beside its analytical model: what it does with a load,
     /// and what the model expects from what calls cost in the same run
     Model(ModelArguments),
+    /// Run the papers' figures on real and on virtual cores, and write one page of what they show
+    Paper(PaperArguments),
     /// Run contended workloads that are written in SQL alone, your own too, on engines and beside
     /// other servers, and check what they leave
     Story(StoryArguments),

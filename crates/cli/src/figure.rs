@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use hotrow_bench::{
     Driver, Figure, FigureReport, FigureRunner, Length, Metric, Progress, Record, Records,
-    RunReport, document, figure_named, figures, on_virtual_machine, virtual_machine_named,
-    write_csv, write_figure, write_figure_json, write_svg, write_verdicts,
+    RecordsByCores, RunReport, document, figure_named, figures, on_virtual_machine,
+    read_virtual_machines, virtual_machine_named, virtual_machine_of, virtual_machines, write_csv,
+    write_figure, write_figure_json, write_svg, write_verdicts,
 };
 use hotrow_machine::Told;
 
@@ -35,7 +36,7 @@ pub(crate) fn run(arguments: &FigureArguments) -> Result<(), Failure> {
 }
 
 /// In place of a figure's name.
-const ALL: &str = "all";
+pub(crate) const ALL: &str = "all";
 
 /// Runs all figures, and tells of each what became of its claims. Figures of which the file of
 /// records has one of the same commit and configuration are not run again.
@@ -77,7 +78,10 @@ pub(crate) fn run_models(arguments: &ModelArguments) -> Result<(), Failure> {
     if checks_hold { Ok(()) } else { Err(Failure::Told) }
 }
 
-fn run_figure(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureReport, Failure> {
+pub(crate) fn run_figure(
+    figure: &Figure,
+    arguments: &FigureRunArguments,
+) -> Result<FigureReport, Failure> {
     let mut done = 0;
     let runner = runner(arguments);
     let tell = |run: &RunReport, of| {
@@ -87,8 +91,14 @@ fn run_figure(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureR
         }
     };
     let Some(name) = &arguments.machine else { return Ok(runner.run(figure, tell)?) };
-    let mut machine = virtual_machine_named(name)?;
-    machine.costs.coherence_percent = arguments.coherence;
+    let machines = match &arguments.machines {
+        Some(path) => read_virtual_machines(&read(path)?)?,
+        None => virtual_machines(),
+    };
+    let machine = match name.as_str() {
+        OF_PAPER => virtual_machine_of(&machines, figure)?,
+        name => virtual_machine_named(&machines, name)?,
+    };
     let run = || runner.run(figure, tell);
     let (report, told) = on_virtual_machine(&machine, arguments.seed, run)?;
     if !arguments.quiet {
@@ -96,6 +106,9 @@ fn run_figure(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureR
     }
     Ok(report?)
 }
+
+/// In place of a machine's name.
+pub(crate) const OF_PAPER: &str = "paper";
 
 /// What a virtual machine did, in a line.
 fn told_text(told: &Told) -> String {
@@ -160,6 +173,7 @@ fn runner(arguments: &FigureRunArguments) -> FigureRunner {
         directory: arguments.data.clone().unwrap_or_else(std::env::temp_dir),
         threads: arguments.threads.iter().map(|&threads| threads.into()).collect(),
         is_quick: arguments.quick,
+        coherence: arguments.coherence.clone(),
     }
 }
 
@@ -180,16 +194,17 @@ fn tell(number: usize, of: usize, run: &RunReport) {
     );
 }
 
-/// The file of records beside a document.
-const RECORDS: &str = "figures-verdicts.json";
+/// The files of records beside a document: from real cores, and from virtual ones.
+const RECORDS: [&str; 2] = ["figures-verdicts.json", "figures-verdicts-virtual.json"];
 
 fn write_document(path: &Path) -> Result<(), Failure> {
-    let records = Records::read(&read(&path.with_file_name(RECORDS))?)?;
+    let [real, simulated] = RECORDS.map(|name| read_records(&path.with_file_name(name)));
+    let records = RecordsByCores { real: real?, simulated: simulated? };
     write(path, document(&read(path)?, &figures(), &records)?.as_bytes())
 }
 
 /// The records of a file; none where there is no such file yet.
-fn read_records(path: &Path) -> Result<Records, Failure> {
+pub(crate) fn read_records(path: &Path) -> Result<Records, Failure> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Records::read(&text)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Records::default()),
@@ -213,7 +228,7 @@ fn keep_record(
 }
 
 /// The arguments that change what is measured.
-fn configuration(arguments: &FigureRunArguments) -> String {
+pub(crate) fn configuration(arguments: &FigureRunArguments) -> String {
     let FigureRunArguments { repeat, size, seed, seconds, warm_up, .. } = arguments;
     let mut text = match arguments.transactions {
         Some(transactions) => format!("--transactions {transactions}"),
@@ -222,6 +237,13 @@ fn configuration(arguments: &FigureRunArguments) -> String {
     text += &format!(" --repeat {repeat} --size {size} --seed {seed}");
     if arguments.quick {
         text += " --quick";
+    }
+    if let Some(machine) = &arguments.machine {
+        text += &format!(" --machine {machine}");
+    }
+    if !arguments.coherence.is_empty() {
+        let coherence: Vec<_> = arguments.coherence.iter().map(u64::to_string).collect();
+        text += &format!(" --coherence {}", coherence.join(","));
     }
     if !arguments.threads.is_empty() {
         let threads: Vec<_> = arguments.threads.iter().map(u16::to_string).collect();
@@ -234,7 +256,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::file(&path.display().to_string(), &error))
 }
 
-fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::file(&path.display().to_string(), &error))
 }
 

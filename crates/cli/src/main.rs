@@ -19,6 +19,7 @@ mod figure;
 mod functions;
 mod history;
 mod logging;
+mod paper;
 mod remote;
 mod serve;
 mod settings;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
             Some(BenchCommand::History(arguments)) => history::run(&arguments),
             Some(BenchCommand::Figure(arguments)) => figure::run(&arguments),
             Some(BenchCommand::Model(arguments)) => figure::run_models(&arguments),
+            Some(BenchCommand::Paper(arguments)) => paper::run(&arguments),
             Some(BenchCommand::Story(arguments)) => story::run(&arguments),
             None => bench::run(&arguments.run),
         },

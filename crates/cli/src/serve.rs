@@ -25,6 +25,12 @@ const OPEN_MAX: usize = 1024;
 const OTHER_FILES: u64 = 128;
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
+    if hotrow_machine::can_simulate() {
+        // Its chance is the same in every run: salts and keys would be known to everybody.
+        let what = "this binary was built to simulate machines, and its secrets would be none; \
+            serve with an ordinary build";
+        return Err(Failure::Usage(what.to_owned()));
+    }
     let settings = Settings::choose(arguments)?;
     settings.check()?;
     let serving = settings.serving;

@@ -109,7 +109,10 @@ fn verdicts_are_kept_and_written_into_the_document() {
     let written = std::fs::read_to_string(&page).expect("it was written");
     let command =
         "    hotrow bench figure hot-row --transactions 50 --repeat 2 --size 1 --seed 42\n";
-    assert!(written.contains("Run at commit abc1234") && written.contains(command), "{written}");
+    assert!(
+        written.contains("real cores, at commit abc1234") && written.contains(command),
+        "{written}"
+    );
     let no_commit = hotrow(&["bench", "figure", "hot-row", "--record", records_name]);
     assert_eq!(no_commit.status.code(), Some(2));
     assert!(stderr(&no_commit).contains("--commit"), "{}", stderr(&no_commit));
@@ -117,6 +120,36 @@ fn verdicts_are_kept_and_written_into_the_document() {
     let output = hotrow(&["bench", "figure", "--document", page_name]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("the document has no line"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_page_is_written_of_what_was_run_once() {
+    let folder = scratch("paper");
+    let _ = std::fs::remove_dir_all(&folder);
+    let report = folder.to_str().expect("it is text");
+    let words = ["bench", "paper", "dora-7b", "--quick", "--report", report, "--commit", "abc1234"];
+    let no_simulator = ["--simulator", "/nonexistent/hotrow"];
+    let first = hotrow(&[&words[..], &no_simulator].concat());
+    assert_eq!(first.status.code(), Some(1), "{}", stderr(&first));
+    let told = stderr(&first);
+    assert!(told.contains("dora-7b, real cores") && told.contains("/nonexistent/hotrow"), "{told}");
+    let kept = folder.join("real/dora-7b.verdicts.json");
+    let verdicts = std::fs::read_to_string(&kept).expect("it was kept before");
+    assert!(verdicts.contains("abc1234"), "{verdicts}");
+
+    // A program that ends badly: the page says what is not there.
+    let second = hotrow(&[&words[..], &["--simulator", "/bin/false"]].concat());
+    assert_eq!(second.status.code(), Some(1), "{}", stderr(&second));
+    let told = stderr(&second);
+    assert!(told.contains("could not be simulated: dora-7b"), "{told}");
+    assert!(!told.contains("real cores"), "it is there already: {told}");
+    let page = std::fs::read_to_string(folder.join("index.html")).expect("it was written");
+    assert!(page.contains("<h2 id=\"dora-7b\">") && page.contains("abc1234"), "a page");
+    assert!(page.contains("were not held against real runs"), "no predictions");
+
+    let unknown = hotrow(&["bench", "paper", "chess-1", "--report", report]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("orthrus-1"), "{}", stderr(&unknown));
 }
 
 #[test]

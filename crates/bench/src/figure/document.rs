@@ -107,6 +107,11 @@ impl Records {
 }
 
 impl Record {
+    /// What was kept of a claim.
+    pub(super) fn claim(&self, claim: &Claim) -> Option<&RecordedClaim> {
+        self.claims.iter().find(|kept| is_of(kept, claim))
+    }
+
     /// The verdicts of a figure that was run at this commit with these arguments.
     pub fn new(report: &FigureReport, commit: &str, configuration: &str) -> Self {
         Self {
@@ -133,23 +138,44 @@ impl RecordedClaim {
     }
 }
 
+/// Verdicts that were kept, by where the cores were.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct RecordsByCores {
+    /// from the cores of a real machine
+    pub real: Records,
+    /// from those of virtual ones
+    pub simulated: Records,
+}
+
+impl RecordsByCores {
+    fn both(&self) -> [&Records; 2] {
+        [&self.real, &self.simulated]
+    }
+}
+
+/// What the two are called.
+pub(super) const CORES: [&str; 2] = ["real cores", "virtual cores"];
+
 /// A document whose part between the marks is written anew.
 ///
 /// # Errors
 ///
 /// [`BenchError::Selection`] where a mark is missing, or a record is not of today's claims (I1).
-pub fn document(text: &str, figures: &[Figure], records: &Records) -> Result<String, BenchError> {
+pub fn document(
+    text: &str,
+    figures: &[Figure],
+    records: &RecordsByCores,
+) -> Result<String, BenchError> {
     let missing =
         |mark: &str| BenchError::Selection(format!("the document has no line \"{mark}\""));
     let (before, rest) = text.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
     let (_, behind) = rest.split_once(END).ok_or_else(|| missing(END))?;
     let figures: Vec<_> =
         figures.iter().map(|figure| Section::new(figure, records)).collect::<Result<_, _>>()?;
-    if let Some(record) = records
-        .records
-        .iter()
-        .find(|record| figures.iter().all(|section| section.figure.name != record.figure))
-    {
+    let mut kept = records.both().into_iter().flat_map(|records| &records.records);
+    let is_of_none =
+        |record: &&Record| figures.iter().all(|section| section.figure.name != record.figure);
+    if let Some(record) = kept.find(is_of_none) {
         let name = &record.figure;
         return Err(BenchError::Selection(format!("there is a record of no figure: \"{name}\"")));
     }
@@ -165,15 +191,17 @@ pub fn document(text: &str, figures: &[Figure], records: &Records) -> Result<Str
 struct Section<'a> {
     figure: &'a Figure,
     claims: Vec<Claim>,
-    record: Option<&'a Record>,
+    /// by [`CORES`]
+    records: [Option<&'a Record>; 2],
 }
 
 impl<'a> Section<'a> {
-    fn new(figure: &'a Figure, records: &'a Records) -> Result<Self, BenchError> {
-        let section = Self { figure, claims: claims(figure)?, record: records.of(&figure.name) };
+    fn new(figure: &'a Figure, records: &'a RecordsByCores) -> Result<Self, BenchError> {
+        let records = records.both().map(|records| records.of(&figure.name));
+        let section = Self { figure, claims: claims(figure)?, records };
         let is_known =
             |kept: &&RecordedClaim| section.claims.iter().any(|claim| is_of(kept, claim));
-        let mut kept = section.record.iter().flat_map(|record| &record.claims);
+        let mut kept = section.records.iter().flatten().flat_map(|record| &record.claims);
         match kept.find(|kept| !is_known(kept)) {
             None => Ok(section),
             Some(kept) => Err(BenchError::Selection(format!(
@@ -184,83 +212,101 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn kept(&self, claim: &Claim) -> Option<&RecordedClaim> {
-        self.record?.claims.iter().find(|kept| is_of(kept, claim))
+    fn kept(&self, cores: usize, claim: &Claim) -> Option<&RecordedClaim> {
+        self.records[cores]?.claim(claim)
     }
 
-    /// How many claims have this verdict; none: none yet. Declared ones have theirs before any run.
-    fn count(&self, verdict: Option<Verdict>) -> usize {
-        let of = |claim: &Claim| match self.kept(claim) {
+    /// How many claims have this verdict. Declared ones have theirs before any run.
+    fn count(&self, cores: usize, verdict: Verdict) -> usize {
+        let of = |claim: &Claim| match self.kept(cores, claim) {
             Some(kept) => Some(kept.verdict),
             None => claim.because.as_ref().map(|_| Verdict::NotSeen),
         };
-        self.claims.iter().filter(|&claim| of(claim) == verdict).count()
+        self.claims.iter().filter(|&claim| of(claim) == Some(verdict)).count()
     }
 
     fn write(&self, out: &mut String) {
         let figure = self.figure;
-        let mut line = |text: &str| {
+        let line = |out: &mut String, text: &str| {
             out.push_str(&wrapped(text));
             out.push('\n');
         };
-        line(&format!("\n### {}\n", figure.name));
-        line(&format!("{} ({}).\n", figure.title, figure.source));
-        line(&format!("Claim: {}\n", figure.claim.trim()));
-        line(&format!("Look at: {}.\n", figure.look.trim()));
-        match self.record {
-            None => line("Not yet run for the record.\n"),
-            Some(record) => {
-                let Record { commit, cores, configuration, repeats, .. } = record;
-                let name = &figure.name;
-                line(&format!("Run at commit {commit} on {cores} cores, {repeats} repeats:\n"));
-                out.push_str(&format!("    hotrow bench figure {name} {configuration}\n\n"));
-            }
+        line(out, &format!("\n### {}\n", figure.name));
+        line(out, &format!("{} ({}).\n", figure.title, figure.source));
+        line(out, &format!("Claim: {}\n", figure.claim.trim()));
+        line(out, &format!("Look at: {}.\n", figure.look.trim()));
+        for (cores, record) in CORES.iter().zip(self.records) {
+            let Some(Record { commit, cores: count, configuration, repeats, .. }) = record else {
+                line(out, &format!("On {cores}: not yet run for the record.\n"));
+                continue;
+            };
+            let name = &figure.name;
+            line(out, &format!("On {count} {cores}, at commit {commit}, {repeats} repeats:\n"));
+            out.push_str(&format!("    hotrow bench figure {name} {configuration}\n\n"));
         }
-        out.push_str("| claim | checked | verdict |\n|---|---|---|\n");
+        let [real, simulated] = CORES;
+        out.push_str(&format!("| claim | checked | {real} | {simulated} |\n|---|---|---|---|\n"));
         for claim in &self.claims {
-            let cells = [claim.says.clone(), claim.to_string(), self.verdict(claim)];
-            let [says, check, verdict] = cells.map(|cell| cell.replace('|', "\\|"));
+            let [real, simulated] = [0, 1].map(|cores| self.verdict(cores, claim));
+            let cells = [claim.says.clone(), claim.to_string(), real, simulated];
+            let [says, check, real, simulated] = cells.map(|cell| cell.replace('|', "\\|"));
             // Writing to a string cannot fail.
-            let _ = writeln!(out, "| {says} | {check} | {verdict} |");
+            let _ = writeln!(out, "| {says} | {check} | {real} | {simulated} |");
         }
     }
 
-    fn verdict(&self, claim: &Claim) -> String {
-        let Some(kept) = self.kept(claim) else { return unrun(claim) };
+    fn verdict(&self, cores: usize, claim: &Claim) -> String {
+        let Some(kept) = self.kept(cores, claim) else { return self.unrun(cores, claim) };
         let provisional = if kept.provisional { " (provisional)" } else { "" };
-        let why = claim.why.as_ref().filter(|_| kept.verdict == Verdict::Contrary);
+        let why = claim.why_on(cores).filter(|_| kept.verdict == Verdict::Contrary);
         let reason = kept.reason.as_ref().or(why).map(|reason| format!(": {reason}"));
         let measured = kept.measured.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
         let name = kept.verdict;
         format!("**{name}**{provisional}{}{measured}", reason.unwrap_or_default())
     }
+
+    fn unrun(&self, cores: usize, claim: &Claim) -> String {
+        let at_scale = self.figure.at_scale.because.as_ref().filter(|_| cores == SIMULATED);
+        match claim.because.as_ref().or(at_scale) {
+            Some(because) => format!("**{}**: {because}", Verdict::NotSeen),
+            None => "not yet run".to_owned(),
+        }
+    }
 }
+
+/// The place of virtual cores in [`CORES`].
+pub(super) const SIMULATED: usize = 1;
 
 fn is_of(kept: &RecordedClaim, claim: &Claim) -> bool {
     kept.says == claim.says && kept.check == claim.to_string()
 }
 
-fn unrun(claim: &Claim) -> String {
-    match &claim.because {
-        Some(because) => format!("**{}**: {because}", Verdict::NotSeen),
-        None => "not yet run".to_owned(),
-    }
-}
-
 fn overview(figures: &[Section<'_>], out: &mut String) {
-    let run = figures.iter().filter(|section| section.record.is_some()).count();
-    let claims: usize = figures.iter().map(|section| section.claims.len()).sum();
     let all = figures.len();
-    let text = format!("{run} of {all} figures have been run for the record; {claims} claims.\n");
-    out.push_str(&text);
-    out.push_str("\n| name | source | shown | contrary | not to be seen here | not yet run |\n");
-    out.push_str("|---|---|---|---|---|---|\n");
+    let claims: usize = figures.iter().map(|section| section.claims.len()).sum();
+    out.push_str(&format!("{all} figures, {claims} claims; run for the record:"));
+    for (at, cores) in CORES.iter().enumerate() {
+        let run = figures.iter().filter(|section| section.records[at].is_some()).count();
+        out.push_str(&format!("{} {run} on {cores}", if at == 0 { "" } else { "," }));
+    }
+    out.push_str(".\n\n| name | source ");
+    let verdicts = [Verdict::Shown, Verdict::Contrary, Verdict::NotSeen];
+    let columns = || [0, 1].into_iter().flat_map(|at| verdicts.map(|verdict| (at, verdict)));
+    for (at, verdict) in columns() {
+        let _ = write!(out, "| {verdict}, {} ", CORES[at]);
+    }
+    out.push_str("|\n|---|---|---|---|---|---|---|---|\n");
     for section in figures {
         let Figure { name, source, .. } = section.figure;
-        let verdicts = [Verdict::Shown, Verdict::Contrary, Verdict::NotSeen].map(Some);
-        let counts = [verdicts[0], verdicts[1], verdicts[2], None].map(|v| section.count(v));
-        let counts = counts.map(|n| if n == 0 { String::new() } else { n.to_string() });
-        let _ = writeln!(out, "| [`{name}`](#{name}) | {source} | {} |", counts.join(" | "));
+        let _ = write!(out, "| [`{name}`](#{name}) | {source} ");
+        for (at, verdict) in columns() {
+            let count = section.count(at, verdict);
+            let _ = match count {
+                0 => write!(out, "|  "),
+                count => write!(out, "| {count} "),
+            };
+        }
+        out.push_str("|\n");
     }
 }
 

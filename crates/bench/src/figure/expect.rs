@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use self::read::Reader;
+use super::document::SIMULATED;
 use super::{Figure, Metric, Setting};
 use crate::error::BenchError;
 
@@ -53,6 +54,8 @@ pub struct Expect {
     pub because: Option<String>,
     /// why it is otherwise here, where it is contrary
     pub why: Option<String>,
+    /// and why it is so on virtual cores
+    pub why_at_scale: Option<String>,
     /// how much may be missing, as a share
     pub tolerance: Option<f64>,
     /// the least that a ratio or value may be
@@ -139,6 +142,7 @@ pub(super) struct Claim {
     pub(super) entry: String,
     pub(super) because: Option<String>,
     pub(super) why: Option<String>,
+    pub(super) why_at_scale: Option<String>,
     pub(super) needs_cores: usize,
     pub(super) at_most_cores: Option<usize>,
     /// empty: all
@@ -289,6 +293,13 @@ pub(super) fn claims(figure: &Figure) -> Result<Vec<Claim>, BenchError> {
 /// A value of x as a number.
 pub(super) fn number(x: &str) -> Result<f64, String> {
     x.parse().map_err(|_| format!("x is {x} somewhere; a knee needs numbers"))
+}
+
+impl Claim {
+    /// Why it is contrary on real (0) or virtual (1) cores, where that is known.
+    pub(super) fn why_on(&self, cores: usize) -> Option<&String> {
+        if cores == SIMULATED { self.why_at_scale.as_ref() } else { self.why.as_ref() }
+    }
 }
 
 /// The check in words, as documents and tables have it.

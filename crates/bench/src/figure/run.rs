@@ -16,6 +16,7 @@ use hotrow_workloads::{Parameters, Workload, workload_named};
 
 use super::expect::claims;
 use super::report::{FigureReport, Panel, Point};
+use super::verdict::Verdict;
 use super::{Figure, LogDevice, Series, Setting, Varying, quick};
 use crate::data::LogSettings;
 use crate::driver::{Driver, Length, Population};
@@ -43,7 +44,14 @@ pub struct FigureRunner {
     pub threads: Vec<usize>,
     /// only what decides a claim on this machine is run
     pub is_quick: bool,
+    /// on a virtual machine: what lines cost that travel between cores, in percent of what its
+    /// table says; everything is run once more with each of these, whose verdicts have to be the
+    /// same
+    pub coherence: Vec<u64>,
 }
+
+/// What the table of machines says.
+const AS_WRITTEN: u64 = 100;
 
 /// A run to be made: which series in which panel at which x.
 #[derive(Clone, Copy)]
@@ -60,6 +68,8 @@ struct Loaded {
     is_logged: bool,
     population: Population,
     commits: u64,
+    /// nothing was run on it
+    is_fresh: bool,
 }
 
 impl FigureRunner {
@@ -76,10 +86,14 @@ impl FigureRunner {
         // Claims that do not fit are told before anything runs.
         let claims = claims(figure)?;
         let cores = available_cores().len();
+        let at_scale = hotrow_machine::hook::is_running().then(|| figure.at_scale(&claims, cores));
+        let figure = at_scale.as_ref().unwrap_or(figure);
         let given = self.with_threads_given(figure);
         let figure = given.as_ref().unwrap_or(figure);
-        let part = if self.is_quick { quick::part(figure, &claims, cores) } else { None };
-        if self.is_quick && part.is_none() {
+        // What claims nothing is run whole, or not at all.
+        let is_quick = self.is_quick && !claims.is_empty();
+        let part = if is_quick { quick::part(figure, &claims, cores) } else { None };
+        if is_quick && part.is_none() {
             let mut report = FigureReport::new(figure, Vec::new());
             report.is_partial = true;
             report.judge(&claims, cores)?;
@@ -92,14 +106,20 @@ impl FigureRunner {
         let mut report = FigureReport::new(figure, self.panels(figure)?);
         report.is_partial = self.is_quick;
         let mut loaded = Vec::new();
-        let total = self.places(figure, &report)?.len() * figure.x.values.len() * self.repetitions;
+        let mut varied = vec![report.clone(); self.coherence.len()];
+        let rounds = self.repetitions + varied.len();
+        let total = self.places(figure, &report)?.len() * figure.x.values.len() * rounds;
         // A run in which time goes by gives all values.
         let values = if figure.x.by == Varying::Time { 1 } else { figure.x.values.len() };
         for first in 0..values {
-            for _ in 0..self.repetitions {
+            for round in 0..rounds {
+                let variation = round.checked_sub(self.repetitions);
+                let percent = variation.map_or(AS_WRITTEN, |at| self.coherence[at]);
+                hotrow_machine::hook::set_coherence(percent);
                 for mut place in self.places(figure, &report)? {
                     place.x = first;
-                    let runs = self.run_at(figure, &mut report, place, &mut loaded)?;
+                    let runs = self.run_at(figure, &mut report, (place, round), &mut loaded)?;
+                    let report = variation.map_or(&mut report, |at| &mut varied[at]);
                     for (x, run) in (first..).zip(runs) {
                         tell(&run, total);
                         let at = x * figure.series.len() + place.series;
@@ -110,6 +130,10 @@ impl FigureRunner {
         }
         loaded.into_iter().try_for_each(|loaded| self.give_up(loaded, &mut report))?;
         report.judge(&claims, cores)?;
+        for (mut varied, &percent) in varied.into_iter().zip(&self.coherence) {
+            varied.judge(&claims, cores)?;
+            report.compare(&varied, percent);
+        }
         Ok(report)
     }
 
@@ -157,7 +181,7 @@ impl FigureRunner {
         &self,
         figure: &Figure,
         report: &mut FigureReport,
-        place: Place,
+        (place, round): (Place, usize),
         loaded: &mut Vec<Loaded>,
     ) -> Result<Vec<RunReport>, BenchError> {
         let (series, x) = (&figure.series[place.series], &figure.x.values[place.x]);
@@ -171,7 +195,10 @@ impl FigureRunner {
         let is_logged = log.is_some();
         let split_indexes = series.split;
         let (watched, inspect, length) = (figure.watched.clone(), false, self.length(figure));
-        let own = self.driver.clone();
+        let mut own = self.driver.clone();
+        if hotrow_machine::hook::is_running() {
+            own.seed += round as u64; // there is no other chance
+        }
         let driver = Driver { clients, inspect, log, split_indexes, length, watched, ..own };
         let is_for_it = |loaded: &Loaded| {
             (loaded.split, loaded.is_logged) == (split_indexes, is_logged)
@@ -189,7 +216,9 @@ impl FigureRunner {
                 }
                 let population = driver.load(&*workload, self.most_threads(figure, report))?;
                 let split = split_indexes;
-                loaded.push(Loaded { workload, split, is_logged, population, commits: 0 });
+                let commits = 0;
+                let is_fresh = true;
+                loaded.push(Loaded { workload, split, is_logged, population, commits, is_fresh });
             }
         }
         let loaded = loaded.last_mut().expect("it was just moved or put there");
@@ -199,10 +228,17 @@ impl FigureRunner {
         }
         let steps = figure.x.steps.iter().map(|set| self.workload(figure, series, set));
         let steps: Vec<_> = steps.collect::<Result<_, _>>()?;
+        let is_fresh = loaded.is_fresh;
         let steps: Vec<_> = match &steps[..] {
             [] => vec![&*loaded.workload],
             _ => steps.iter().map(|step| &**step).collect(),
         };
+        if is_fresh && hotrow_machine::hook::is_running() {
+            // Caches have nothing of it yet: who comes first would be the slowest.
+            let runs = driver.run_steps_on(&mut loaded.population, &steps, &variant, threads)?;
+            loaded.commits += runs.iter().map(|run| run.committed).sum::<u64>();
+        }
+        loaded.is_fresh = false;
         let runs = driver.run_steps_on(&mut loaded.population, &steps, &variant, threads)?;
         loaded.commits += runs.iter().map(|run| run.committed).sum::<u64>();
         Ok(runs)
@@ -210,13 +246,17 @@ impl FigureRunner {
 
     /// How long a run of the figure is.
     fn length(&self, figure: &Figure) -> Length {
-        match self.driver.length {
-            Length::Time { warm_up, measured } => {
-                let least = Duration::from_secs_f64(figure.seconds_min);
-                Length::Time { warm_up, measured: measured.max(least) }
-            }
-            calls => calls,
-        }
+        let Length::Time { warm_up, measured } = self.driver.length else {
+            return self.driver.length;
+        };
+        // A real second is too dear on a virtual machine, which has a least time of its own.
+        let least = match hotrow_machine::hook::is_running() {
+            true => figure.at_scale.seconds_min,
+            false => figure.seconds_min,
+        };
+        let least = Duration::from_secs_f64(least);
+        let least_warm_up = if hotrow_machine::hook::is_running() { least / 2 } else { warm_up };
+        Length::Time { warm_up: warm_up.max(least_warm_up), measured: measured.max(least) }
     }
 
     fn log(&self, device: LogDevice) -> LogSettings {
@@ -285,6 +325,24 @@ impl FigureRunner {
             other => other.to_string(),
         };
         Ok(parameters.set(name, &text)?)
+    }
+}
+
+impl FigureReport {
+    /// Takes back a verdict that another cost of coherence turns.
+    fn compare(&mut self, varied: &Self, percent: u64) {
+        for (claim, other) in self.claims.iter_mut().zip(&varied.claims) {
+            let pair = (claim.verdict, other.verdict);
+            use Verdict::{Contrary, Shown};
+            if matches!(pair, (Shown, Contrary) | (Contrary, Shown)) {
+                claim.reason = Some(format!(
+                    "it hangs on what lines cost that travel between cores: {} at what the \
+                     machine's table says, {} at {percent} % of it",
+                    claim.verdict, other.verdict
+                ));
+                claim.verdict = Verdict::NotSeen;
+            }
+        }
     }
 }
 

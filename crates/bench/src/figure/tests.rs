@@ -29,7 +29,15 @@ series = [
 /// Runs everything twice, on little data.
 fn twice(driver: Driver, threads: Vec<usize>) -> FigureRunner {
     let directory = std::env::temp_dir();
-    FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads, is_quick: false }
+    FigureRunner {
+        driver,
+        size: 0.01,
+        repetitions: 2,
+        directory,
+        threads,
+        is_quick: false,
+        coherence: Vec::new(),
+    }
 }
 
 /// Runs a figure with few calls on little data.
@@ -42,6 +50,7 @@ fn tiny(figure: &Figure) -> FigureReport {
         directory: std::env::temp_dir(),
         threads: Vec::new(),
         is_quick: false,
+        coherence: Vec::new(),
     };
     let mut figure = figure.clone();
     if figure.workload.as_deref() == Some("tpcc") {

@@ -308,6 +308,11 @@ impl Claim {
         if because.is_some() {
             return because.clone();
         }
+        if hotrow_machine::hook::is_running() && self.metrics.iter().any(|of| of.is_of_books()) {
+            let what = "engines write their books every few hundred turns, which is longer than a \
+                        run in virtual time";
+            return Some(what.to_owned());
+        }
         if cores < *needs_cores {
             return Some(format!("it needs {needs_cores} cores, and there are {cores}"));
         }
@@ -340,7 +345,8 @@ impl<'a> Judge<'a> {
                 Outcome::Holds => report.verdict = Verdict::Shown,
                 Outcome::Fails => {
                     report.verdict = Verdict::Contrary;
-                    report.reason.clone_from(&self.claim.why);
+                    let cores = usize::from(hotrow_machine::hook::is_running());
+                    report.reason = self.claim.why_on(cores).cloned();
                 }
                 Outcome::Unclear if decisive.measured.is_nan() => {
                     let what = &decisive.what;

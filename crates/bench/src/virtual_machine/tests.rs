@@ -6,7 +6,7 @@ fn machines_can_be_and_have_the_cores_of_their_papers() {
     for machine in &machines {
         assert_eq!(machine.costs.check(), Ok(()), "{}", machine.name);
     }
-    let cores = |name| virtual_machine_named(name).expect("it is there").costs.cores();
+    let cores = |name| virtual_machine_named(&machines, name).expect("it is there").costs.cores();
     assert_eq!(["westmere_ex", "xeon_4s24", "niagara2", "genoa"].map(cores), [80, 24, 64, 128]);
 }
 
@@ -21,11 +21,27 @@ fn what_is_far_costs_more() {
 
 #[test]
 fn who_asks_for_what_is_not_there_is_told_what_is() {
-    let message = virtual_machine_named("cray").expect_err("there is none").to_string();
+    let machines = virtual_machines();
+    let message = virtual_machine_named(&machines, "cray").expect_err("there is none").to_string();
     assert!(message.contains("`cray`") && message.contains("westmere_ex"), "{message}");
     if !hotrow_machine::can_simulate() {
-        let machine = virtual_machine_named("genoa").expect("it is there");
+        let machine = virtual_machine_named(&machines, "genoa").expect("it is there");
         let message = on_virtual_machine(&machine, 1, || ()).expect_err("plain").to_string();
         assert!(message.contains(BUILD), "{message}");
     }
+}
+
+#[test]
+fn each_figure_of_a_paper_has_a_machine() {
+    let machines = virtual_machines();
+    for figure in crate::figure::figures() {
+        virtual_machine_of(&machines, &figure).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn a_table_that_is_wrong_is_told_with_its_machine() {
+    let table = MACHINES.replacen("sockets = 8", "sockets = 80", 1);
+    let message = read_virtual_machines(&table).expect_err("800 cores").to_string();
+    assert!(message.contains("machine westmere_ex: 800 cores"), "{message}");
 }

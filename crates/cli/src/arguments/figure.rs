@@ -63,16 +63,62 @@ pub(crate) struct ModelArguments {
     pub(crate) run: FigureRunArguments,
 }
 
+const PAPER_EXAMPLES: &str = "\
+Examples:
+  hotrow bench paper all --report evidence --quick
+  hotrow bench paper all --report evidence --commit abc1234
+  hotrow bench paper orthrus-4 orthrus-12b --report evidence
+
+Runs each figure on this machine's cores and, in a program that `scripts/machine.sh` builds, on
+those of its paper's machine in virtual time; of each what decides a claim. DIR keeps plots,
+numbers and verdicts of each, and index.html, one page of all. Run again, it goes on where it was
+stopped: what DIR has of the same commit and arguments is not run again.";
+
+#[derive(Args, Debug)]
+#[command(after_help = PAPER_EXAMPLES)]
+pub(crate) struct PaperArguments {
+    /// Figures; `all`: every one
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Where everything is kept
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: PathBuf,
+    /// Small and short: a look, whose verdicts are provisional
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The program that can simulate [default: what `scripts/machine.sh` has built, if it has]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) simulator: Option<PathBuf>,
+    /// Only simulate, and write no page: what this command has the simulator do
+    #[arg(long, hide = true)]
+    pub(crate) simulate: bool,
+    /// The commit that is run
+    #[arg(long, value_name = "ID", default_value = "unknown")]
+    pub(crate) commit: String,
+    /// Seed of populations, calls and virtual machines
+    #[arg(long, value_name = "N", default_value = "42")]
+    pub(crate) seed: u64,
+    /// Where figures with a log keep it [default: the system's directory for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
 /// How figures are run, and where what comes of it goes.
 #[derive(Args, Debug)]
 pub(crate) struct FigureRunArguments {
     /// Run on a virtual machine, which has the cores of a paper's: `westmere_ex`, `xeon_4s24`,
-    /// `niagara2`, `genoa`, `two_cores`. Seconds are its own then, and a few thousandths do
+    /// `xeon_z600`, `niagara2`, `genoa`, `two_cores`, or `paper`, the one that the figure's paper
+    /// had. Seconds are its own then, and a few thousandths do
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Percent of what lines cost there that travel between cores
-    #[arg(long, value_name = "P", default_value = "100", requires = "machine")]
-    pub(crate) coherence: u64,
+    /// Machines of your own, in the form of `crates/bench/machines.toml`, instead of these
+    #[arg(long, value_name = "FILE", requires = "machine")]
+    pub(crate) machines: Option<PathBuf>,
+    /// Run everything once more with so many percent of what lines cost there that travel between
+    /// cores; the verdicts have to be the same
+    #[arg(long, value_name = "P,...", value_delimiter = ',', requires = "machine",
+        value_parser = clap::value_parser!(u64).range(0..=1000))]
+    pub(crate) coherence: Vec<u64>,
     /// Seconds to measure at each point
     #[arg(long, value_name = "S", default_value = "1", value_parser = super::seconds,
         default_value_ifs([
@@ -96,7 +142,11 @@ pub(crate) struct FigureRunArguments {
         value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) transactions: Option<u64>,
     /// Run everything so often
-    #[arg(long, value_name = "N", default_value = "1", default_value_if("quick", "true", "5"),
+    #[arg(long, value_name = "N", default_value = "1",
+        default_value_ifs([
+            ("machine", ArgPredicate::IsPresent, "1"),
+            ("quick", ArgPredicate::Equals("true".into()), "5"),
+        ]),
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) repeat: u16,
     /// Multiply the sizes of tables by this

@@ -50,6 +50,7 @@ impl Reader<'_> {
             entry: entry.to_owned(),
             because: expect.because.clone(),
             why: expect.why.clone(),
+            why_at_scale: expect.why_at_scale.clone(),
             needs_cores,
             at_most_cores: expect.at_most_cores,
             threads: self.threads()?,
@@ -167,7 +168,8 @@ impl Reader<'_> {
         let can_be_given = figure.x.by == Varying::Threads
             && matches!(x, Setting::Integer(threads) if (1..=needs_cores).contains(threads));
         let text = x.to_string();
-        let is_there = figure.x.values.iter().any(|value| value.to_string() == text);
+        let mut values = figure.x.values.iter().chain(&figure.at_scale.x);
+        let is_there = values.any(|value| value.to_string() == text);
         if figure.experiment.is_some() || is_there || can_be_given {
             return Ok(text);
         }
@@ -186,7 +188,8 @@ impl Reader<'_> {
         if self.figure.x.by == Varying::Threads {
             return Err("x is the number of threads; name it in `at` or as `x`".to_owned());
         }
-        let can_be_given = (1..=self.expect.needs_cores.unwrap_or(1)).contains(&threads);
+        let can_be_given = (1..=self.expect.needs_cores.unwrap_or(1)).contains(&threads)
+            || self.figure.at_scale.threads.contains(&threads);
         if self.figure.threads.contains(&threads) || can_be_given {
             return Ok(());
         }

@@ -137,7 +137,9 @@ fn threads_that_no_figure_has_by_itself_need_a_machine_that_has_them() {
 fn all_figures_have_claims_that_fit_and_no_two_alike() {
     for figure in figures() {
         let claims = claims(&figure).expect("they were checked when they were read");
-        assert!(!claims.is_empty(), "{} has no claim", figure.name);
+        // What predictions are held against is no paper's.
+        let is_beside = figure.source == crate::figure::prediction::BESIDE;
+        assert!(!claims.is_empty() || is_beside, "{} has no claim", figure.name);
         for (at, claim) in claims.iter().enumerate() {
             let is_same =
                 |other: &Claim| other.says == claim.says && other.to_string() == claim.to_string();
