@@ -338,7 +338,7 @@ impl Lines {
         // It was there before time began. Of what was loaded, caches hold as much as fits.
         let room = u64::from(self.costs.shared_lines) * sockets as u64;
         let hash = u64::from(line).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let place = (hash >> 32) * self.loaded.max(1) >> 32;
+        let place = ((hash >> 32) * self.loaded.max(1)) >> 32;
         (self.loaded > 0 && place < room).then_some(hash as u32 as usize % sockets)
     }
 
