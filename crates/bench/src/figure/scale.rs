@@ -68,8 +68,9 @@ impl SeriesAtScale {
 impl AtScale {
     /// Refuses what the figure does not have.
     pub(super) fn check(&self, figure: &Figure) -> Result<(), BenchError> {
-        let is_known = |label: &&String| figure.series.iter().all(|series| series.label != **label);
-        match self.series.keys().find(is_known) {
+        let is_unknown =
+            |label: &&String| figure.series.iter().all(|series| series.label != **label);
+        match self.series.keys().find(is_unknown) {
             None => Ok(()),
             Some(label) => {
                 let name = &figure.name;
