@@ -3,11 +3,11 @@
 #
 #   scripts/count_instructions.sh [N]          N: transactions of the shorter run, default 5000
 #
-# Runs each benchmark with N and with 2N transactions (one thread where the engine can, fixed seed, no checks), counts what
-# the worker does from fetching a call to its answer, and divides the difference by that of commits:
-# what is done once cancels out. Time and other programs do not matter, so two versions of the code
-# can be compared on a busy machine. What is counted includes the driver: generating a call and
-# keeping its latency, 1,300 to 1,600 instructions for the two workloads.
+# Runs each benchmark with N and with 2N transactions (one thread where the engine can, fixed seed, no
+# checks), counts what the workers do from fetching a call to its answer, and divides the difference by
+# that of commits: what is done once cancels out. Time and other programs do not matter, so two versions
+# of the code can be compared on a busy machine. What is counted includes the driver: generating a call
+# and keeping its latency, 1,300 to 1,600 instructions for the two workloads.
 #
 # HOTROW=path of the binary to use; without it, the release build is made and used.
 # WORKLOADS="..." of: tpcc ycsb tatp.   ENGINES="..." as --engine takes them.

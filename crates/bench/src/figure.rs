@@ -6,6 +6,7 @@
 //! Invariants   I1 the file is right: a test reads it and runs every figure, scaled down
 //!              I2 the claims of each figure fit it (`expect`)
 
+mod cores;
 mod document;
 mod draw;
 mod expect;
@@ -24,6 +25,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use cores::Cores;
 pub use document::{Record, RecordedClaim, Records, RecordsByCores, document};
 pub use draw::write_svg;
 pub use expect::{Expect, Names, Place, Scale, Way};

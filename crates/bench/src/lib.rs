@@ -51,7 +51,7 @@ pub use data::{LogSettings, RunDirectory};
 pub use driver::{Driver, Length, Population};
 pub use error::BenchError;
 pub use figure::{
-    AtScale, Axis, ClaimReport, Comparison, Evidence, EvidenceByFigure, Expect, Figure,
+    AtScale, Axis, ClaimReport, Comparison, Cores, Evidence, EvidenceByFigure, Expect, Figure,
     FigureReport, FigureRunner, LogDevice, Metric, Names, Outcome, PageHead, Panel, Part, Place,
     Point, REPEATS_MIN, Record, RecordedClaim, Records, RecordsByCores, Scale, Series, Setting,
     Varying, Verdict, Way, document, figure_named, figures, write_csv, write_figure,

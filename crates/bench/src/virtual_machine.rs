@@ -87,7 +87,6 @@ impl Written {
             switch_ps: ps(self.switch),
             slice_ps: ps(self.slice),
             timer_slack_ps: ps(self.timer_slack),
-            coherence_percent: 100,
         }
     }
 }

@@ -260,7 +260,10 @@ pub(crate) fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::file(&path.display().to_string(), &error))
 }
 
-fn write_files(arguments: &FigureRunArguments, report: &FigureReport) -> Result<(), Failure> {
+pub(crate) fn write_files(
+    arguments: &FigureRunArguments,
+    report: &FigureReport,
+) -> Result<(), Failure> {
     if let Some(path) = &arguments.json {
         let mut text = Vec::new();
         write_figure_json(report, &mut text)?;

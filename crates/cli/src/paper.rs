@@ -12,36 +12,20 @@ use std::process::{Child, Command, Stdio};
 use hotrow_base::clock::Ticks;
 use hotrow_base::thread::available_cores;
 use hotrow_bench::{
-    Evidence, EvidenceByFigure, Figure, PageHead, Record, Records, figure_named, figures,
-    virtual_machines, write_csv, write_figure_json, write_page, write_svg,
+    Cores, Evidence, EvidenceByFigure, Figure, PageHead, Record, Records, figure_named, figures,
+    virtual_machines, write_page,
 };
 
 use crate::arguments::{FigureRunArguments, PaperArguments};
 use crate::failure::Failure;
 use crate::figure;
 
-/// Where the cores are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cores {
-    Real,
-    Virtual,
-}
-
-impl Cores {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Real => "real",
-            Self::Virtual => "virtual",
-        }
-    }
-}
-
 pub(crate) fn run(arguments: &PaperArguments) -> Result<(), Failure> {
     let wanted = match arguments.names.iter().any(|name| name == figure::ALL) {
         true => figures(),
         false => arguments.names.iter().map(|name| figure_named(name)).collect::<Result<_, _>>()?,
     };
-    for cores in [Cores::Real, Cores::Virtual] {
+    for cores in Cores::ALL {
         create_directory(&arguments.report.join(cores.name()))?;
     }
     if arguments.simulate {
@@ -107,18 +91,12 @@ fn missing(
 
 /// Runs a figure and keeps what came of it.
 fn keep(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> Result<(), Failure> {
-    let how = run_arguments(arguments, cores);
+    let mut how = run_arguments(arguments, cores);
     let report = figure::run_figure(figure, &how)?;
     let path = |kind| file(arguments, figure, cores, kind);
-    let mut csv = Vec::new();
-    write_csv(&report, &mut csv)?;
-    figure::write(&path("csv"), &csv)?;
-    let mut json = Vec::new();
-    write_figure_json(&report, &mut json)?;
-    figure::write(&path("json"), &json)?;
-    if !report.panels.is_empty() {
-        figure::write(&path("svg"), write_svg(&report)?.as_bytes())?;
-    }
+    (how.csv, how.json) = (Some(path("csv")), Some(path("json")));
+    how.svg = (!report.panels.is_empty()).then(|| path("svg"));
+    figure::write_files(&how, &report)?;
     let mut records = Records::default();
     records.keep(Record::new(&report, &arguments.commit, &figure::configuration(&how)));
     // The last file: where it is, the others are.
@@ -241,8 +219,8 @@ impl Progress {
         self.done += 1;
         let Self { done, all, since } = *self;
         let left = since.elapsed().as_secs() * (all - done) as u64 / done as u64;
-        let (name, cores) = (&figure.name, cores.name());
-        eprintln!("[{done}/{all}] {name}, {cores} cores; about {} s left", left);
+        let name = &figure.name;
+        eprintln!("[{done}/{all}] {name}, {cores}; about {left} s left");
     }
 }
 

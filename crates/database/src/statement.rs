@@ -360,7 +360,6 @@ fn refuse_checkpoint(context: &Context) -> Result<(), SqlError> {
 /// Bytes of a slow statement's text that are written to the log.
 const TOLD_BYTES_MAX: usize = 1024;
 
-/// Writes to the log what procedures raise for whoever runs the database to know.
 /// Tells an error when what it has seen is durable.
 #[cold]
 fn settle_error(
@@ -374,6 +373,7 @@ fn settle_error(
     context.settle_found(done).map_err(|error| prepared.placed(error))
 }
 
+/// Writes to the log what procedures raise for whoever runs the database to know.
 fn log_notices(context: &Context, notices: &[Notice]) {
     for Notice { level, said } in notices {
         let (identity, message) = (context.identity(), said.message.as_str());

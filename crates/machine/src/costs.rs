@@ -47,9 +47,6 @@ pub struct Costs {
     pub slice_ps: u64,
     /// what is added to each sleep
     pub timer_slack_ps: u64,
-    /// percent of what lines cost that travel between cores: 100; more and less show what a result
-    /// owes to it
-    pub coherence_percent: u64,
 }
 
 /// Cores that a machine may have: sharers of a line are bits of a word.

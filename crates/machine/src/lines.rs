@@ -111,6 +111,8 @@ struct Ahead {
 /// See the module.
 pub(crate) struct Lines {
     costs: Costs,
+    /// of what lines cost that travel between cores: more and less show what a result owes to it
+    coherence_percent: u64,
     numbers: Numbers,
     lines: Vec<Line>,
     /// by core, by slot: the line
@@ -140,6 +142,7 @@ impl Lines {
         let cache = |lines: u32| vec![NONE; lines as usize];
         Self {
             costs: costs.clone(),
+            coherence_percent: 100,
             numbers: Numbers::default(),
             lines: Vec::new(),
             own: (0..cores).map(|_| cache(costs.own_lines)).collect(),
@@ -326,7 +329,7 @@ impl Lines {
     }
 
     pub(crate) fn set_coherence(&mut self, percent: u64) {
-        self.costs.coherence_percent = percent;
+        self.coherence_percent = percent;
     }
 
     /// Which other socket's cache holds a line that no core has.
@@ -348,7 +351,7 @@ impl Lines {
     }
 
     fn coherent(&self, ps: u64) -> u64 {
-        ps * self.costs.coherence_percent / 100
+        ps * self.coherence_percent / 100
     }
 
     /// The core becomes one of those that have a line.

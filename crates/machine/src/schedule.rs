@@ -262,13 +262,12 @@ impl Machine {
         }
         let was_idle = !is_busy(&self.cores[core]);
         self.cores[core].ready.push_back(thread);
-        if !was_idle {
-            self.rouse(core, at);
-        }
         if was_idle {
             let from = self.cores[core].idle_since.max(at);
             self.order.set(core, from);
             self.horizon = self.horizon.min(from);
+        } else {
+            self.rouse(core, at);
         }
     }
 

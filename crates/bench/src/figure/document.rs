@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::Figure;
 use super::expect::{Claim, claims};
 use super::report::FigureReport;
 use super::verdict::{ClaimReport, Verdict};
+use super::{Cores, Figure};
 use crate::error::BenchError;
 
 const BEGIN: &str = "<!-- figures: from here on written by `hotrow bench figure --document` -->";
@@ -107,11 +107,6 @@ impl Records {
 }
 
 impl Record {
-    /// What was kept of a claim.
-    pub(super) fn claim(&self, claim: &Claim) -> Option<&RecordedClaim> {
-        self.claims.iter().find(|kept| is_of(kept, claim))
-    }
-
     /// The verdicts of a figure that was run at this commit with these arguments.
     pub fn new(report: &FigureReport, commit: &str, configuration: &str) -> Self {
         Self {
@@ -153,9 +148,6 @@ impl RecordsByCores {
     }
 }
 
-/// What the two are called.
-pub(super) const CORES: [&str; 2] = ["real cores", "virtual cores"];
-
 /// A document whose part between the marks is written anew.
 ///
 /// # Errors
@@ -187,12 +179,12 @@ pub fn document(
     Ok(format!("{before}{BEGIN}\n\n{part}\n{END}{behind}"))
 }
 
-/// A figure with its claims and its record.
-struct Section<'a> {
-    figure: &'a Figure,
-    claims: Vec<Claim>,
-    /// by [`CORES`]
-    records: [Option<&'a Record>; 2],
+/// A figure with its claims and its records.
+pub(super) struct Section<'a> {
+    pub(super) figure: &'a Figure,
+    pub(super) claims: Vec<Claim>,
+    /// by [`Cores`]
+    pub(super) records: [Option<&'a Record>; 2],
 }
 
 impl<'a> Section<'a> {
@@ -212,12 +204,30 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn kept(&self, cores: usize, claim: &Claim) -> Option<&RecordedClaim> {
-        self.records[cores]?.claim(claim)
+    /// What was kept of a claim.
+    pub(super) fn kept(&self, cores: Cores, claim: &Claim) -> Option<&RecordedClaim> {
+        self.records[cores as usize]?.claims.iter().find(|kept| is_of(kept, claim))
+    }
+
+    /// Why it has the verdict that was kept, where that is known.
+    pub(super) fn reason<'c>(
+        &self,
+        cores: Cores,
+        claim: &'c Claim,
+        kept: &'c RecordedClaim,
+    ) -> Option<&'c String> {
+        let why = claim.why_on(cores).filter(|_| kept.verdict == Verdict::Contrary);
+        kept.reason.as_ref().or(why)
+    }
+
+    /// Why nothing was to be kept of it, if so.
+    pub(super) fn because<'c>(&'c self, cores: Cores, claim: &'c Claim) -> Option<&'c String> {
+        let at_scale = self.figure.at_scale.because.as_ref();
+        claim.because.as_ref().or(at_scale.filter(|_| cores == Cores::Virtual))
     }
 
     /// How many claims have this verdict. Declared ones have theirs before any run.
-    fn count(&self, cores: usize, verdict: Verdict) -> usize {
+    fn count(&self, cores: Cores, verdict: Verdict) -> usize {
         let of = |claim: &Claim| match self.kept(cores, claim) {
             Some(kept) => Some(kept.verdict),
             None => claim.because.as_ref().map(|_| Verdict::NotSeen),
@@ -235,7 +245,7 @@ impl<'a> Section<'a> {
         line(out, &format!("{} ({}).\n", figure.title, figure.source));
         line(out, &format!("Claim: {}\n", figure.claim.trim()));
         line(out, &format!("Look at: {}.\n", figure.look.trim()));
-        for (cores, record) in CORES.iter().zip(self.records) {
+        for (cores, record) in Cores::ALL.into_iter().zip(self.records) {
             let Some(Record { commit, cores: count, configuration, repeats, .. }) = record else {
                 line(out, &format!("On {cores}: not yet run for the record.\n"));
                 continue;
@@ -244,10 +254,10 @@ impl<'a> Section<'a> {
             line(out, &format!("On {count} {cores}, at commit {commit}, {repeats} repeats:\n"));
             out.push_str(&format!("    hotrow bench figure {name} {configuration}\n\n"));
         }
-        let [real, simulated] = CORES;
+        let [real, simulated] = Cores::ALL;
         out.push_str(&format!("| claim | checked | {real} | {simulated} |\n|---|---|---|---|\n"));
         for claim in &self.claims {
-            let [real, simulated] = [0, 1].map(|cores| self.verdict(cores, claim));
+            let [real, simulated] = Cores::ALL.map(|cores| self.verdict(cores, claim));
             let cells = [claim.says.clone(), claim.to_string(), real, simulated];
             let [says, check, real, simulated] = cells.map(|cell| cell.replace('|', "\\|"));
             // Writing to a string cannot fail.
@@ -255,27 +265,20 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn verdict(&self, cores: usize, claim: &Claim) -> String {
-        let Some(kept) = self.kept(cores, claim) else { return self.unrun(cores, claim) };
+    fn verdict(&self, cores: Cores, claim: &Claim) -> String {
+        let Some(kept) = self.kept(cores, claim) else {
+            return match self.because(cores, claim) {
+                Some(because) => format!("**{}**: {because}", Verdict::NotSeen),
+                None => "not yet run".to_owned(),
+            };
+        };
         let provisional = if kept.provisional { " (provisional)" } else { "" };
-        let why = claim.why_on(cores).filter(|_| kept.verdict == Verdict::Contrary);
-        let reason = kept.reason.as_ref().or(why).map(|reason| format!(": {reason}"));
+        let reason = self.reason(cores, claim, kept).map(|reason| format!(": {reason}"));
         let measured = kept.measured.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
         let name = kept.verdict;
         format!("**{name}**{provisional}{}{measured}", reason.unwrap_or_default())
     }
-
-    fn unrun(&self, cores: usize, claim: &Claim) -> String {
-        let at_scale = self.figure.at_scale.because.as_ref().filter(|_| cores == SIMULATED);
-        match claim.because.as_ref().or(at_scale) {
-            Some(because) => format!("**{}**: {because}", Verdict::NotSeen),
-            None => "not yet run".to_owned(),
-        }
-    }
 }
-
-/// The place of virtual cores in [`CORES`].
-pub(super) const SIMULATED: usize = 1;
 
 fn is_of(kept: &RecordedClaim, claim: &Claim) -> bool {
     kept.says == claim.says && kept.check == claim.to_string()
@@ -285,22 +288,24 @@ fn overview(figures: &[Section<'_>], out: &mut String) {
     let all = figures.len();
     let claims: usize = figures.iter().map(|section| section.claims.len()).sum();
     out.push_str(&format!("{all} figures, {claims} claims; run for the record:"));
-    for (at, cores) in CORES.iter().enumerate() {
-        let run = figures.iter().filter(|section| section.records[at].is_some()).count();
-        out.push_str(&format!("{} {run} on {cores}", if at == 0 { "" } else { "," }));
-    }
+    let told = Cores::ALL.map(|cores| {
+        let is_run = |section: &&Section<'_>| section.records[cores as usize].is_some();
+        format!(" {} on {cores}", figures.iter().filter(is_run).count())
+    });
+    out.push_str(&told.join(","));
     out.push_str(".\n\n| name | source ");
     let verdicts = [Verdict::Shown, Verdict::Contrary, Verdict::NotSeen];
-    let columns = || [0, 1].into_iter().flat_map(|at| verdicts.map(|verdict| (at, verdict)));
-    for (at, verdict) in columns() {
-        let _ = write!(out, "| {verdict}, {} ", CORES[at]);
+    let columns =
+        || Cores::ALL.into_iter().flat_map(|cores| verdicts.map(|verdict| (cores, verdict)));
+    for (cores, verdict) in columns() {
+        let _ = write!(out, "| {verdict}, {cores} ");
     }
     out.push_str("|\n|---|---|---|---|---|---|---|---|\n");
     for section in figures {
         let Figure { name, source, .. } = section.figure;
         let _ = write!(out, "| [`{name}`](#{name}) | {source} ");
-        for (at, verdict) in columns() {
-            let count = section.count(at, verdict);
+        for (cores, verdict) in columns() {
+            let count = section.count(cores, verdict);
             let _ = match count {
                 0 => write!(out, "|  "),
                 count => write!(out, "| {count} "),

@@ -16,8 +16,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use self::read::Reader;
-use super::document::SIMULATED;
-use super::{Figure, Metric, Setting};
+use super::{Cores, Figure, Metric, Setting};
 use crate::error::BenchError;
 
 /// An entry of `expect` as it is written; which fields it may have depends on its kind.
@@ -296,9 +295,12 @@ pub(super) fn number(x: &str) -> Result<f64, String> {
 }
 
 impl Claim {
-    /// Why it is contrary on real (0) or virtual (1) cores, where that is known.
-    pub(super) fn why_on(&self, cores: usize) -> Option<&String> {
-        if cores == SIMULATED { self.why_at_scale.as_ref() } else { self.why.as_ref() }
+    /// Why it is contrary on such cores, where that is known.
+    pub(super) fn why_on(&self, cores: Cores) -> Option<&String> {
+        match cores {
+            Cores::Real => self.why.as_ref(),
+            Cores::Virtual => self.why_at_scale.as_ref(),
+        }
     }
 }
 

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::Figure;
-use super::document::{CORES, Record, RecordedClaim, SIMULATED};
+use super::document::{Record, Section};
 use super::expect::{Claim, claims};
 use super::prediction::{self, MISS_MAX, PAIRS_MIN, Prediction};
 use super::verdict::Verdict;
+use super::{Cores, Figure};
 use crate::error::BenchError;
 use crate::table::grouped;
 
@@ -66,8 +66,9 @@ pub fn write_page(
     let parts: Vec<Part<'_>> = figures
         .iter()
         .map(|figure| {
-            let kinds = [real.get(&figure.name), simulated.get(&figure.name)];
-            Ok(Part { figure, claims: claims(figure)?, kinds })
+            let evidence = [real.get(&figure.name), simulated.get(&figure.name)];
+            let records = evidence.map(|of| of.map(|of| &of.record));
+            Ok(Part { section: Section { figure, claims: claims(figure)?, records }, evidence })
         })
         .collect::<Result<_, BenchError>>()?;
     let page = html! {
@@ -83,7 +84,7 @@ pub fn write_page(
                 (preface(head))
                 (overview(&parts))
                 (predictions(&parts))
-                @for part in &parts { (part.section()) }
+                @for part in &parts { (part.write()) }
             }
         }
     };
@@ -111,24 +112,21 @@ fn preface(head: &PageHead) -> Markup {
 
 /// A figure with what is known of it.
 struct Part<'a> {
-    figure: &'a Figure,
-    claims: Vec<Claim>,
-    kinds: [Option<&'a Evidence>; 2],
+    section: Section<'a>,
+    /// by [`Cores`]
+    evidence: [Option<&'a Evidence>; 2],
 }
 
 impl Part<'_> {
-    /// What became of a claim on one kind of cores.
-    fn kept(&self, kind: usize, claim: &Claim) -> Option<&RecordedClaim> {
-        self.kinds[kind]?.record.claim(claim)
-    }
-
-    fn count(&self, kind: usize, verdict: Verdict) -> usize {
-        let kept = self.claims.iter().filter_map(|claim| self.kept(kind, claim));
+    /// How many of the claims that were run have this verdict.
+    fn count(&self, cores: Cores, verdict: Verdict) -> usize {
+        let Section { claims, .. } = &self.section;
+        let kept = claims.iter().filter_map(|claim| self.section.kept(cores, claim));
         kept.filter(|kept| kept.verdict == verdict).count()
     }
 
-    fn section(&self) -> Markup {
-        let Figure { name, source, title, claim, .. } = self.figure;
+    fn write(&self) -> Markup {
+        let Figure { name, source, title, claim, .. } = self.section.figure;
         html! {
             h2 id=(name) { (name) ": " (title) }
             p { small { (source) } }
@@ -136,43 +134,41 @@ impl Part<'_> {
             table {
                 tr {
                     th { "claim" }
-                    @for kind in CORES { th { (kind) } }
+                    @for cores in Cores::ALL { th { (cores) } }
                 }
-                @for claim in &self.claims {
+                @for claim in &self.section.claims {
                     tr {
                         td { (claim.says) br; small { (claim) } }
-                        @for kind in 0..CORES.len() { td { (self.verdict(kind, claim)) } }
+                        @for cores in Cores::ALL { td { (self.verdict(cores, claim)) } }
                     }
                 }
             }
-            @for (kind, evidence) in CORES.iter().zip(self.kinds) {
-                @if let Some(evidence) = evidence { (numbers(kind, evidence)) }
+            @for (cores, evidence) in Cores::ALL.into_iter().zip(self.evidence) {
+                @if let Some(evidence) = evidence { (numbers(cores, evidence)) }
             }
         }
     }
 
-    fn verdict(&self, kind: usize, claim: &Claim) -> Markup {
-        let Some(kept) = self.kept(kind, claim) else {
-            let at_scale = self.figure.at_scale.because.as_deref().filter(|_| kind == SIMULATED);
-            let because = claim.because.as_deref().or(at_scale).unwrap_or("not run");
+    fn verdict(&self, cores: Cores, claim: &Claim) -> Markup {
+        let Some(kept) = self.section.kept(cores, claim) else {
+            let because = self.section.because(cores, claim).map_or("not run", String::as_str);
             return html! { (label(Verdict::NotSeen)) ": " (because) };
         };
-        let why = claim.why_on(kind).filter(|_| kept.verdict == Verdict::Contrary);
         html! {
             (label(kept.verdict))
             @if kept.provisional { " (provisional)" }
-            @if let Some(reason) = kept.reason.as_ref().or(why) { ": " (reason) }
+            @if let Some(reason) = self.section.reason(cores, claim, kept) { ": " (reason) }
             @if let Some(measured) = &kept.measured { br; small { (measured) } }
         }
     }
 }
 
-fn numbers(kind: &str, evidence: &Evidence) -> Markup {
-    let Record { configuration, repeats, cores, commit, .. } = &evidence.record;
+fn numbers(cores: Cores, evidence: &Evidence) -> Markup {
+    let Record { configuration, repeats, cores: count, commit, .. } = &evidence.record;
     html! {
         details {
             summary {
-                "Plot and numbers, " (kind) ": " (cores) " cores, " (repeats) " repeats, commit "
+                "Plot and numbers, " (cores) ": " (count) " cores, " (repeats) " repeats, commit "
                 code { (commit) }
             }
             p { code { "hotrow bench figure " (evidence.record.figure) " " (configuration) } }
@@ -194,23 +190,23 @@ fn label(verdict: Verdict) -> Markup {
 /// Counts by figure.
 fn overview(parts: &[Part<'_>]) -> Markup {
     let verdicts = [Verdict::Shown, Verdict::Contrary, Verdict::NotSeen];
-    let count = |kind, verdict| parts.iter().map(|part| part.count(kind, verdict)).sum::<usize>();
+    let count = |cores, verdict| parts.iter().map(|part| part.count(cores, verdict)).sum::<usize>();
     html! {
         table {
             tr {
                 th { "figure" }
                 th { "source" }
-                @for kind in CORES {
-                    @for verdict in verdicts { th { (verdict) ", " (kind) } }
+                @for cores in Cores::ALL {
+                    @for verdict in verdicts { th { (verdict) ", " (cores) } }
                 }
             }
             @for part in parts {
                 tr {
-                    td { a href={ "#" (part.figure.name) } { (part.figure.name) } }
-                    td { (part.figure.source) }
-                    @for kind in 0..CORES.len() {
+                    td { a href={ "#" (part.section.figure.name) } { (part.section.figure.name) } }
+                    td { (part.section.figure.source) }
+                    @for cores in Cores::ALL {
                         @for verdict in verdicts {
-                            td.n { (cell(part.count(kind, verdict))) }
+                            td.n { (cell(part.count(cores, verdict))) }
                         }
                     }
                 }
@@ -218,8 +214,8 @@ fn overview(parts: &[Part<'_>]) -> Markup {
             tr {
                 th { "all" }
                 th {}
-                @for kind in 0..CORES.len() {
-                    @for verdict in verdicts { th { (count(kind, verdict)) } }
+                @for cores in Cores::ALL {
+                    @for verdict in verdicts { th { (count(cores, verdict)) } }
                 }
             }
         }
@@ -228,9 +224,9 @@ fn overview(parts: &[Part<'_>]) -> Markup {
 
 /// All pairs of engine and workload that were run on cores of both kinds.
 fn all_predictions(parts: &[Part<'_>]) -> Vec<Prediction> {
-    let of = |part: &Part<'_>| match part.kinds {
-        [Some(real), Some(simulated)] if part.figure.source == prediction::BESIDE => {
-            prediction::predictions(&part.figure.name, &real.csv, &simulated.csv)
+    let of = |part: &Part<'_>| match (part.evidence, part.section.figure) {
+        ([Some(real), Some(simulated)], figure) if figure.source == prediction::BESIDE => {
+            prediction::predictions(&figure.name, &real.csv, &simulated.csv)
         }
         _ => Vec::new(),
     };

@@ -148,6 +148,24 @@ impl FigureReport {
         Ok(())
     }
 
+    /// Takes back a verdict that another cost of coherence turns.
+    pub(super) fn compare(&mut self, varied: &Self, percent: u64) {
+        for (claim, other) in self.claims.iter_mut().zip(&varied.claims) {
+            let pair = (claim.verdict, other.verdict);
+            if matches!(
+                pair,
+                (Verdict::Shown, Verdict::Contrary) | (Verdict::Contrary, Verdict::Shown)
+            ) {
+                claim.reason = Some(format!(
+                    "it hangs on what lines cost that travel between cores: {} at what the \
+                     machine's table says, {} at {percent} % of it",
+                    claim.verdict, other.verdict
+                ));
+                claim.verdict = Verdict::NotSeen;
+            }
+        }
+    }
+
     /// Whether all checks hold, the workload's and the driver's.
     pub fn checks_hold(&self) -> bool {
         self.failed_checks.is_empty() && self.runs().all(RunReport::checks_hold)

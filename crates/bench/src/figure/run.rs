@@ -16,8 +16,7 @@ use hotrow_workloads::{Parameters, Workload, workload_named};
 
 use super::expect::claims;
 use super::report::{FigureReport, Panel, Point};
-use super::verdict::Verdict;
-use super::{Figure, LogDevice, Series, Setting, Varying, quick};
+use super::{Cores, Figure, LogDevice, Series, Setting, Varying, quick};
 use crate::data::LogSettings;
 use crate::driver::{Driver, Length, Population};
 use crate::error::BenchError;
@@ -86,7 +85,8 @@ impl FigureRunner {
         // Claims that do not fit are told before anything runs.
         let claims = claims(figure)?;
         let cores = available_cores().len();
-        let at_scale = hotrow_machine::hook::is_running().then(|| figure.at_scale(&claims, cores));
+        let is_virtual = Cores::here() == Cores::Virtual;
+        let at_scale = is_virtual.then(|| figure.at_scale(&claims, cores));
         let figure = at_scale.as_ref().unwrap_or(figure);
         let given = self.with_threads_given(figure);
         let figure = given.as_ref().unwrap_or(figure);
@@ -196,7 +196,8 @@ impl FigureRunner {
         let split_indexes = series.split;
         let (watched, inspect, length) = (figure.watched.clone(), false, self.length(figure));
         let mut own = self.driver.clone();
-        if hotrow_machine::hook::is_running() {
+        let is_virtual = Cores::here() == Cores::Virtual;
+        if is_virtual {
             own.seed += round as u64; // there is no other chance
         }
         let driver = Driver { clients, inspect, log, split_indexes, length, watched, ..own };
@@ -228,12 +229,11 @@ impl FigureRunner {
         }
         let steps = figure.x.steps.iter().map(|set| self.workload(figure, series, set));
         let steps: Vec<_> = steps.collect::<Result<_, _>>()?;
-        let is_fresh = loaded.is_fresh;
         let steps: Vec<_> = match &steps[..] {
             [] => vec![&*loaded.workload],
             _ => steps.iter().map(|step| &**step).collect(),
         };
-        if is_fresh && hotrow_machine::hook::is_running() {
+        if loaded.is_fresh && is_virtual {
             // Caches have nothing of it yet: who comes first would be the slowest.
             let runs = driver.run_steps_on(&mut loaded.population, &steps, &variant, threads)?;
             loaded.commits += runs.iter().map(|run| run.committed).sum::<u64>();
@@ -250,13 +250,13 @@ impl FigureRunner {
             return self.driver.length;
         };
         // A real second is too dear on a virtual machine, which has a least time of its own.
-        let least = match hotrow_machine::hook::is_running() {
-            true => figure.at_scale.seconds_min,
-            false => figure.seconds_min,
+        let (least, share_to_warm_up) = match Cores::here() {
+            Cores::Real => (figure.seconds_min, 0.0),
+            Cores::Virtual => (figure.at_scale.seconds_min, 0.5),
         };
         let least = Duration::from_secs_f64(least);
-        let least_warm_up = if hotrow_machine::hook::is_running() { least / 2 } else { warm_up };
-        Length::Time { warm_up: warm_up.max(least_warm_up), measured: measured.max(least) }
+        let warm_up = warm_up.max(least.mul_f64(share_to_warm_up));
+        Length::Time { warm_up, measured: measured.max(least) }
     }
 
     fn log(&self, device: LogDevice) -> LogSettings {
@@ -325,24 +325,6 @@ impl FigureRunner {
             other => other.to_string(),
         };
         Ok(parameters.set(name, &text)?)
-    }
-}
-
-impl FigureReport {
-    /// Takes back a verdict that another cost of coherence turns.
-    fn compare(&mut self, varied: &Self, percent: u64) {
-        for (claim, other) in self.claims.iter_mut().zip(&varied.claims) {
-            let pair = (claim.verdict, other.verdict);
-            use Verdict::{Contrary, Shown};
-            if matches!(pair, (Shown, Contrary) | (Contrary, Shown)) {
-                claim.reason = Some(format!(
-                    "it hangs on what lines cost that travel between cores: {} at what the \
-                     machine's table says, {} at {percent} % of it",
-                    claim.verdict, other.verdict
-                ));
-                claim.verdict = Verdict::NotSeen;
-            }
-        }
     }
 }
 

@@ -24,6 +24,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::Cores;
 use super::expect::{Bounds, Check, Claim, Knee, Scale, Side, Way, number, short};
 use super::report::FigureReport;
 use super::statistics::{interval, median};
@@ -308,7 +309,7 @@ impl Claim {
         if because.is_some() {
             return because.clone();
         }
-        if hotrow_machine::hook::is_running() && self.metrics.iter().any(|of| of.is_of_books()) {
+        if Cores::here() == Cores::Virtual && self.metrics.iter().any(|of| of.is_of_books()) {
             let what = "engines write their books every few hundred turns, which is longer than a \
                         run in virtual time";
             return Some(what.to_owned());
@@ -345,8 +346,7 @@ impl<'a> Judge<'a> {
                 Outcome::Holds => report.verdict = Verdict::Shown,
                 Outcome::Fails => {
                     report.verdict = Verdict::Contrary;
-                    let cores = usize::from(hotrow_machine::hook::is_running());
-                    report.reason = self.claim.why_on(cores).cloned();
+                    report.reason = self.claim.why_on(Cores::here()).cloned();
                 }
                 Outcome::Unclear if decisive.measured.is_nan() => {
                     let what = &decisive.what;

@@ -65,8 +65,8 @@ fn run(form: Form, options: &ExperimentOptions, absolutes: u64) -> Run {
     let threads = options.threads.max(1);
     let table = Arc::new(LockTable::new(threads, Deadlocks::default()));
     let locks = Arc::new(TableLocks::new(Arc::clone(&table), form));
-    let (start, end) = (Barrier::new(threads as u32), Barrier::new(threads as u32));
-    let (start, end) = (Arc::new(start), Arc::new(end));
+    let barrier = || Arc::new(Barrier::new(threads as u32));
+    let (start, end) = (barrier(), barrier());
     let handles: Vec<_> = (0..threads as u64)
         .map(|number| {
             let (locks, start, end) = (Arc::clone(&locks), Arc::clone(&start), Arc::clone(&end));

@@ -23,7 +23,6 @@ fn costs() -> Costs {
         switch_ps: 1_500_000,
         slice_ps: 1_000_000_000,
         timer_slack_ps: 50_000_000,
-        coherence_percent: 100,
     }
 }
 

@@ -27,7 +27,6 @@ fn costs(cores: u16) -> Costs {
         switch_ps: 1_000_000,
         slice_ps: 100_000_000,
         timer_slack_ps: 0,
-        coherence_percent: 100,
     }
 }
 
