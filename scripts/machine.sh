@@ -16,6 +16,6 @@ if [ "${1-}" = --check ]; then
         -p hotrow-dora -p hotrow-lads
 fi
 export RUSTFLAGS="--cfg hotrow_machine -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
--Cllvm-args=-sanitizer-coverage-trace-pc"
+-Cllvm-args=-sanitizer-coverage-trace-pc -Clink-args=-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memcmp,--wrap=bcmp"
 cargo build --locked --quiet --profile quick --target "$target" -p hotrow-cli
 exec "$CARGO_TARGET_DIR/$target/quick/hotrow" "$@"

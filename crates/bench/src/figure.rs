@@ -329,14 +329,6 @@ impl Metric {
         fmt::from_fn(move |f| self.serialize(f))
     }
 
-    /// Whether the engine's threads count it, and tell it only now and then.
-    pub(crate) fn is_of_books(self) -> bool {
-        !matches!(
-            self,
-            Self::Throughput | Self::Median | Self::Seconds | Self::PerProbe | Self::AtHome
-        )
-    }
-
     /// Its value in one run.
     pub fn of(self, run: &RunReport) -> f64 {
         match self {

@@ -7,6 +7,13 @@ use hotrow_base::clock::Ticks;
 use hotrow_base::counters::{Counter, PerWorker};
 use hotrow_transaction::outcome::Conflict;
 
+/// Turns between two publications of a thread's books, of usually so many: whoever publishes them
+/// writes words that others read. A virtual machine's runs are thousandths of a second, of which
+/// the usual number would be a large part.
+pub const fn turns_between_books(usual: u32) -> u32 {
+    if cfg!(hotrow_machine) { usual.div_ceil(32) } else { usual }
+}
+
 /// What a thread spends its time on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]

@@ -46,12 +46,14 @@ use crate::journal::{Commit, Committer, Company};
 use crate::protection::Alone;
 use crate::schema::{KnownSchema, Schema, SharedSchema};
 use crate::source::{Bell, CallSource, End, Fetch, OnCallers, Ticket};
-use crate::statistics::{Activity, CallTime, LockTiming, Statistics, Stopwatch, WorkerBooks};
+use crate::statistics::{
+    Activity, CallTime, LockTiming, Statistics, Stopwatch, WorkerBooks, turns_between_books,
+};
 
 pub use parking_lot::Resumed;
 
 /// Turns between two publications of the stopwatch and two looks at reclaimed memory.
-const TURNS_PER_HOUSEKEEPING: u32 = 64;
+const TURNS_PER_HOUSEKEEPING: u32 = turns_between_books(64);
 /// Between two looks of a worker whose source is closed and whose last calls are parked.
 const LAST_CALLS_PAUSE: Duration = Duration::from_millis(1);
 

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_engine::schema::Memory;
-use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::statistics::{Activity, Stopwatch, turns_between_books};
 
 use crate::exchange::Exchange;
 use crate::intake::Intake;
 use crate::roster::Roster;
 
 /// Turns between two housekeepings.
-const TURNS_PER_HOUSEKEEPING: u32 = 64;
+const TURNS_PER_HOUSEKEEPING: u32 = turns_between_books(64);
 /// How long a thread sleeps whose source cannot call it, before it looks for calls.
 const GLANCE: Duration = Duration::from_micros(200);
 /// How long it sleeps otherwise.

@@ -21,6 +21,13 @@ extern "C" fn __sanitizer_cov_trace_pc() {
     BLOCKS.store(BLOCKS.load(Relaxed) + 1, Relaxed);
 }
 
+/// Counts what takes as long as so many blocks.
+#[cfg(hotrow_machine)]
+#[inline]
+pub(crate) fn add(blocks: u64) {
+    BLOCKS.store(BLOCKS.load(Relaxed) + blocks, Relaxed);
+}
+
 /// Blocks since the last time, which is now.
 #[inline]
 pub(crate) fn take() -> u64 {

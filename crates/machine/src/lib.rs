@@ -21,6 +21,8 @@
 mod blocks;
 #[cfg(hotrow_machine)]
 mod chance;
+#[cfg(hotrow_machine)]
+mod copying;
 mod costs;
 pub mod hook;
 mod lines;

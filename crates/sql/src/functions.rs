@@ -23,8 +23,6 @@ mod row;
 mod rows;
 mod session;
 mod signature;
-#[cfg(test)]
-mod tests;
 mod texts;
 mod times;
 mod windows;
@@ -36,7 +34,8 @@ use hotrow_base::types::SqlType;
 use hotrow_transaction::program::AggregateFunction;
 
 pub use document::{EXAMPLE_TABLES, function_document};
-pub(crate) use resolve::{Fit, Given, call_text, fit_of, no_function, resolve};
+pub use resolve::resolve;
+pub(crate) use resolve::{Fit, Given, call_text, fit_of, no_function};
 pub(crate) use row::{AggregateForm, Constant, Evaluation, SyntaxForm, ValueForm, WindowForm};
 pub use row::{FunctionGroup, FunctionKind, FunctionRow, Volatility};
 pub(crate) use session::PASS_VALUE;

@@ -155,9 +155,9 @@ pub use entitled::refuse_not_entitled;
 pub use explain::{Analyzed, AnalyzedRun, ExplainForm, explain};
 pub use functions::{
     EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, Volatility,
-    function_document,
+    function_document, resolve as resolve_function,
 };
-pub use literals::{Shape, parse_shaped, place_in_text};
+pub use literals::{SHAPED_BYTES_MAX, SHAPED_LINE_FIRST, Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
@@ -166,7 +166,7 @@ pub use relation::{
 };
 pub use role::shown;
 pub use script::{Script, parse_script};
-pub use search_path::{split_path, with_path, with_role};
+pub use search_path::{path_before, role_before, split_path, with_path, with_role};
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::ProcedureNames;
 pub use syntax::ScriptStatement;

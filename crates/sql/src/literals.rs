@@ -31,10 +31,10 @@ use crate::syntax::ScriptStatement;
 use crate::token::tokenize;
 
 /// The longest text that has a shape, in bytes: of longer ones few are alike.
-const SHAPED_BYTES_MAX: usize = 2 << 10;
+pub const SHAPED_BYTES_MAX: usize = 2 << 10;
 
 /// I3: what the first token's line is; a text has no more than [`crate::TEXT_BYTES_MAX`] lines.
-const FIRST_LINE: u64 = 1 << 30;
+pub const SHAPED_LINE_FIRST: u32 = 1 << 30;
 
 /// Statements that are often sent again with other values, or word by word.
 const FIRST_WORDS: [&str; 11] = [
@@ -73,6 +73,11 @@ impl Shape {
     /// What the texts of one shape have in common.
     pub fn key(&self) -> &[u8] {
         &self.key
+    }
+
+    /// How many literals it has.
+    pub fn count(&self) -> usize {
+        self.literals.len()
     }
 
     /// A literal as it is written in the text that was looked at.
@@ -290,7 +295,7 @@ pub fn parse_shaped(text: &str, shape: &Shape) -> Result<Option<ScriptStatement>
         if let Some(literal) = literals.next_if(|literal| is_literal && literal.at.contains(&at)) {
             open.push(Open { token: number as u64, is_signed: literal.at.start < at });
         }
-        let location = Location { line: FIRST_LINE + number as u64, column: 1 };
+        let location = Location { line: u64::from(SHAPED_LINE_FIRST) + number as u64, column: 1 };
         (token.span.start, token.span.end) = (location, location);
     }
     if literals.next().is_some() || tokens.iter().any(|token| token.token == Token::SemiColon) {
@@ -303,7 +308,7 @@ pub fn parse_shaped(text: &str, shape: &Shape) -> Result<Option<ScriptStatement>
 
 /// A place among the tokens of a text with a shape, in one text of these.
 pub fn place_in_text(statement: &ScriptStatement, place: Place) -> Place {
-    let Some(number) = u64::from(place.line).checked_sub(FIRST_LINE) else { return place };
+    let Some(number) = place.line.checked_sub(SHAPED_LINE_FIRST) else { return place };
     let tokens = tokenize(&statement.text, statement.place).unwrap_or_default();
     tokens.get(number as usize).map_or(statement.place, |token| place_of(token.span.start))
 }
@@ -313,7 +318,7 @@ impl Compiler<'_> {
     /// before it is its own.
     fn open_literal(&self, place: Place) -> Option<(usize, bool)> {
         let open = self.literals.open.as_ref().filter(|_| self.literals.closed == 0)?;
-        let token = u64::from(place.line).checked_sub(FIRST_LINE)?;
+        let token = u64::from(place.line.checked_sub(SHAPED_LINE_FIRST)?);
         let at = open.0.binary_search_by_key(&token, |literal| literal.token).ok()?;
         Some((at, open.0[at].is_signed))
     }
@@ -382,6 +387,3 @@ impl Compiler<'_> {
         self.literals.is_refused |= is_other;
     }
 }
-
-#[cfg(test)]
-mod tests;

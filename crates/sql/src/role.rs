@@ -478,6 +478,3 @@ fn secret(cursor: &mut Cursor<'_>) -> Result<Password> {
     cursor.bump();
     Ok(Some(Secret::Plain(text)))
 }
-
-#[cfg(test)]
-mod tests;

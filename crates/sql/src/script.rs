@@ -433,6 +433,3 @@ fn drop_routine(cursor: &mut Cursor<'_>) -> Result<Syntax> {
         Err(cursor.unexpected("the end"))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -43,7 +43,7 @@ fn split_role(text: &str) -> &str {
 }
 
 /// The role that a text tells before its statement; blanks may stand before it.
-pub(crate) fn role_before(text: &str) -> Option<String> {
+pub fn role_before(text: &str) -> Option<String> {
     let (role, _) = text.trim_start().strip_prefix(ROLE_BEGINS)?.split_once(ENDS)?;
     Some(role.replace("*\\/", "*/"))
 }
@@ -59,7 +59,7 @@ pub fn split_path(text: &str) -> (&str, &str) {
 }
 
 /// The path that a text tells before its statement; blanks may stand before it.
-pub(crate) fn path_before(text: &str) -> Option<SearchPath> {
+pub fn path_before(text: &str) -> Option<SearchPath> {
     let (path, _) = split_role(text.trim_start()).strip_prefix(BEGINS)?.split_once(ENDS)?;
     SearchPath::read_displayed(&path.replace("*\\/", "*/"))
 }
@@ -92,34 +92,4 @@ impl ScriptStatement {
 /// So that no name ends the comment.
 fn escaped(path: &SearchPath) -> String {
     path.to_string().replace("*/", "*\\/")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_read_as_it_was_written() {
-        let usual = SearchPath::default();
-        assert_eq!(with_path("SELECT 1", &usual), "SELECT 1");
-        for names in [&["a", "public"][..], &["A \"b\"", "x*/ y", "c,d"], &[]] {
-            let path = SearchPath::new(names.iter().map(|name| (*name).to_owned()));
-            let text = with_path("SELECT 1", &path).into_owned();
-            assert_eq!(path_before(&format!("\n  {text}")), Some(path), "{text}");
-            assert_eq!(split_path(&text).1, "SELECT 1");
-            let names = ["t", "a \"b\"; "].map(str::to_owned).into();
-            let path = path_before(&text).expect("read above").with_temporary(3, names);
-            let text = with_path("SELECT 1", &path).into_owned();
-            assert_eq!(path_before(&text), Some(path), "{text}");
-        }
-        let role = "a*/ \"b";
-        let path = SearchPath::new(["c".to_owned()]);
-        let text = with_path("SELECT 1", &path).into_owned();
-        let text = with_role(&text, Some(role)).into_owned();
-        assert_eq!((role_before(&text).as_deref(), path_before(&text)), (Some(role), Some(path)));
-        assert_eq!(split_path(&text).1, "SELECT 1");
-        assert_eq!(with_role("SELECT 1", None), "SELECT 1");
-        assert_eq!(path_before("SELECT 1"), None);
-        assert_eq!(split_path("SELECT 1"), ("", "SELECT 1"));
-    }
 }

@@ -133,6 +133,3 @@ fn savepoint_name(cursor: &mut Cursor<'_>) -> Result<(String, Place)> {
     let place = cursor.place();
     Ok((cursor.identifier()?, place))
 }
-
-#[cfg(test)]
-mod tests;

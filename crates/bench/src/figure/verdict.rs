@@ -309,11 +309,6 @@ impl Claim {
         if because.is_some() {
             return because.clone();
         }
-        if Cores::here() == Cores::Virtual && self.metrics.iter().any(|of| of.is_of_books()) {
-            let what = "engines write their books every few hundred turns, which is longer than a \
-                        run in virtual time";
-            return Some(what.to_owned());
-        }
         if cores < *needs_cores {
             return Some(format!("it needs {needs_cores} cores, and there are {cores}"));
         }

@@ -20,7 +20,7 @@ use hotrow_engine::protection::Alone;
 use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::schema::{KnownSchema, Schema};
 use hotrow_engine::source::{CallSource, Fetch};
-use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::statistics::{Activity, Stopwatch, turns_between_books};
 use hotrow_engine::worker::{Call, Errand, Next};
 use hotrow_transaction::actions::{ActionPlanner, Wanted};
 use hotrow_transaction::outcome::Stop;
@@ -37,7 +37,7 @@ use crate::partition;
 use crate::programs::Programs;
 
 /// Rounds between two publications of the stopwatch, while there are calls.
-const ROUNDS_PER_HOUSEKEEPING: u32 = 64;
+const ROUNDS_PER_HOUSEKEEPING: u32 = turns_between_books(64);
 /// Calls of one round after which it is done at once.
 const CALLS_PER_HOUSEKEEPING: usize = 256;
 

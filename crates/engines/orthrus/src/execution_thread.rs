@@ -27,7 +27,7 @@ use std::time::Duration;
 use hotrow_base::clock::Ticks;
 use hotrow_engine::schema::{KnownSchema, Schema, SharedSchema};
 use hotrow_engine::source::Fetch;
-use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::statistics::{Activity, Stopwatch, turns_between_books};
 use hotrow_engine::worker::Next;
 use hotrow_transaction::outcome::Stop;
 
@@ -42,6 +42,8 @@ use crate::run::Runner;
 /// Turns inside the gate before a pause: memory is given back, and the log and checkpoints may ask
 /// for time.
 const TURNS_PER_PAUSE: u32 = 256;
+/// Turns between two publications of the books; a pause publishes them, too.
+const TURNS_PER_BOOKS: u32 = turns_between_books(TURNS_PER_PAUSE);
 /// Turns between two looks at how many transactions have come back.
 const TURNS_PER_LOOK: u32 = 8;
 /// Transactions taken from a ring before the next one's turn comes.
@@ -167,6 +169,9 @@ impl ExecutionThread {
                 self.look_at_queue();
             }
             turns += 1;
+            if turns.is_multiple_of(TURNS_PER_BOOKS) {
+                self.publish_books();
+            }
             pauses = turns >= TURNS_PER_PAUSE
                 || !self.alone.is_empty()
                 || shared.gate().wants_quiet()

@@ -17,7 +17,7 @@ use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::Latch;
 use hotrow_engine::schema::KnownSchema;
-use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::statistics::{Activity, Stopwatch, turns_between_books};
 use hotrow_flow::mesh::Senders;
 use hotrow_log::position::Position;
 
@@ -32,7 +32,7 @@ const BATCH: usize = 4;
 /// The longest sleep; it bounds how late a stop is seen.
 const NAP: Duration = Duration::from_millis(10);
 /// Turns between two publications of the books.
-const TURNS_PER_BOOKS: u32 = 256;
+const TURNS_PER_BOOKS: u32 = turns_between_books(256);
 /// A turn without messages counts as so many at most: sleeps are long.
 const TURNS_PER_IDLE: u32 = 32;
 

@@ -16,7 +16,7 @@ use crate::error::{Advice, error};
 use crate::type_table::known_type;
 
 /// The type of an argument; none: a literal, NULL or a parameter that has had no type yet.
-pub(crate) type Given = Option<SqlType>;
+pub type Given = Option<SqlType>;
 
 /// Why no function was chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ pub(crate) enum Fit {
 }
 
 /// The function that a call means: 42883 where there is none, 42725 where there are several.
-pub(crate) fn resolve(
+pub fn resolve(
     name: &str,
     given: &[Given],
     place: Place,

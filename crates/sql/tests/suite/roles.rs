@@ -1,6 +1,7 @@
-use hotrow_transaction::catalog::{Attribute, Catalog};
+//! Roles: their definitions, and that passwords are shown to nobody.
 
-use crate::{CatalogChange, Compiled, ScriptStatement, apply, compile, parse_script};
+use hotrow_sql::{CatalogChange, Compiled, ScriptStatement, apply, compile, parse_script, shown};
+use hotrow_transaction::catalog::{Attribute, Catalog};
 
 fn one(text: &str) -> ScriptStatement {
     let mut statements = parse_script(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -126,6 +127,6 @@ fn what_is_shown_has_neither_passwords_nor_what_is_kept_of_them() {
         ("ALTER USR ann PASSWORD 'secret'", "********"),
     ];
     for (text, expected) in cases {
-        assert_eq!(crate::shown(text), expected);
+        assert_eq!(shown(text), expected);
     }
 }

@@ -1,16 +1,18 @@
+//! The table of functions, and which of it a call means.
+
+use std::collections::HashMap;
+
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_sql::{FUNCTIONS, FunctionKind, function_document, resolve_function};
 use hotrow_transaction::program::Place;
 
-use super::resolve::Given;
-use super::{Evaluation, FUNCTIONS, function_document, resolve};
-
-fn of(types: &[Option<DataType>]) -> Vec<Given> {
+fn of(types: &[Option<DataType>]) -> Vec<Option<SqlType>> {
     types.iter().map(|of| of.map(SqlType::Scalar)).collect()
 }
 
 /// The signature of what is chosen, or the error's code.
 fn chosen(name: &str, types: &[Option<DataType>]) -> String {
-    match resolve(name, &of(types), Place::default()) {
+    match resolve_function(name, &of(types), Place::default()) {
         Ok(row) => row.signature(),
         Err(error) => error.code().to_owned(),
     }
@@ -51,7 +53,7 @@ fn overloads_are_chosen_as_postgresql_does() {
 #[test]
 fn what_there_is_not_is_told_with_what_is_near() {
     let refused = |name: &str, types: &[Option<DataType>]| {
-        resolve(name, &of(types), Place::default()).expect_err("there is no such function")
+        resolve_function(name, &of(types), Place::default()).expect_err("there is no such function")
     };
     let near = refused("lowre", &[Some(DataType::Integer), None]);
     assert_eq!(near.message, "function lowre(integer, unknown) does not exist");
@@ -65,20 +67,12 @@ fn what_there_is_not_is_told_with_what_is_near() {
 
 #[test]
 fn functions_of_one_name_are_of_one_family() {
-    let family = |evaluation: &Evaluation| match evaluation {
-        Evaluation::Syntax(_) => 1,
-        Evaluation::Rows(_) => 2,
-        Evaluation::Aggregate(_) => 3,
-        Evaluation::Window(_) => 4,
-        Evaluation::Refused(_) => 5,
-        _ => 0,
-    };
+    let mut kinds: HashMap<_, FunctionKind> = HashMap::new();
     let mut count = 0;
     for row in FUNCTIONS.iter().flat_map(|group| group.rows) {
         for name in row.names() {
-            for other in super::named(name) {
-                assert_eq!(family(&row.evaluation), family(&other.evaluation), "{name}");
-            }
+            let kind = *kinds.entry(name).or_insert(row.kind());
+            assert_eq!(kind, row.kind(), "{name}");
             count += 1;
         }
     }

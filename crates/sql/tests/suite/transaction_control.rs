@@ -1,5 +1,8 @@
-use super::{TransactionAccess, TransactionControl, TransactionModes};
-use crate::{Compiled, compile, parse_script};
+//! What statements say about transactions.
+
+use hotrow_sql::{
+    Compiled, TransactionAccess, TransactionControl, TransactionModes, compile, parse_script,
+};
 use hotrow_transaction::catalog::Catalog;
 
 /// What a statement says about transactions, without places; else the code of its error.

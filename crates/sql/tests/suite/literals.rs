@@ -1,7 +1,8 @@
-use hotrow_base::value::Value;
-use hotrow_transaction::program::Place;
+//! Texts that differ in their literals only.
 
-use super::{Shape, parse_shaped, place_in_text};
+use hotrow_base::value::Value;
+use hotrow_sql::{SHAPED_BYTES_MAX, SHAPED_LINE_FIRST, Shape, parse_shaped, place_in_text};
+use hotrow_transaction::program::Place;
 
 fn shape(text: &str) -> Option<Shape> {
     let mut shape = Shape::default();
@@ -10,7 +11,7 @@ fn shape(text: &str) -> Option<Shape> {
 
 fn values(text: &str) -> Vec<Value> {
     let shape = shape(text).expect(text);
-    (0..shape.literals.len()).map(|at| shape.value(text, at)).collect()
+    (0..shape.count()).map(|at| shape.value(text, at)).collect()
 }
 
 fn are_alike(one: &str, other: &str) -> bool {
@@ -80,7 +81,7 @@ fn what_is_more_than_simple_has_no_shape() {
     ] {
         assert!(shape(text).is_none(), "{text}");
     }
-    assert!(shape(&format!("SELECT '{}'", "x".repeat(super::SHAPED_BYTES_MAX))).is_none());
+    assert!(shape(&format!("SELECT '{}'", "x".repeat(SHAPED_BYTES_MAX))).is_none());
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn places_are_told_for_the_text_that_is_run() {
     let mut statement = parse_shaped(first, &shape(first).expect("simple")).unwrap().unwrap();
     assert_eq!(statement.place, Place { line: 1, column: 3 });
     // k is the tenth token.
-    let k = Place { line: (super::FIRST_LINE + 9) as u32, column: 1 };
+    let k = Place { line: SHAPED_LINE_FIRST + 9, column: 1 };
     assert_eq!(place_in_text(&statement, k), Place { line: 2, column: 26 });
     "SELECT a\n FROM t WHERE id = 51234 AND k = 'x'".clone_into(&mut statement.text);
     assert_eq!(place_in_text(&statement, k), Place { line: 2, column: 30 });

@@ -1,0 +1,29 @@
+//! The path and the role that a text tells before its statement.
+
+use hotrow_sql::{path_before, role_before, split_path, with_path, with_role};
+use hotrow_transaction::catalog::SearchPath;
+
+#[test]
+fn a_path_is_read_as_it_was_written() {
+    let usual = SearchPath::default();
+    assert_eq!(with_path("SELECT 1", &usual), "SELECT 1");
+    for names in [&["a", "public"][..], &["A \"b\"", "x*/ y", "c,d"], &[]] {
+        let path = SearchPath::new(names.iter().map(|name| (*name).to_owned()));
+        let text = with_path("SELECT 1", &path).into_owned();
+        assert_eq!(path_before(&format!("\n  {text}")), Some(path), "{text}");
+        assert_eq!(split_path(&text).1, "SELECT 1");
+        let names = ["t", "a \"b\"; "].map(str::to_owned).into();
+        let path = path_before(&text).expect("read above").with_temporary(3, names);
+        let text = with_path("SELECT 1", &path).into_owned();
+        assert_eq!(path_before(&text), Some(path), "{text}");
+    }
+    let role = "a*/ \"b";
+    let path = SearchPath::new(["c".to_owned()]);
+    let text = with_path("SELECT 1", &path).into_owned();
+    let text = with_role(&text, Some(role)).into_owned();
+    assert_eq!((role_before(&text).as_deref(), path_before(&text)), (Some(role), Some(path)));
+    assert_eq!(split_path(&text).1, "SELECT 1");
+    assert_eq!(with_role("SELECT 1", None), "SELECT 1");
+    assert_eq!(path_before("SELECT 1"), None);
+    assert_eq!(split_path("SELECT 1"), ("", "SELECT 1"));
+}
