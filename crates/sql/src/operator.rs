@@ -8,6 +8,7 @@
 //! | a float | double (real with real: real) | same | same | refused |
 
 use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
@@ -142,7 +143,7 @@ pub(crate) fn numbers(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -
     let (l, r) = (left.data_type(), right.data_type());
     let result = if l.is_integer() && r.is_integer() {
         wider(l, r)
-    } else if let (Some(l), Some(r)) = (digits(l), digits(r)) {
+    } else if let (Some(l), Some(r)) = (digits_of(&left), digits_of(&right)) {
         numeric_result(op, l, r)
     } else if !l.is_float() && !r.is_float() {
         DataType::AnyNumeric
@@ -168,13 +169,24 @@ pub(crate) fn oid_as_bigint(expr: Expr) -> Expr {
 
 /// An integer as a numeric of its digits; a numeric as it is.
 pub(crate) fn as_numeric(expr: Expr) -> Expr {
-    let data_type = expr.data_type();
-    match digits(data_type) {
-        Some((precision, scale)) if data_type.is_integer() => {
+    match digits_of(&expr) {
+        Some((precision, scale)) if expr.data_type().is_integer() => {
             cast(expr, DataType::Numeric { precision, scale })
         }
         _ => expr,
     }
+}
+
+/// Digits of numbers of its type; those of an integer that stands there itself are its own. In
+/// `sum * (1 - discount)` ten digits for the 1 would be more than a numeric with a precision has
+/// room for, and what has none takes several times the instructions.
+fn digits_of(expr: &Expr) -> Option<(u8, u8)> {
+    let known = match expr.kind {
+        ExprKind::Constant(Value::Int(n)) => i64::from(n),
+        ExprKind::Constant(Value::BigInt(n)) => n,
+        _ => return digits(expr.data_type()),
+    };
+    Some((known.unsigned_abs().checked_ilog10().unwrap_or(0) as u8 + 1, 0))
 }
 
 fn numeric_result(op: ArithmeticOp, left: (u8, u8), right: (u8, u8)) -> DataType {

@@ -28,7 +28,9 @@ fn read_4(bytes: &[u8], at: usize) -> u64 {
 /// folded twice by a 64 x 64 -> 128 bit multiplication, about 15 instructions. It has no secret
 /// seed, so the same key has the same hash in every process, and it is no defence against keys
 /// chosen to collide.
-#[inline]
+///
+/// Always inlined: where the length is known, half of it is left.
+#[inline(always)]
 pub fn hash(key: &[u8]) -> u64 {
     let len = key.len();
     let (a, b) = match len {
