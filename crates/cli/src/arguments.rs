@@ -1,5 +1,6 @@
 //! The command line: what there is to say, and `--help`.
 
+mod check;
 mod figure;
 mod remote;
 mod story;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use hotrow_bench::LogSettings;
 
+pub(crate) use check::CheckArguments;
 pub(crate) use figure::{FigureArguments, FigureRunArguments, ModelArguments, PaperArguments};
 pub(crate) use remote::RemoteArguments;
 pub(crate) use story::StoryArguments;
@@ -30,6 +32,7 @@ Examples:
   hotrow shell                          type SQL against an empty database
   hotrow sql schema.sql                 run a script
   hotrow explain schema.sql buy         what planning knows of the procedure buy
+  hotrow check schema.sql procedures.sql     all procedures, before they are deployed
 
 Exit codes: 0 done; 1 a check or SQL failed, or a file could not be read; 2 wrong usage.
 NO_COLOR is respected; output that is not to a terminal is plain.";
@@ -66,6 +69,8 @@ pub(crate) enum Command {
     Log(LogCommand),
     /// Show what planning knows of each access of a procedure
     Explain(ExplainArguments),
+    /// Compile definitions, and show what each call of their procedures would hold
+    Check(CheckArguments),
     /// List the engines, their settings and what they are
     Engines,
     /// List the functions of SQL, with their arguments and an example of each

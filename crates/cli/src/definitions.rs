@@ -72,7 +72,7 @@ pub(crate) fn write_procedures(db: &Database, out: &mut dyn Write) -> io::Result
 }
 
 /// `buy(item bigint, quantity bigint) -> bigint`
-fn signature(procedure: &ProcedureDescription) -> String {
+pub(crate) fn signature(procedure: &ProcedureDescription) -> String {
     let parameters = procedure.parameters.iter();
     let parameters: Vec<_> = parameters.map(|(name, of)| format!("{name} {of}")).collect();
     let mut text = format!("{}({})", procedure.name, parameters.join(", "));

@@ -9,6 +9,7 @@
 mod allocator;
 mod arguments;
 mod bench;
+mod check;
 mod configuration;
 mod data;
 mod definitions;
@@ -46,7 +47,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
-    if !matches!(command, Command::Serve(_)) {
+    // A check tells warnings itself, with their places.
+    if !matches!(command, Command::Serve(_) | Command::Check(_)) {
         Logging::of_trouble().start();
     }
     let done = match command {
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => data::verify(&arguments),
         Command::Log(LogCommand::Dump(arguments)) => data::dump(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Engines => engines::run(),
         Command::Functions(arguments) => functions::run(&arguments),
         Command::Completions { shell } => {

@@ -50,7 +50,7 @@ pub(crate) fn typed(text: &str) -> Typed {
 }
 
 /// What follows a comment, which may have others inside; none when it is not closed.
-fn after_comment(text: &str) -> Option<&str> {
+pub(crate) fn after_comment(text: &str) -> Option<&str> {
     let mut depth = 0_usize;
     let mut at = 0;
     loop {
@@ -71,7 +71,7 @@ fn after_comment(text: &str) -> Option<&str> {
 }
 
 /// `$$` or `$name$` at the start of the text.
-fn dollar_quote(text: &str) -> Option<&str> {
+pub(crate) fn dollar_quote(text: &str) -> Option<&str> {
     let name = text.get(1..)?;
     let end = name.find('$')?;
     let mut letters = name[..end].chars();

@@ -281,6 +281,7 @@ fn every_command_has_help() {
         &["sql", "--help"],
         &["shell", "--help"],
         &["explain", "--help"],
+        &["check", "--help"],
         &["serve", "--help"],
         &["config", "print", "--help"],
         &["completions", "--help"],
@@ -366,4 +367,98 @@ fn what_is_no_data_directory_is_not_made_one_by_looking() {
         assert!(stderr(&output).contains("is not a data directory"), "{}", stderr(&output));
         assert!(!folder.exists(), "{words:?}");
     }
+}
+
+const CHECKED: &str = "\
+\\set ON_ERROR_STOP on
+CREATE TABLE account (id bigint PRIMARY KEY, owner bigint NOT NULL, balance bigint NOT NULL);
+CREATE TABLE entry (account bigint, number bigint, amount bigint, PRIMARY KEY (account, number));
+CREATE PROCEDURE deposit(p_id bigint, p_amount bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE account SET balance = balance + p_amount WHERE id = p_id;
+END $$;
+";
+
+const RECONNOITRED: &str = "\
+CREATE FUNCTION owner_of(p_id bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE v account%ROWTYPE;
+BEGIN
+  SELECT * INTO v FROM account WHERE id = p_id;
+  UPDATE account SET owner = owner + 1 WHERE id = v.owner;
+  RETURN v.owner;
+END $$;
+";
+
+fn written(name: &str, text: &str) -> String {
+    let file = scratch(name);
+    std::fs::write(&file, text).expect("the folder can be written");
+    file.to_str().expect("the folder's name is text").to_owned()
+}
+
+#[test]
+fn check_shows_what_each_call_would_hold() {
+    let [schema, more] = [("schema.sql", CHECKED), ("more.sql", RECONNOITRED)]
+        .map(|(name, text)| written(&format!("check-{name}"), text));
+    let output = hotrow(&["check", &schema, &more]);
+    let (text, told) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("\\set ON_ERROR_STOP on is a command of psql, and skipped"), "{told}");
+    assert!(text.contains("deposit(p_id bigint, p_amount bigint)"), "{text}");
+    assert!(text.contains("X account_pkey (id = p_id)  by update 6\n"), "{text}");
+    assert!(text.contains("    reconnoitred\n"), "{text}");
+    let doubt = "line 5: v.owner is read from a row\n        to have it planned, ";
+    assert!(text.contains(doubt), "{text}");
+    assert!(text.contains("2 procedures: 1 planned, 1 reconnoitred, 0 may run alone"), "{text}");
+
+    let output = hotrow(&["check", "--planned", &schema]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = hotrow(&["check", "--planned", &schema, &more]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    assert!(told.contains("more.sql:1:1: error: owner_of(p_id bigint) -> bigint is not"), "{told}");
+
+    let output = hotrow(&["check", "--json", &schema, &more]);
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("it is JSON");
+    let [deposit, owner_of] = [0, 1].map(|at| &document["procedures"][at]);
+    assert_eq!(deposit["name"], "deposit(bigint, bigint)");
+    assert_eq!(deposit["holds"][0]["key"][0]["value"], "p_id");
+    assert_eq!(owner_of["planning"], "reconnoitred");
+    assert_eq!(document["warnings"][0]["line"], 1);
+}
+
+#[test]
+fn check_tells_each_statement_that_is_refused() {
+    let text = "CREATE TABLE t (a integer PRIMARY KEY);\nSELECT b FROM t;\nINSERT INTO t\n  \
+                VALUES ('x');\nCREATE FUNCTION f() RETURNS integer LANGUAGE plpgsql AS $$\nBEGIN\n  \
+                RETURN (SELECT a FROM missing);\nEND $$;\nSELECT 1 FRM t WHERE;\n";
+    let file = written("check-refused.sql", text);
+    let output = hotrow(&["check", &file]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    let wanted = ["2:8: error 42703: ", "4:11: error 22P02: ", "7:26: error 42P01: ", "9:"];
+    for (line, wanted) in told.lines().filter(|line| !line.starts_with(' ')).zip(wanted) {
+        assert!(line.starts_with(&format!("{file}:{wanted}")), "{wanted}: {told}");
+    }
+    assert!(stdout(&output).contains("4 statements refused"), "{}", stdout(&output));
+    assert_eq!(hotrow(&["check", "there-is-no-such-file.sql"]).status.code(), Some(1));
+    assert_eq!(hotrow(&["check"]).status.code(), Some(2));
+}
+
+#[test]
+fn check_tells_what_another_version_holds_more() {
+    let old = written("check-old.sql", &(CHECKED.to_owned() + RECONNOITRED));
+    let deposit = "UPDATE account SET balance = balance + p_amount WHERE id = p_id;";
+    let insert = format!("{deposit}\n  INSERT INTO entry VALUES (p_id, 1, p_amount);");
+    let new = written("check-new.sql", &CHECKED.replace(deposit, &insert));
+    let output = hotrow(&["check", &new, "--against", &old]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let expected = "deposit(bigint, bigint): holds more\n    + X entry_pkey (account, number)\n\
+                    owner_of(bigint): gone\n";
+    assert_eq!(stdout(&output), expected);
+    let output = hotrow(&["check", &new, "--against", &new]);
+    assert_eq!(stdout(&output), "Calls hold what they held before.\n");
+    let back = hotrow(&["check", "--json", &old, "--against", &new]);
+    let document: serde_json::Value = serde_json::from_str(&stdout(&back)).expect("it is JSON");
+    assert_eq!(document["differences"][0]["is"], serde_json::json!(["holds less"]));
+    assert_eq!(document["differences"][1]["is"], serde_json::json!(["new"]));
 }

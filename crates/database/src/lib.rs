@@ -137,7 +137,7 @@ pub use recovery::{RecoveryProgress, RecoveryReport};
 pub use result::StatementResult;
 pub use rows::{FromRow, Rows};
 pub use script::{Script, SentStatement};
-pub use session::{Pending, Session};
+pub use session::{Checked, Pending, Session};
 pub use status::{CallFigures, EngineStatus, HotKey, LogStatus};
 pub use transaction::TransactionState;
 pub use verifier::Verifier;
@@ -162,5 +162,7 @@ pub use hotrow_sql::{
     Naming, Volatility, WrittenType, enum_with_oid, function_document, known_type,
     without_parameters,
 };
+pub use hotrow_transaction::granule::LockMode;
+pub use hotrow_transaction::holdings::{AccessHoldings, Doubt, Held, Holdings, Planning};
 pub use hotrow_transaction::invocation::{Arguments, Invocation};
 pub use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};

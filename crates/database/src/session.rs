@@ -4,6 +4,7 @@
 //!              knows a session, so that nobody comes back to it in the middle of a statement
 
 mod calling;
+mod checking;
 mod copying;
 mod settings;
 mod submitting;
@@ -40,6 +41,7 @@ use crate::shapes::Shapes;
 use crate::transaction::TransactionState;
 use crate::verifier::conceal;
 
+pub use checking::Checked;
 pub use submitting::Pending;
 
 /// How one thread talks to the database. Make one for each thread; it can be sent to another

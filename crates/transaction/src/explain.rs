@@ -83,15 +83,32 @@ fn loops(compiled: &CompiledProcedure) -> String {
                 "is ended by parameters: planning runs it ahead, and a call of more than \
                  {TURNS_AHEAD_MAX} turns may run alone"
             ),
-            (LoopKnowledge::Trial, _) => format!(
-                "is ended by rows: planning runs it on trial, and a call that is ended by its own \
-                 changes, or by more than {TURNS_AHEAD_MAX} turns, may run alone. To have it \
-                 planned from parameters, write FOR i IN 1..n, or a condition on parameters"
-            ),
+            (LoopKnowledge::Trial, _) => {
+                let (why, hint) = alone_by_loop();
+                format!("{why}. To have it planned from parameters, {hint}")
+            }
         };
         let _ = writeln!(text, "The loop at line {} {what}.", statement.place.line);
     });
     text
+}
+
+/// Why a call may run alone where rows end a loop, and what to write instead.
+pub(crate) fn alone_by_loop() -> (String, String) {
+    let why = format!(
+        "is ended by rows: planning runs it on trial, and a call that is ended by its own changes, \
+         or by more than {TURNS_AHEAD_MAX} turns, may run alone"
+    );
+    (why, "write FOR i IN 1..n, or a condition on parameters".to_owned())
+}
+
+/// Why a call may run alone where an error decides keys, and what to write instead.
+pub(crate) fn alone_by_error() -> (String, String) {
+    let why = "decides what comes next: a call is planned as if no error came, and one that an \
+               error leads elsewhere is run alone";
+    let hint = "ask before (IF EXISTS, IF NOT FOUND, ON CONFLICT DO NOTHING), or let handlers \
+                assign nothing that keys depend on";
+    (why.to_owned(), hint.to_owned())
 }
 
 /// What planning does with each block whose errors are caught.
@@ -104,12 +121,11 @@ fn protected(compiled: &CompiledProcedure) -> String {
         let what = match known {
             ProtectedKnowledge::Held => {
                 "is planned with its handlers: a call holds what either of them may touch"
+                    .to_owned()
             }
             ProtectedKnowledge::Guessed => {
-                "decides what comes next: a call is planned as if no error came, and one that an \
-                 error leads elsewhere is run alone. To have it planned, ask before (IF EXISTS, \
-                 IF NOT FOUND, ON CONFLICT DO NOTHING), or let handlers assign nothing that keys \
-                 depend on"
+                let (why, hint) = alone_by_error();
+                format!("{why}. To have it planned, {hint}")
             }
         };
         let _ = writeln!(text, "The EXCEPTION block at line {} {what}.", statement.place.line);
@@ -202,7 +218,8 @@ fn key_text(index: &Index, key: &[u8]) -> String {
     format!("granule ({})", values.join(", "))
 }
 
-fn head(catalog: &Catalog, site: &Site<'_>) -> String {
+/// What an access does, to which table and by which way.
+pub(crate) fn head(catalog: &Catalog, site: &Site<'_>) -> String {
     match site {
         Site::Insert(insert) => format!("insert into {}", catalog.table(insert.table).name),
         Site::Access(access) => {

@@ -9,7 +9,7 @@
 //! [`access`] (what an engine gives the interpreter), `lower` and `interpret` (bytecode),
 //! [`granule`] (what planned engines lock), `slice` and [`plan`] (planning), [`actions`]
 //! (calls in pieces, for several threads), [`free_loop`] (turns in another order), [`routing`]
-//! (which partition has what), [`explain`].
+//! (which partition has what), [`explain`], [`holdings`].
 //!
 //! Architecture invariants: this crate knows no storage, no engine, no thread and no SQL text.
 
@@ -25,10 +25,12 @@ pub mod compiled;
 pub mod constant;
 pub mod draw;
 pub mod explain;
+mod expression_text;
 pub mod frame;
 pub mod free_loop;
 pub mod functions;
 pub mod granule;
+pub mod holdings;
 pub mod interpret;
 pub mod invocation;
 pub mod locks;

@@ -74,6 +74,16 @@ pub struct Slot {
     pub sql_type: SqlType,
 }
 
+impl Slot {
+    /// Its name as people know it; of one that the compiler has made: what it is made for.
+    pub fn shown_name(&self) -> &str {
+        match self.name.trim_start_matches('$') {
+            "" => "a value",
+            name => name,
+        }
+    }
+}
+
 /// A column of what a procedure returns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResultColumn {

@@ -569,7 +569,7 @@ impl<'a> Cutter<'a> {
             path.for_each(|part| walk::expr_slots(part, &mut |slot| used.push(slot)));
         }
         let first_unknown = |binding: &Binding| used.iter().find(|slot| !binding.slot(**slot));
-        let name = |slot: &SlotId| &self.slots[slot.index()].name;
+        let name = |slot: &SlotId| self.slots[slot.index()].shown_name();
         match (locks.rows, first_unknown(&self.fixed), first_unknown(&self.needs.binding)) {
             (Some((primary, _)), changing, _) => {
                 let name = &self.catalog.index(primary).name;

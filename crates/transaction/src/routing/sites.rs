@@ -16,11 +16,11 @@ use super::program::{Source, is_key_as_it_is};
 use crate::access::Intent;
 use crate::binding::Binding;
 use crate::catalog::Catalog;
+use crate::expression_text::expression_text;
 use crate::granule::{self, Granules, LockMode, Space};
 use crate::locks;
 use crate::program::{
-    ArithmeticOp, Elements, Expr, ExprKind, FIRST_PARAMETER, Procedure, SlotId, Statement,
-    StatementKind,
+    Elements, Expr, ExprKind, FIRST_PARAMETER, Procedure, SlotId, Statement, StatementKind,
 };
 use crate::walk::{self, Site};
 
@@ -155,36 +155,11 @@ impl Reader<'_> {
     fn term(&self, expr: &Expr) -> Term {
         let expr = self.definitions.original(expr);
         Term {
-            text: self.text(expr),
+            text: expression_text(self.procedure, expr),
             identity: format!("{:?}", expr.kind),
             fixed: self.definitions.is_fixed(expr),
             known: self.binding.is_static(expr),
             source: self.definitions.source(expr),
-        }
-    }
-
-    fn text(&self, expr: &Expr) -> String {
-        let name = |slot: &SlotId| self.procedure.slots[slot.index()].name.as_str();
-        match &expr.kind {
-            ExprKind::Slot(slot) => name(slot).to_owned(),
-            ExprKind::Constant(value) => value.to_string(),
-            ExprKind::Cast(inner) => self.text(inner),
-            ExprKind::Element(array, at) => format!("{}[{}]", name(array), self.text(at)),
-            ExprKind::Arithmetic(op, a, b) => {
-                let sign = match op {
-                    ArithmeticOp::Add => '+',
-                    ArithmeticOp::Subtract => '-',
-                    ArithmeticOp::Multiply => '*',
-                    ArithmeticOp::Divide => '/',
-                    ArithmeticOp::Modulo => '%',
-                };
-                format!("({} {sign} {})", self.text(a), self.text(b))
-            }
-            _ => {
-                let mut slots = Vec::new();
-                walk::expr_slots(expr, &mut |slot| slots.push(name(&slot)));
-                format!("an expression over ({})", slots.join(", "))
-            }
         }
     }
 }
