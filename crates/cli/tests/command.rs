@@ -429,8 +429,8 @@ fn check_shows_what_each_call_would_hold() {
 #[test]
 fn check_tells_each_statement_that_is_refused() {
     let text = "CREATE TABLE t (a integer PRIMARY KEY);\nSELECT b FROM t;\nINSERT INTO t\n  \
-                VALUES ('x');\nCREATE FUNCTION f() RETURNS integer LANGUAGE plpgsql AS $$\nBEGIN\n  \
-                RETURN (SELECT a FROM missing);\nEND $$;\nSELECT 1 FRM t WHERE;\n";
+                VALUES ('x');\nCREATE FUNCTION f() RETURNS integer LANGUAGE plpgsql AS $$\n\
+                BEGIN\n  RETURN (SELECT a FROM missing);\nEND $$;\nSELECT 1 FRM t WHERE;\n";
     let file = written("check-refused.sql", text);
     let output = hotrow(&["check", &file]);
     assert_eq!(output.status.code(), Some(1));

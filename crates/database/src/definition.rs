@@ -451,7 +451,7 @@ fn create_procedure(
     (source, maker): (String, Option<Arc<str>>),
 ) -> Result<Next, SqlError> {
     let mut trees = Trees::new();
-    let of_triggers = triggers::replaced(schema, &procedure)?;
+    let changes = triggers::replaced(schema, &procedure)?;
     let name = procedure.name.clone();
     let old = schema.procedure_named(&name);
     let id = match old {
@@ -470,7 +470,6 @@ fn create_procedure(
     let users = tables.flat_map(|table| schema.users_of(table));
     trees.extend(users.filter(|&id| is_statement(schema, id)).map(|id| (id, None)));
     let mut catalog = schema.catalog.clone();
-    let changes: Vec<_> = of_triggers.into_iter().collect();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     if old.is_none() {
         let (object, made_by) = (Object::Function(name.as_str().into()), maker.as_deref());

@@ -1,4 +1,5 @@
-//! What calls draw: before they are made, and more of it where they turn out to need more.
+//! What calls draw: before they are made, and more of it where they turn out to need more; what they
+//! ask of the session, too.
 //!
 //! Role         fills the parameters that stand behind those a caller gives
 //!              ([`Procedure::draws`]). How many numbers a call takes in loops nobody knows before:
@@ -15,13 +16,14 @@ use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::TableId;
-use hotrow_transaction::draw::{Draw, NUMBERS_TAKEN, spent_by, taken_by};
+use hotrow_transaction::draw::{Draw, NUMBERS_TAKEN, SessionDraw, spent_by, taken_by};
 use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Procedure;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 
+use crate::asker::{Asker, said};
 use crate::client::Mailbox;
 use crate::context::Context;
 use crate::core::Core;
@@ -44,7 +46,8 @@ impl Context {
         procedure: &Procedure,
         arguments: &mut Arguments,
     ) -> Result<(), Error> {
-        draw_by(&self.core, procedure, arguments, |sequence| self.number_of(sequence))
+        let number_of = |sequence| self.number_of(sequence);
+        draw_by((&self.core, self), procedure, arguments, number_of)
     }
 
     /// The next number of a sequence, or the one that the statement had when it was compiled for
@@ -105,6 +108,7 @@ impl Context {
 
 /// Puts what a procedure draws behind its arguments, where its numbers are drawn already.
 pub(crate) fn put_drawn(
+    (core, asker): (&Core, &dyn Asker),
     procedure: &Procedure,
     arguments: &mut Arguments,
     mut numbers: impl Iterator<Item = i64>,
@@ -114,9 +118,21 @@ pub(crate) fn put_drawn(
             Draw::Number(_) => arguments.push_int(numbers.next().unwrap_or_default()),
             Draw::Numbers(_) => arguments.push_int_array([]), // a change of one row has no loop
             Draw::Seed => arguments.push_bytes(&seed()?),
+            Draw::Session(of) => put_said((core, asker), (draw, of), arguments)?,
         }
     }
     Ok(())
+}
+
+/// Puts what a session says behind a call's arguments.
+fn put_said(
+    (core, asker): (&Core, &dyn Asker),
+    (draw, of): (&Draw, &SessionDraw),
+    arguments: &mut Arguments,
+) -> Result<(), SqlError> {
+    let value = said(&core.schema.current().catalog, asker, of)?;
+    let put = arguments.push_value(draw.sql_type(), &value);
+    put.map_err(|_| SqlError::new(b"XX000", "what a session says is of another type"))
 }
 
 /// 128 random bits.
@@ -128,30 +144,31 @@ pub(crate) fn seed() -> Result<[u8; 16], SqlError> {
     Ok(bits)
 }
 
-/// Puts what a procedure draws behind its arguments, for nobody's session.
+/// Puts what a procedure draws behind its arguments, beside the session that asks.
 pub(crate) fn draw(
-    core: &Arc<Core>,
+    (core, asker): (&Arc<Core>, &dyn Asker),
     procedure: &Procedure,
     arguments: &mut Arguments,
 ) -> Result<(), Error> {
-    draw_by(core, procedure, arguments, |sequence| next(core, sequence))
+    draw_by((core, asker), procedure, arguments, |sequence| next(core, sequence))
 }
 
 fn draw_by(
-    core: &Arc<Core>,
+    (core, asker): (&Arc<Core>, &dyn Asker),
     procedure: &Procedure,
     arguments: &mut Arguments,
     mut next: impl FnMut(TableId) -> Result<i64, Error>,
 ) -> Result<(), Error> {
-    for (at, &draw) in procedure.draws.iter().enumerate() {
+    for (at, draw) in procedure.draws.iter().enumerate() {
         match draw {
-            Draw::Number(sequence) => arguments.datums.push(Datum::int(next(sequence)?)),
+            Draw::Number(sequence) => arguments.datums.push(Datum::int(next(*sequence)?)),
             Draw::Numbers(sequence) => {
                 let wanted = core.sequences.taken_by(&procedure.name, at);
                 let wanted = wanted.map_or(NUMBERS_FIRST, |taken| taken.clamp(1, NUMBERS_MAX));
-                arguments.push_int_array(up_to(core, sequence, wanted)?);
+                arguments.push_int_array(up_to(core, *sequence, wanted)?);
             }
             Draw::Seed => arguments.push_bytes(&seed()?),
+            Draw::Session(of) => put_said((core, asker), (draw, of), arguments)?,
         }
     }
     Ok(())

@@ -41,6 +41,7 @@ mod advisory;
 mod allowed;
 mod alone;
 mod arguments;
+mod asker;
 pub mod binary;
 mod books;
 mod bugs;

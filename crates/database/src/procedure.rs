@@ -10,6 +10,7 @@ use hotrow_base::panics;
 use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::arguments::IntoArguments;
+use crate::asker::KnownAsker;
 use crate::books::OpenBooks;
 use crate::calls::address;
 use crate::client::{Mailbox, Priority};
@@ -29,15 +30,21 @@ pub struct Procedure {
     mailbox: RefCell<Arc<Mailbox>>,
     id: ProcedureId,
     compiled: Arc<CompiledProcedure>,
+    /// who has looked it up
+    asker: KnownAsker,
     /// a mailbox serves one thread
     not_sync: PhantomData<Cell<()>>,
 }
 
 impl Procedure {
-    pub(crate) fn new(core: Arc<Core>, id: ProcedureId, compiled: Arc<CompiledProcedure>) -> Self {
+    pub(crate) fn new(
+        (core, asker): (Arc<Core>, KnownAsker),
+        id: ProcedureId,
+        compiled: Arc<CompiledProcedure>,
+    ) -> Self {
         let books = core.library.open();
         let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
-        Self { core, books, mailbox, id, compiled, not_sync: PhantomData }
+        Self { core, books, mailbox, id, compiled, asker, not_sync: PhantomData }
     }
 
     /// Its name.
@@ -103,7 +110,8 @@ impl Procedure {
             return Ok(());
         }
         let mut invocation = mailbox.invocation.lock();
-        drawing::draw(&self.core, procedure, &mut invocation.arguments)
+        let arguments = &mut invocation.arguments;
+        drawing::draw((&self.core, &self.asker), procedure, arguments)
     }
 }
 

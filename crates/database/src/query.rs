@@ -22,6 +22,7 @@ use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::random::{Randomness, Spot};
 
 use crate::arguments::bind_all;
+use crate::asker::{Asker, own_policies};
 use crate::context::Context;
 use crate::core::Core;
 use crate::drawing::{give_all_back, put_drawn, seed};
@@ -48,7 +49,8 @@ pub(crate) fn apply(
     for row in rows.iter() {
         let values: Vec<&Value> = values.iter().chain(row).collect();
         bind_all(&work.apply.procedure, &*values, &mut invocation.arguments)?;
-        put_drawn(&work.apply.procedure, &mut invocation.arguments, &mut numbers)?;
+        let asked: (&Core, &dyn Asker) = (&around.context.core, around.context);
+        put_drawn(asked, &work.apply.procedure, &mut invocation.arguments, &mut numbers)?;
         let Some(changed) = execute(&work.apply, &invocation)? else { return Ok(None) };
         touched += changed.touched();
         charge.add(changed.bytes()).map_err(SqlError::from)?;
@@ -180,6 +182,11 @@ impl Reads<'_, '_> {
         let Around { schema, context, .. } = self.around;
         if let F::Advisory(function) = function {
             return self.advisory(function, arguments).map(Some);
+        }
+        if let (F::OwnPolicies, [Value::BigInt(table), Value::BigInt(view)]) = (function, arguments)
+        {
+            let asked = (u16::try_from(*table).ok(), u32::try_from(*view).ok());
+            return own_policies(&schema.catalog, *context, asked).map(Some);
         }
         if function == F::LastValue {
             return context.last_number().map(|number| Some(Value::BigInt(number)));

@@ -118,6 +118,8 @@ pub enum SystemFunction {
     CurrentUser,
     /// session_user
     SessionUser,
+    /// which policies of a table are of whoever asks, or of a view's owner
+    OwnPolicies,
     /// pg_get_userbyid(oid)
     UserName,
     /// whether somebody has rights of something

@@ -139,6 +139,10 @@ impl Compiler<'_> {
             Operation::OwnerTo { .. } => {
                 Err(unsupported(place, "OWNER TO beside others", "write an ALTER TABLE of its own"))
             }
+            Operation::EnableRowLevelSecurity
+            | Operation::DisableRowLevelSecurity
+            | Operation::ForceRowLevelSecurity
+            | Operation::NoForceRowLevelSecurity => altered.switch_security(operation),
             // PostgreSQL's UNLOGGED tables are logged here, too.
             Operation::SetLogged | Operation::SetUnlogged => Ok(()),
             other => Err(unsupported(

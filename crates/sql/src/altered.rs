@@ -18,6 +18,7 @@ use crate::drop::cut_reference;
 use crate::error::{Advice, Result, error, ident_place, unsupported};
 use crate::hidden::{gone_with, identity_column, identity_key, without};
 use crate::mention::may_name;
+use crate::policy::{policy_with, switched_security};
 use crate::token::folded;
 use crate::trigger::{switched, trigger_with};
 
@@ -47,6 +48,18 @@ impl<'c> Altered<'c> {
         let name = folded(&written.value, written.quote_style.is_some());
         let place = ident_place(written, self.draft.place);
         self.changes.extend(switched(self.table, &name, is_enabled, place)?);
+        Ok(())
+    }
+
+    /// ENABLE, DISABLE, FORCE and NO FORCE ROW LEVEL SECURITY
+    pub(crate) fn switch_security(&mut self, operation: &ast::AlterTableOperation) -> Result<()> {
+        let said = self.changes.iter().rev().find_map(|change| match change {
+            CatalogChange::SetSecurity { security, .. } => Some(security.clone()),
+            _ => None,
+        });
+        let before = said.unwrap_or_else(|| self.table.security.clone());
+        let security = switched_security(self.table, (before, operation), self.draft.place)?;
+        self.changes.push(CatalogChange::SetSecurity { table: self.table.id, security });
         Ok(())
     }
 
@@ -153,6 +166,11 @@ impl<'c> Altered<'c> {
                 format!("a new name of a column that WHEN of trigger \"{}\" names", trigger.name);
             return Err(unsupported(place, what, "drop the trigger, and make it again behind it"));
         }
+        if let Some(policy) = policy_with(self.table, column) {
+            let place = ident_place(written, self.draft.place);
+            let what = format!("a new name of a column that policy \"{}\" names", policy.name);
+            return Err(unsupported(place, what, "drop the policy, and make it again behind it"));
+        }
         self.draft.table.columns[column.index()].name.clone_from(&name);
         let table = self.table.id;
         self.changes.push(CatalogChange::RenameColumn { table, column, name });
@@ -186,6 +204,9 @@ impl<'c> Altered<'c> {
         };
         if let Some(trigger) = trigger_with(table, column) {
             return needs(format!("trigger {} on table {}", trigger.name, table.name));
+        }
+        if let Some(policy) = policy_with(table, column) {
+            return needs(format!("policy {} on table {}", policy.name, table.name));
         }
         let is_shown = |of: &&Generated| table.hidden(of.column).is_none();
         let mut generated = table.generated.iter().filter(is_shown);

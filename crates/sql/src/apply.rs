@@ -6,7 +6,7 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
     Catalog, Column, DeclaredRouting, ForeignKey, IndexDefinition, IndexKind, NamedType, Object,
-    PUBLIC, SearchPath, Table, local, qualified, split,
+    PUBLIC, SearchPath, Table, View, local, qualified, split,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -137,6 +137,10 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.table_mut(*table).triggers.retain(|trigger| trigger.name != *name);
             Ok(())
         }
+        CatalogChange::SetSecurity { table, security } => {
+            catalog.table_mut(*table).security.clone_from(security);
+            Ok(())
+        }
         CatalogChange::SetTriggerFunction(function) => {
             for table in tables_with(catalog, &function.name) {
                 let triggers = catalog.table_mut(table).triggers.iter_mut();
@@ -253,6 +257,12 @@ fn set_maker(catalog: &mut Catalog, Made { name, owner }: &Made) {
 pub fn tables_with(catalog: &Catalog, function: &str) -> Vec<TableId> {
     let uses = |table: &&Table| table.triggers.iter().any(|t| t.function.name == function);
     catalog.tables().iter().filter(uses).map(|table| table.id).collect()
+}
+
+/// The views with a trigger that uses a function.
+pub fn views_with<'c>(catalog: &'c Catalog, function: &'c str) -> impl Iterator<Item = &'c View> {
+    let views = catalog.views().map(|view| &**view);
+    views.filter(move |view| view.triggers.iter().any(|of| of.function.name == function))
 }
 
 fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {

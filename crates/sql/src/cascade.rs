@@ -225,12 +225,14 @@ impl<'c> Compiler<'c> {
         values: &[Expr],
     ) -> Result<()> {
         let events = vec![(TriggerEvent::Delete, Vec::new())];
-        self.as_firing(out, (key.child, &events), true, |this, out| {
-            let source = this.children(key, values)?;
-            match this.fires_for_rows(key.child, TriggerEvent::Delete, &[]) {
-                true => this.delete_triggered_children(out, key, source),
-                false => this.delete_found_children(out, key, source),
-            }
+        self.as_foreign_keys(|this| {
+            this.as_firing(out, (key.child, &events), true, |this, out| {
+                let source = this.children(key, values)?;
+                match this.fires_for_rows(key.child, TriggerEvent::Delete, &[]) {
+                    true => this.delete_triggered_children(out, key, source),
+                    false => this.delete_found_children(out, key, source),
+                }
+            })
         })
     }
 
@@ -328,8 +330,10 @@ impl<'c> Compiler<'c> {
         let sure = (action == ReferentialAction::Cascade).then_some(key.name.as_str());
         let updated = Updated { source, set: set.collect(), sure };
         let events = vec![(TriggerEvent::Update, key.child_columns.clone())];
-        self.as_firing(out, (key.child, &events), true, |this, out| {
-            this.update_rows(out, updated, (false, Vec::new()), None)
+        self.as_foreign_keys(|this| {
+            this.as_firing(out, (key.child, &events), true, |this, out| {
+                this.update_rows(out, updated, (false, Vec::new()), None)
+            })
         })
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
     Catalog, Check, Column, DeclaredRouting, ForeignKey, Generated, Grants, Hidden,
-    IndexDefinition, Membership, NamedType, Object, ObjectKind, ReferentialAction, Role, Sequence,
-    Table, Trigger, TriggerFunction, View, local,
+    IndexDefinition, Membership, NamedType, Object, ObjectKind, ReferentialAction, Role,
+    RowSecurity, Sequence, Table, Trigger, TriggerFunction, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Expr;
@@ -154,6 +154,13 @@ pub enum CatalogChange {
         table: TableId,
         /// which
         name: String,
+    },
+    /// CREATE, ALTER and DROP POLICY, and ALTER TABLE ... ROW LEVEL SECURITY
+    SetSecurity {
+        /// of which table
+        table: TableId,
+        /// what it says then
+        security: RowSecurity,
     },
     /// CREATE OR REPLACE of a function that triggers use
     SetTriggerFunction(Arc<TriggerFunction>),

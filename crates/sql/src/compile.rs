@@ -182,6 +182,9 @@ fn compile_by(
         Syntax::DropTrigger(written) => {
             compiler.drop_trigger(written).map(|change| Compiled::Catalog(vec![change]))
         }
+        Syntax::Policy(written) => {
+            compiler.policy_statement(written).map(|change| Compiled::Catalog(vec![change]))
+        }
         Syntax::Copy(copy) => compiler.copy(copy).map(Compiled::Copy),
         Syntax::Maintenance(maintenance) => {
             maintenance.check(compiler)?;
@@ -270,6 +273,11 @@ fn sql_statement(
             query_of_rows(compiler, query)
         }
         ast::Statement::Merge(_) => change_of_rows(compiler, statement, None),
+        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)
+            if compiler.view_that_acts(statement)?.is_some() =>
+        {
+            one_program(compiler, |compiler, body| compiler.sql(statement, None, body))
+        }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             let mark = compiler.mark();
             if compiler.programs == Programs::Several && compiler.goes_by_lists(statement) {

@@ -222,6 +222,7 @@ impl Compiler<'_> {
         let mut wanted = self.same_key(&mut row, target, &duplicate.values)?;
         wanted.extend(conjuncts(condition));
         self.check_option(target_of, &mut row, &mut set)?;
+        self.check_conflict_row(target_of, &mut row, &mut set)?;
         let chosen = choose(self.catalog, &row, wanted, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };

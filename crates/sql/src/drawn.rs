@@ -16,7 +16,8 @@ use hotrow_transaction::catalog::{Column, Draws};
 use hotrow_transaction::draw::{Draw, NUMBERS_SPENT, NUMBERS_TAKEN};
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{
-    ArithmeticOp, CompareOp, Expr, ExprKind, Function, NOW, Place, Raise, Statement, StatementKind,
+    ArithmeticOp, CompareOp, Expr, ExprKind, Function, NOW, Place, Raise, SlotId, Statement,
+    StatementKind,
 };
 use hotrow_transaction::random::Randomness;
 use hotrow_transaction::walk;
@@ -56,7 +57,7 @@ impl Compiler<'_> {
         }
         for at in 0..self.drawn_slots.len() {
             self.drawn_slots[at].counter = match self.drawn_slots[at].draw {
-                Draw::Number(_) => continue,
+                Draw::Number(_) | Draw::Session(_) => continue,
                 Draw::Numbers(_) => self.temporary("taken", DataType::Integer)?,
                 Draw::Seed => self.temporary("turn", DataType::BigInt)?,
             };
@@ -104,13 +105,16 @@ impl Compiler<'_> {
     /// The slots of what is drawn, number `at` of all.
     fn slots_of(&mut self, draw: Draw, at: usize) -> Result<DrawnSlots> {
         if at == self.draws.len() {
-            self.draws.push(draw);
+            self.draws.push(draw.clone());
         }
         match self.drawn_slots.get(at) {
-            Some(slots) if slots.draw == draw => Ok(*slots),
+            Some(slots) if slots.draw == draw => Ok(slots.clone()),
             // Not the last round: there will be room.
             _ => {
                 let parameter = self.slot("$drawn", draw.sql_type())?;
+                if matches!(draw, Draw::Session(_)) {
+                    return Ok(DrawnSlots { draw, parameter, counter: parameter });
+                }
                 let of = if draw == Draw::Seed { DataType::BigInt } else { DataType::Integer };
                 let counter = self.temporary("taken", of)?;
                 Ok(DrawnSlots { draw, parameter, counter })
@@ -123,6 +127,11 @@ impl Compiler<'_> {
         let known = self.draws.iter().position(|known| *known == draw);
         let at = known.unwrap_or(self.draws.len());
         Ok((at, self.slots_of(draw, at)?))
+    }
+
+    /// The slot of a value that all places of the program share.
+    pub(crate) fn shared_parameter(&mut self, draw: Draw) -> Result<SlotId> {
+        Ok(self.shared_slots(draw)?.1.parameter)
     }
 
     /// A random value: another one at each place, and at each turn of a loop.
@@ -215,7 +224,7 @@ impl Compiler<'_> {
                     self.emit_assign(&mut begin, slots.counter, bigint(0));
                     continue;
                 }
-                Draw::Seed | Draw::Number(_) => continue,
+                Draw::Seed | Draw::Number(_) | Draw::Session(_) => continue,
                 Draw::Numbers(_) => self.emit_assign(&mut begin, slots.counter, integer(0)),
             }
             let raise = Raise {

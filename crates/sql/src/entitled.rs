@@ -156,6 +156,7 @@ impl Asked<'_> {
                 Syntax::DropTrigger(_) => self.owner_of_relation(*table),
                 _ => Ok(()),
             },
+            CatalogChange::SetSecurity { table, .. } => self.owner(&Object::Table(*table)),
             CatalogChange::SetView(view) => match self.catalog.view(&view.qualified_name()) {
                 Some(old) => self.owner(&Object::View(old.id)),
                 None => self.creates_in(&view.schema),

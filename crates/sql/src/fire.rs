@@ -80,10 +80,12 @@ impl<'c> Compiler<'c> {
         set: &[ColumnId],
     ) -> bool {
         let triggers = &self.catalog.table(table).triggers;
-        triggers.iter().any(|of| {
+        let fires = triggers.iter().any(|of| {
             let is_shown_rows = of.transition.iter().any(Option::is_some);
             (of.level == TriggerLevel::Row || is_shown_rows) && of.fires(event, set)
-        })
+        });
+        // New rows are looked at where triggers are shown them.
+        fires || self.checks_new_rows(self.catalog.table(table), event)
     }
 
     /// Whether something fires behind a statement as a whole, or for it.

@@ -140,6 +140,9 @@ impl Compiler<'_> {
             return Ok(self.trigger_depth());
         }
         let row = functions::with_count(&name, argument_count(function));
+        if let Some(asked) = self.asked_of_session(&name, row, function, place)? {
+            return Ok(asked);
+        }
         if let Some(row) = row
             && let Some(drawn) = self.drawn_by(row, function, place)?
         {

@@ -332,14 +332,19 @@ impl<'c> Compiler<'c> {
 
     /// What the caller draws in place of the procedure that it calls: a seed of its own at each
     /// place and turn.
-    fn drawn_for(&mut self, callee: &Procedure, draw: Draw) -> Result<Expr> {
+    fn drawn_for(&mut self, callee: &Procedure, draw: &Draw) -> Result<Expr> {
         let name = callee.shown_name();
         match draw {
             Draw::Number(sequence) => {
                 let what = || format!("a call of {name}, which draws a number of a sequence,");
-                self.next_number(sequence, self.place, what)
+                self.next_number(*sequence, self.place, what)
             }
             Draw::Seed => self.random(Randomness::Uuid),
+            Draw::Session(of) => {
+                let of = of.by(&self.runs_as);
+                let slot = self.shared_parameter(Draw::Session(of))?;
+                Ok(self.slot_expr(slot))
+            }
             Draw::Numbers(_) => {
                 let what =
                     format!("a call of {name}, which draws numbers of a sequence in a loop,");
@@ -379,7 +384,7 @@ impl<'c> Compiler<'c> {
             }
         }
         for (at, draw) in (first + parameters..).zip(&callee.draws) {
-            let value = self.drawn_for(callee, *draw)?;
+            let value = self.drawn_for(callee, draw)?;
             self.emit_assign(&mut before, slots[at], value);
         }
         if self.loops > 0 {

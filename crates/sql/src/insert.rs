@@ -243,6 +243,8 @@ impl<'c> Compiler<'c> {
         self.fill_generated(out, table, &mut row.values)?;
         if let Some(fired) = fired {
             self.keep_generated(out, table, (&fired.rows, &mut row.values));
+            let is_read = returning.is_some() || on.acts();
+            self.check_new_row(out, (table, Insert), (&fired.rows.new, is_read))?;
         }
         self.check_inserted(target, &mut row.values)?;
         let late = self.check_parents_of_insert(out, table, &mut row.values, ignore_conflict)?;

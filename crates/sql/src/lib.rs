@@ -17,6 +17,8 @@
 //! | statements as trees | `syntax`, `script`, `routine`, `block`, `transaction_control` |
 //! | expressions | `typing`, `types`, `expression`, `function`, `operator`, `temporal`, `json` |
 //! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
+//! | which rows are for whom | `secured`, `policy` |
+//! | what views do instead | `instead` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
 //! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `altered`, `rename`, `like`, `materialized`, `apply` |
@@ -77,6 +79,7 @@ mod hidden;
 mod index;
 mod inline;
 mod insert;
+mod instead;
 mod interval;
 mod json;
 mod kept_rows;
@@ -104,6 +107,8 @@ mod overload;
 mod parameters;
 mod parser_order;
 mod path;
+mod policy;
+mod policy_syntax;
 mod raise;
 mod relation;
 mod rename;
@@ -118,6 +123,7 @@ mod schema;
 mod scope;
 mod script;
 mod search_path;
+mod secured;
 mod sequence;
 mod setting;
 mod source;
@@ -142,7 +148,7 @@ mod variadic;
 mod view;
 mod written;
 
-pub use apply::{apply, tables_with};
+pub use apply::{apply, tables_with, views_with};
 pub use call::Argument;
 pub use changes::{
     CatalogChange, Columns, Filled, ForeignKeyDefinition, Made, MadeName, SequenceDefinition,

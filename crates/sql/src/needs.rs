@@ -59,7 +59,16 @@ impl Compiler<'_> {
         view: u32,
         compile: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        let around = std::mem::replace(&mut self.by, By::View(view));
+        self.as_by(By::View(view), compile)
+    }
+
+    /// Has what is compiled need somebody's rights to relations.
+    pub(crate) fn as_by<T>(
+        &mut self,
+        by: By,
+        compile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let around = std::mem::replace(&mut self.by, by);
         let compiled = compile(self);
         self.by = around;
         compiled

@@ -151,6 +151,9 @@ impl Compiler<'_> {
                 all.push(format!("privileges for {}", described(object)));
             }
         }
+        for (table, policy) in self.catalog.tables_with_policies_for(name) {
+            all.push(format!("target of policy {} on table {}", policy.name, table.name));
+        }
         for ((_, _), _, grants) in rights.defaults() {
             if grants.iter().any(|one| one.grantee.as_deref() == Some(name)) {
                 all.push("default privileges".to_owned());

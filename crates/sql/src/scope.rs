@@ -21,6 +21,7 @@ use hotrow_transaction::program::{
 
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
+use crate::secured::Security;
 use crate::state::{
     Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, ProcedureNames,
     ProcedureReads, Programs, ReadOf, Returning, Row, Variable,
@@ -156,6 +157,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) runs_as: By,
     /// the table that FROM names next is the target of the change that is compiled
     pub(crate) binds_target: bool,
+    /// which rows are whose
+    pub(crate) security: Security,
     /// who sends the statement, where it is a definition; none: the database's maker
     pub(crate) role: Option<std::sync::Arc<str>>,
 }
@@ -228,6 +231,7 @@ impl<'c> Compiler<'c> {
             by: By::default(),
             runs_as: By::default(),
             binds_target: false,
+            security: Security::default(),
             role: None,
         }
     }

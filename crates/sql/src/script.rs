@@ -18,6 +18,7 @@ use crate::grant::grant;
 use crate::like_syntax::as_column;
 use crate::maintenance::maintenance;
 use crate::parser_order::{in_parsers_order, with_check_option};
+use crate::policy_syntax::policy;
 use crate::role::role;
 use crate::routine::{anonymous, routine};
 use crate::search_path::{path_before, role_before, with_role};
@@ -324,6 +325,9 @@ fn statement(
     }
     if let Some(role) = role(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Role(role));
+    }
+    if let Some(written) = policy(&mut Cursor::new(tokens, end), text_of)? {
+        return Ok(Syntax::Policy(Box::new(written)));
     }
     if let Some(written) = grant(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Grant(Box::new(written)));

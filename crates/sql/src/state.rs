@@ -374,7 +374,7 @@ impl ProcedureNames for std::collections::HashMap<String, Procedure> {
 }
 
 /// Where a program has what it draws.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DrawnSlots {
     pub(crate) draw: Draw,
     pub(crate) parameter: SlotId,

@@ -453,6 +453,11 @@ impl Compiler<'_> {
                     Some(_) => this.sink_of(into, columns),
                 })
             }
+            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)
+                if self.view_that_acts(statement)?.is_some() =>
+            {
+                self.change_instead(out, statement, into)
+            }
             ast::Statement::Insert(_)
             | ast::Statement::Update(_)
             | ast::Statement::Delete(_)

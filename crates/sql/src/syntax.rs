@@ -14,6 +14,7 @@ use crate::copy::CopySyntax;
 use crate::grant::GrantSyntax;
 use crate::maintenance::Maintenance;
 use crate::open_literals::OpenLiterals;
+use crate::policy_syntax::PolicySyntax;
 use crate::role::RoleSyntax;
 use crate::setting::{Naming, Setting};
 use crate::state::Programs;
@@ -225,6 +226,8 @@ pub(crate) enum Syntax {
     Trigger(Box<TriggerSyntax>),
     /// DROP TRIGGER
     DropTrigger(DropTriggerSyntax),
+    /// CREATE, ALTER and DROP POLICY
+    Policy(Box<PolicySyntax>),
 }
 
 impl Syntax {

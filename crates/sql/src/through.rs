@@ -15,8 +15,9 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Object, SearchPath, Table, TriggerEvent, View, ViewCheck, ViewKind,
+    Object, PolicyCommand, Privileges, SearchPath, Table, TriggerEvent, View, ViewCheck, ViewKind,
 };
+use hotrow_transaction::needs::By;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
 use hotrow_transaction::walk::substitute;
@@ -27,6 +28,7 @@ use crate::functions::{is_aggregate, is_set_returning};
 use crate::path::conjuncts;
 use crate::relation::RelationNames;
 use crate::scope::Compiler;
+use crate::secured::SecurityCondition;
 use crate::state::{ReadOf, Row, Star};
 
 use crate::token::folded;
@@ -44,6 +46,8 @@ pub(crate) struct Target<'c> {
     pub(crate) alias: String,
     /// the view that the statement names
     pub(crate) through: Option<Rc<Through>>,
+    /// what the statement does
+    pub(crate) change: TriggerEvent,
 }
 
 /// A view of rows of a table.
@@ -175,7 +179,7 @@ impl<'c> Compiler<'c> {
         if !columns.is_empty() {
             return Err(unsupported(place, "column aliases in FROM", "use AS in SELECT"));
         }
-        Ok(Target { table, alias, through })
+        Ok(Target { table, alias, through, change })
     }
 
     /// What is changed through a view.
@@ -279,11 +283,90 @@ impl<'c> Compiler<'c> {
         target: &Target<'_>,
         row: &mut Row,
     ) -> Result<Vec<Expr>> {
-        let mut conditions = Vec::new();
+        let mut conditions = self.target_security(target, row)?;
         for narrowing in target.through.iter().flat_map(|through| &through.narrowings) {
             conditions.extend(conjuncts(self.narrowing_condition(narrowing, row)?));
         }
         Ok(conditions)
+    }
+
+    /// Whose right it takes to read and change the rows of a target's table.
+    pub(crate) fn by_of(&self, target: &Target<'_>) -> By {
+        let mut by = self.by.clone();
+        let mut next = target.through.as_deref();
+        while let Some(view) = next {
+            by = By::View(view.id);
+            next = view.beneath.as_deref();
+        }
+        by
+    }
+
+    /// Whether a statement reads rows of its target, too.
+    pub(crate) fn reads_target(&self, target: &Target<'_>) -> bool {
+        let objects = target.layers(&[]).into_iter().map(|(object, _)| object);
+        objects.into_iter().any(|object| self.needs.has_any_by(&object, Privileges::SELECT))
+    }
+
+    /// What policies ask of the rows that a statement finds to change, and to read.
+    pub(crate) fn shown_to_change(&self, target: &Target<'_>) -> Result<Option<SecurityCondition>> {
+        let command = match target.change {
+            TriggerEvent::Delete => PolicyCommand::Delete,
+            _ => PolicyCommand::Update,
+        };
+        let commands = [command, PolicyCommand::Select];
+        let commands = &commands[..1 + usize::from(self.reads_target(target))];
+        self.rows_shown(target.table, commands)
+    }
+
+    /// The same, compiled for a program's access.
+    fn target_security(&mut self, target: &Target<'_>, row: &mut Row) -> Result<Vec<Expr>> {
+        let Some(condition) = self.shown_to_change(target)? else { return Ok(Vec::new()) };
+        let condition = self.security_on(target, row, &condition)?;
+        Ok(conjuncts(Some(condition)))
+    }
+
+    /// A condition of policies on a row of a program's access.
+    pub(crate) fn security_on(
+        &mut self,
+        target: &Target<'_>,
+        row: &mut Row,
+        condition: &SecurityCondition,
+    ) -> Result<Expr> {
+        let (table, by) = (target.table, self.by_of(target));
+        let mut own = Row { read_of: None, ..self.row_of(table.id, &table.name) };
+        own.bound = std::mem::take(&mut row.bound);
+        let compiled = self.apart_from_statement(&condition.path, |this| {
+            this.as_by(by, |this| {
+                this.with_row(own, |this| {
+                    this.as_program_security(condition, |this, written| {
+                        this.condition(written, "POLICY")
+                    })
+                })
+            })
+        });
+        let (compiled, own) = compiled?;
+        row.bound = own.bound;
+        Ok(compiled)
+    }
+
+    /// Has the row that ON CONFLICT DO UPDATE changes be refused where it is not shown to whoever
+    /// changes it.
+    pub(crate) fn check_conflict_row(
+        &mut self,
+        target: &Target<'_>,
+        row: &mut Row,
+        set: &mut [(ColumnId, Expr)],
+    ) -> Result<()> {
+        let commands = [PolicyCommand::Update, PolicyCommand::Select];
+        let Some(condition) = self.rows_shown(target.table, &commands)? else { return Ok(()) };
+        let condition = self.security_on(target, row, &condition)?;
+        self.needs_query.take().map_or(Ok(()), Err)?;
+        let message = format!(
+            "new row violates row-level security policy (USING expression) for table \"{}\"",
+            target.table.name
+        );
+        fail_unless(set, condition, (b"42501", message));
+        Ok(())
     }
 
     /// The rows that a condition is on, under the names that it knows. That the view's owner may
@@ -377,6 +460,11 @@ pub(crate) fn require(
         })
         .collect();
     substitute(&mut condition, &new);
+    fail_unless(set, condition, (code, message));
+}
+
+/// Has new values of a row fail where a condition is not true.
+fn fail_unless(set: &mut [(ColumnId, Expr)], condition: Expr, (code, message): (&[u8; 5], String)) {
     let Some((_, value)) = set.first_mut() else { return };
     let text = |text: String| constant(Value::Text(text), DataType::Text);
     let code = String::from_utf8_lossy(code).into_owned();

@@ -27,12 +27,14 @@ impl<'c> Compiler<'c> {
     pub(crate) fn create_trigger(&mut self, written: &TriggerSyntax) -> Result<CatalogChange> {
         let (name, place) = (&written.name, written.place);
         let (table, at) = (&written.table.0, written.table.1);
-        if self.view_named(table).is_some() {
-            return Err(error(b"42809", at, format!("\"{table}\" is a view"))
-                .detail("Views cannot have row-level BEFORE or AFTER triggers.")
-                .hint("make the trigger for the tables that the view reads"));
+        if let Some(view) = self.view_named(table) {
+            return self.create_view_trigger(view, written);
         }
         let table = self.table(table, at)?;
+        if written.timing == TriggerTiming::Instead {
+            return Err(error(b"42809", at, format!("\"{}\" is a table", table.name))
+                .detail("Tables cannot have INSTEAD OF triggers."));
+        }
         if !written.or_replace && table.triggers.iter().any(|other| other.name == *name) {
             let of = &table.name;
             let message = format!("trigger \"{name}\" for relation \"{of}\" already exists");
@@ -68,7 +70,10 @@ impl<'c> Compiler<'c> {
         Ok(change)
     }
 
-    fn trigger_function(&self, (name, place): &(String, Place)) -> Result<Arc<TriggerFunction>> {
+    pub(crate) fn trigger_function(
+        &self,
+        (name, place): &(String, Place),
+    ) -> Result<Arc<TriggerFunction>> {
         let known = self.procedures.map_or_else(Vec::new, |all| all.overloads(name));
         let Some(known) = known.into_iter().find(|of| of.given().is_empty()) else {
             let message = format!("function {name}() does not exist");
@@ -111,6 +116,9 @@ impl<'c> Compiler<'c> {
     /// DROP TRIGGER.
     pub(crate) fn drop_trigger(&mut self, written: &DropTriggerSyntax) -> Result<CatalogChange> {
         let DropTriggerSyntax { name, place, if_exists, table } = written;
+        if let Some(view) = self.view_named(table) {
+            return self.drop_view_trigger(view, written);
+        }
         let Some(known) = self.table_named(table) else {
             if *if_exists {
                 let text = format!("relation \"{table}\" does not exist, skipping");
@@ -162,7 +170,7 @@ pub(crate) fn trigger_with(table: &Table, column: ColumnId) -> Option<&Trigger> 
     triggers.find(|of| of.columns.contains(&column) || of.when.as_ref().is_some_and(names))
 }
 
-fn no_trigger(name: &str, table: &str, place: Place) -> SqlError {
+pub(crate) fn no_trigger(name: &str, table: &str, place: Place) -> SqlError {
     error(b"42704", place, format!("trigger \"{name}\" for table \"{table}\" does not exist"))
 }
 

@@ -128,11 +128,13 @@ impl<'c> Compiler<'c> {
     ) -> Result<T> {
         let mut around = Around::default();
         around.swap_with(self);
+        let of_database = std::mem::replace(&mut self.security.is_foreign_keys, false);
         self.is_procedure = true;
         self.endings.may = MayEnd::Never;
         let place = self.place;
         let compiled = compile(self);
         self.place = place;
+        self.security.is_foreign_keys = of_database;
         around.swap_with(self);
         compiled
     }

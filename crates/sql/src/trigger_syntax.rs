@@ -1,7 +1,7 @@
 //! CREATE TRIGGER and DROP TRIGGER as they are written.
 //!
 //! ```text
-//! CREATE [OR REPLACE] TRIGGER name {BEFORE | AFTER} event [OR event ...] ON table
+//! CREATE [OR REPLACE] TRIGGER name {BEFORE | AFTER | INSTEAD OF} event [OR event ...] ON table
 //!     [REFERENCING {OLD | NEW} TABLE [AS] name ...]
 //!     [FOR [EACH] {ROW | STATEMENT}] [WHEN (condition)]
 //!     EXECUTE {FUNCTION | PROCEDURE} function (text, ...)
@@ -133,9 +133,8 @@ fn timing(cursor: &mut Cursor<'_>) -> Result<TriggerTiming> {
     if cursor.accept("before") {
         return Ok(TriggerTiming::Before);
     }
-    if cursor.is("instead") {
-        let advice = "views are read only: write a procedure that changes the tables";
-        return Err(unsupported(cursor.place(), "an INSTEAD OF trigger", advice));
+    if cursor.accept_all(&["instead", "of"]) {
+        return Ok(TriggerTiming::Instead);
     }
     cursor.expect("after")?;
     Ok(TriggerTiming::After)

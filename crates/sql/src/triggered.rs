@@ -256,6 +256,8 @@ impl<'c> Compiler<'c> {
             body.append(&mut before);
             let mut then = Vec::new();
             let set = this.new_values(&mut then, table, &rows, changed);
+            let new = (rows.new.as_slice(), returns || this.has_read(table));
+            this.check_new_row(&mut then, (table, TriggerEvent::Update), new)?;
             let change = Source { row: this.row_of(table.id, &table.name), path, filter: None };
             let updated = Updated { source: change, set, sure };
             this.update_untriggered(&mut then, updated, (false, Vec::new()), None)?;

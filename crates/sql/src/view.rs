@@ -44,8 +44,9 @@ impl Compiler<'_> {
             return Ok(CatalogChange::Nothing(is_there(local(&name))));
         }
         let check = check_of(&written.options, place)?;
-        let view = self.view(name, written, check, place)?;
+        let mut view = self.view(name, written, check, place)?;
         if let Some(old) = old {
+            view.triggers.clone_from(&old.triggers);
             let kept = view.columns.get(..old.columns.len());
             if kept != Some(old.columns.as_slice()) {
                 let message = "a view that replaces another one begins with the columns of that, \
@@ -99,7 +100,8 @@ impl Compiler<'_> {
         let (schema, name) = split(&name);
         let (schema, name) = (schema.unwrap_or(PUBLIC).to_owned(), name.to_owned());
         let (path, kind) = (self.path.clone(), ViewKind::Plain);
-        let view = View { id: 0, name, schema, columns, path, text, check, given, kind };
+        let triggers = Vec::new();
+        let view = View { id: 0, name, schema, columns, path, text, check, given, kind, triggers };
         if check != ViewCheck::None {
             self.refuse_check(&view, place)?;
         }

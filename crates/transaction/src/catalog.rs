@@ -12,6 +12,7 @@
 
 mod by_id;
 mod named;
+mod policy;
 mod rights;
 mod role;
 mod schemas;
@@ -28,6 +29,7 @@ use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
 pub use self::named::{Domain, NamedType, View, ViewCheck, ViewKind, kept_name, query_name};
+pub use self::policy::{ALL_ROWS, POLICIES_MAX, Policy, PolicyCommand, RowSecurity};
 pub use self::rights::{
     Grant, Grants, Maker, Object, ObjectKind, Privileges, Rights, add, shown_grants, take,
 };
@@ -248,6 +250,8 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// triggers, in the order in which they fire: that of their names
     pub triggers: Vec<Trigger>,
+    /// which of its rows are for whom
+    pub security: RowSecurity,
     /// how its rows are declared to be routed; none: inferred (see [`crate::routing`])
     pub routing: Option<DeclaredRouting>,
     /// it keeps how far a sequence has got, in one row
@@ -273,10 +277,25 @@ impl Table {
             hidden: Vec::new(),
             foreign_keys: Vec::new(),
             triggers: Vec::new(),
+            security: RowSecurity::default(),
             routing: None,
             sequence: None,
             is_kept: false,
         }
+    }
+
+    /// A view's columns as those of a table that is none, for what its triggers are shown.
+    pub fn like_view(view: &View) -> Result<Self, SqlError> {
+        let column = |(name, sql_type): &(String, SqlType)| Column {
+            name: name.clone(),
+            data_type: sql_type.packed(),
+            nullable: true,
+            default: None,
+            draws: None,
+        };
+        let columns: Vec<_> = view.columns.iter().map(column).collect();
+        let layout = layout_of(&view.name, &columns)?;
+        Ok(Self::bare(TableId(u16::MAX), &view.qualified_name(), columns, layout))
     }
 
     /// The columns that users see.

@@ -1,4 +1,5 @@
-//! What is drawn for a call before it is planned: numbers of sequences, and a seed.
+//! What is drawn for a call before it is planned: numbers of sequences, a seed, and what the call
+//! asks of the session.
 //!
 //! Role         the last parameters of a procedure, behind those that a caller gives. They are part
 //!              of the call: its plan knows the keys it will insert, repetitions and the log's
@@ -9,13 +10,16 @@
 //!              I2 a program that ends well, or raises an error of its own, has told how many it
 //!                 took ([`taken_by`])
 
+use std::sync::Arc;
+
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 
+use crate::needs::By;
 use crate::outcome::{Notice, SqlError};
 
 /// What one of a procedure's last parameters is drawn from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Draw {
     /// the next number of a sequence, for a place that is passed once
     Number(TableId),
@@ -23,23 +27,63 @@ pub enum Draw {
     Numbers(TableId),
     /// 128 random bits, from which all random values of the call are computed: a UUID
     Seed,
+    /// what the session says that makes the call
+    Session(SessionDraw),
+}
+
+/// What a call asks of the session. It is a value of the call like others, so that the log's
+/// replay, which has no session, finds what the call found.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SessionDraw {
+    /// current_user, of the function that asks
+    CurrentUser(By),
+    /// session_user
+    SessionUser,
+    /// current_setting, and whether it may be unknown
+    Setting(Arc<str>, bool),
+    /// which policies of a table are of whoever asks ([`crate::catalog::Catalog::policies_of`])
+    Policies {
+        /// whose
+        table: TableId,
+        /// which version of them: their places are bits
+        version: u32,
+        /// who asks
+        by: By,
+    },
+}
+
+impl SessionDraw {
+    /// The same, asked by what a function or a view does that has it in it.
+    #[must_use]
+    pub fn by(&self, others: &By) -> Self {
+        let by = |own: &By| if *own == By::Caller { others.clone() } else { own.clone() };
+        match self {
+            Self::CurrentUser(own) => Self::CurrentUser(by(own)),
+            Self::Policies { table, version, by: own } => {
+                Self::Policies { table: *table, version: *version, by: by(own) }
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 impl Draw {
     /// The type of its parameter.
-    pub const fn sql_type(self) -> SqlType {
+    pub const fn sql_type(&self) -> SqlType {
         match self {
             Self::Number(_) => SqlType::Scalar(DataType::BigInt),
             Self::Numbers(_) => SqlType::Array(DataType::BigInt),
             Self::Seed => SqlType::Scalar(DataType::Uuid),
+            Self::Session(SessionDraw::Policies { .. }) => SqlType::Scalar(DataType::BigInt),
+            Self::Session(_) => SqlType::Scalar(DataType::Text),
         }
     }
 
     /// The sequence that it is drawn from.
-    pub const fn sequence(self) -> Option<TableId> {
+    pub const fn sequence(&self) -> Option<TableId> {
         match self {
-            Self::Number(sequence) | Self::Numbers(sequence) => Some(sequence),
-            Self::Seed => None,
+            Self::Number(sequence) | Self::Numbers(sequence) => Some(*sequence),
+            Self::Seed | Self::Session(_) => None,
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::outcome::SqlError;
 use crate::program::routine_name;
 
 /// Whose right it has to be (I1).
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub enum By {
     /// of whoever runs the program
     #[default]
@@ -85,6 +85,11 @@ impl Needs {
     pub fn has(&self, by: &By, object: &Object, one_of: Privileges) -> bool {
         let same = |need: &Need| need.object == *object && need.one_of == one_of && need.by == *by;
         self.all.iter().any(same)
+    }
+
+    /// Whether it has this right among anybody's.
+    pub fn has_any_by(&self, object: &Object, one_of: Privileges) -> bool {
+        self.all.iter().any(|need| need.object == *object && need.one_of == one_of)
     }
 
     /// Adds that a relation is for superusers alone.

@@ -258,6 +258,14 @@ fn hashes_depend_on_every_byte() {
 }
 
 #[test]
+fn eight_bytes_have_one_hash() {
+    for word in [0, 1, 1 << 63, u64::MAX, 0x0102_0304_0506_0708] {
+        let key = word.to_be_bytes();
+        assert_eq!(hash_8(key), hash(&key), "{word}");
+    }
+}
+
+#[test]
 fn hashes_tell_lengths_apart() {
     let mut seen = std::collections::HashSet::new();
     for len in 0..100 {

@@ -73,8 +73,9 @@ impl Spin {
     const SPAN_MIN: Duration = Duration::from_micros(50);
     /// How long a thread with a core of its own waits for each of the others before it sleeps: they
     /// may all stand before it, with a transaction's time (10 us here) each. Where one of a queue
-    /// sleeps, all behind it wait for his waking, too. On 80 virtual cores (docs/machine.md) ORTHRUS
-    /// and deadlock-free locking lost a third to that when all waits were as long as the shortest.
+    /// sleeps, all behind it wait for his waking, too. On 80 virtual cores (docs/machine.md)
+    /// ORTHRUS and deadlock-free locking lost a third to that when nobody waited for longer than
+    /// the least.
     const SPAN_PER_THREAD: Duration = Duration::from_micros(10);
     /// Measured in the lock table with 4 to 16 threads on 2 cores, against none: 1.0 to 1.6 times
     /// the throughput on TPC-C, 2 to 3 times on one row; 50 us give half of that.

@@ -2,10 +2,11 @@
 //! triggers' tables, so that these are compiled again with them, and keep them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_engine::schema::Schema;
-use hotrow_sql::{CatalogChange, tables_with};
+use hotrow_sql::{CatalogChange, tables_with, views_with};
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Procedure;
 
@@ -18,7 +19,7 @@ pub(super) fn tables_of(schema: &Schema, procedures: &BTreeSet<ProcedureId>) -> 
     functions.flat_map(|function| tables_with(&schema.catalog, &function.name)).collect()
 }
 
-/// What a procedure that takes the place of another one changes of triggers; none: nothing.
+/// What a procedure that takes the place of another one changes of triggers.
 ///
 /// # Errors
 ///
@@ -26,12 +27,22 @@ pub(super) fn tables_of(schema: &Schema, procedures: &BTreeSet<ProcedureId>) -> 
 pub(super) fn replaced(
     schema: &Schema,
     procedure: &Procedure,
-) -> Result<Option<CatalogChange>, SqlError> {
-    if tables_with(&schema.catalog, &procedure.name).is_empty() {
-        return Ok(None);
+) -> Result<Vec<CatalogChange>, SqlError> {
+    let views: Vec<_> = views_with(&schema.catalog, &procedure.name).collect();
+    if tables_with(&schema.catalog, &procedure.name).is_empty() && views.is_empty() {
+        return Ok(Vec::new());
     }
     match &procedure.trigger {
-        Some(function) => Ok(Some(CatalogChange::SetTriggerFunction(function.clone()))),
+        Some(function) => {
+            let mut changes = vec![CatalogChange::SetTriggerFunction(Arc::clone(function))];
+            for view in views {
+                let mut view = view.clone();
+                let used = view.triggers.iter_mut().filter(|of| of.function.name == function.name);
+                used.for_each(|trigger| trigger.function = Arc::clone(function));
+                changes.push(CatalogChange::SetView(view));
+            }
+            Ok(changes)
+        }
         None => {
             let message = "cannot change return type of existing function".to_owned();
             let hint = format!("Drop the triggers that execute {}() first.", procedure.name);
@@ -58,6 +69,20 @@ pub(super) fn dropped(
             let what = format!("trigger {} on table {}", trigger.name, table.name);
             let name = trigger.name.clone();
             changes.push(CatalogChange::DropTrigger { table: id, name });
+            if cascades {
+                let text = format!("drop cascades to {what}");
+                let notice = Notice::new(SqlError::new(b"00000", text));
+                changes.push(CatalogChange::Nothing(notice));
+            }
+            list.push(format!("{what} depends on function {function}()"));
+        }
+    }
+    for view in views_with(&schema.catalog, function) {
+        let mut next = view.clone();
+        next.triggers.retain(|trigger| trigger.function.name != function);
+        changes.push(CatalogChange::SetView(next));
+        for trigger in view.triggers.iter().filter(|of| of.function.name == function) {
+            let what = format!("trigger {} on view {}", trigger.name, view.name);
             if cascades {
                 let text = format!("drop cascades to {what}");
                 let notice = Notice::new(SqlError::new(b"00000", text));

@@ -7,6 +7,7 @@ use hotrow_transaction::invocation::Invocation;
 
 use super::Session;
 use crate::arguments::IntoArguments;
+use crate::asker::KnownAsker;
 use crate::client::Priority;
 use crate::error::Error;
 use crate::procedure::Procedure;
@@ -103,7 +104,8 @@ impl Session {
     /// 42883 when there is no such procedure.
     pub fn procedure(&self, name: &str) -> Result<Procedure, Error> {
         let (id, compiled) = self.calls.look_up(&self.context, name)?;
-        let procedure = Procedure::new(Arc::clone(&self.context.core), id, compiled);
+        let asked = (Arc::clone(&self.context.core), KnownAsker::of(&self.context));
+        let procedure = Procedure::new(asked, id, compiled);
         procedure.set_priority(self.calls.priority());
         Ok(procedure)
     }

@@ -21,8 +21,8 @@ use crate::prepared::Prepared;
 pub struct Checked {
     /// the procedure that it has created
     pub created: Option<ProcedureId>,
-    /// what it says of itself; what calls would hold is left out, which [`Database::holdings`] tells
-    /// when all procedures are there
+    /// what it says of itself; not what calls would hold, which [`Database::holdings`] tells when
+    /// all procedures are there
     pub notices: Vec<Notice>,
 }
 

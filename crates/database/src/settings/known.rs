@@ -158,7 +158,7 @@ pub(super) const KNOWN: &[Known] = &[
         "What is kept of passwords.",
     ),
     plain("role", "none", May::NotChange, "The role: SET ROLE changes it."),
-    plain("row_security", "on", May::BeOnOrOff, "Kept: there are no policies."),
+    plain("row_security", "on", May::BeOnOrOff, "Off: what policies would keep rows from fails."),
     plain("search_path", "\"$user\", public", May::BeSearchPath, "Schemas of unqualified names."),
     reported("server_encoding", "UTF8", May::NotChange, "Encoding of the database."),
     reported("server_version", SERVER_VERSION, May::NotChange, "The PostgreSQL to expect."),

@@ -2,7 +2,7 @@
 
 use hotrow_base::json::{JsonFunction, PathFunction};
 use hotrow_base::types::DataType;
-use hotrow_query::HostFunction;
+use hotrow_query::{HostFunction, SystemFunction};
 use hotrow_transaction::program::{AggregateFunction, Function};
 use hotrow_transaction::random::Randomness;
 
@@ -227,10 +227,15 @@ impl FunctionRow {
     /// Whether procedures have it: a call that is repeated from the log has to do the same, which
     /// functions of the session would not.
     pub const fn is_in_procedures(&self) -> bool {
-        !matches!(
-            self.evaluation,
-            Evaluation::Host(HostFunction::System(_)) | Evaluation::Refused(_)
-        )
+        use SystemFunction::{CurrentSetting, CurrentUser, SessionUser};
+        match self.evaluation {
+            Evaluation::Refused(_) => false,
+            // What these say is drawn with the call.
+            Evaluation::Host(HostFunction::System(of)) => {
+                matches!(of, CurrentUser | SessionUser | CurrentSetting)
+            }
+            _ => true,
+        }
     }
 
     /// Whether it is there at all: some are known only to be refused with advice.

@@ -164,6 +164,7 @@ impl Compiler<'_> {
             (compiler.overrides, compiler.ad_hoc) = (self.overrides, true);
             compiler.procedures = self.procedures;
             (compiler.by, compiler.runs_as) = (self.by.clone(), self.runs_as.clone());
+            compiler.needs = self.needs.clone(); // what its rows were found by was read
             compiler.take_parameters(&types, 0)?;
             compiler.take_drawn_slots()?;
             let columns = compiler.parameters[self.given.len()..].iter();
@@ -436,6 +437,18 @@ impl Compiler<'_> {
             let mut wanted = this.wanted(selection, &mut tree)?;
             for narrowing in through.map_or_else(Vec::new, |target| this.narrowings(target)) {
                 wanted.extend(this.narrowed_by(narrowing, &mut tree)?);
+            }
+            if let Some(target) = target
+                && let Some(condition) = this.shown_to_change(target)?
+            {
+                let by = this.by_of(target);
+                let mut shown = this.as_by(by, |this| {
+                    this.on_relation(0, &condition, |this, written| {
+                        this.wanted(Some(written), &mut tree)
+                    })
+                })?;
+                shown.extend(wanted);
+                wanted = shown;
             }
             let list = list(this, &wanted)?;
             let columns = list.into_iter().map(|value| (String::new(), value)).collect();

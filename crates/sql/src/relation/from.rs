@@ -149,7 +149,7 @@ impl Compiler<'_> {
     }
 
     /// ON.
-    fn join_condition(&mut self, condition: &ast::Expr) -> Result<(Vec<Expr>, Late)> {
+    pub(super) fn join_condition(&mut self, condition: &ast::Expr) -> Result<(Vec<Expr>, Late)> {
         let (mut on, mut late) = (Vec::new(), Late::default());
         for part in lists::parts(condition) {
             let condition = self.condition(part, "JOIN/ON")?;
@@ -292,8 +292,9 @@ impl Compiler<'_> {
         match factor {
             _ if has_hints(factor) => Err(syntax(place, "hints of a table are not PostgreSQL's")),
             TableFactor::Table { name, alias, args: None, sample: None, .. } => {
+                let is_target = self.binds_target;
                 let relation = self.named_relation(name, alias.as_ref(), place)?;
-                self.enter(relation, place)
+                self.enter_shown(relation, is_target, place)
             }
             TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
                 self.bind_function(name, &args.args, alias.as_ref(), *with_ordinality, place)

@@ -36,6 +36,7 @@ impl<'c> Compiler<'c> {
             return Err(error(b"42809", place, message)
                 .detail("This operation is not supported for views."));
         }
+        self.refuse_secured_merge(target.table, place_in(&merge.table, self.place))?;
         Ok(target)
     }
 

@@ -109,11 +109,14 @@ impl Compiler<'_> {
 
     /// The one table of FROM, or nothing; none: it is something else.
     fn one_relation(&self, tree: &Tree) -> Option<From> {
-        let Tree::Inner { items, on, .. } = tree else { return None };
+        let Tree::Inner { items, late, .. } = tree else { return None };
+        if !late.steps.is_empty() || !late.conditions.is_empty() {
+            return None;
+        }
         let level = self.levels.last()?;
-        match (items.as_slice(), on.as_slice(), level.relations.as_slice()) {
-            ([], [], []) => Some(From::Nothing),
-            ([Tree::Leaf(0)], [], [one]) => {
+        match (items.as_slice(), level.relations.as_slice()) {
+            ([], []) => Some(From::Nothing),
+            ([Tree::Leaf(0)], [one]) => {
                 matches!(one.kind, RelationKind::Table(_)).then_some(From::Table)
             }
             _ => None,
@@ -130,7 +133,14 @@ impl Compiler<'_> {
 
     /// Of a bound SELECT that is one: the access, or the row of values.
     pub(super) fn one_access(&mut self, select: BoundSelect) -> Result<Selected> {
-        let BoundSelect { place, wanted, columns, distinct, order, asked, counts, .. } = select;
+        let BoundSelect { place, tree, wanted, columns, distinct, order, asked, counts, .. } =
+            select;
+        // Of one table: what its policies ask, before anything else does.
+        let mut conditions = match tree {
+            Tree::Inner { on, .. } => on,
+            _ => Vec::new(),
+        };
+        conditions.extend(wanted.conditions);
         let level = self.levels.last().expect("a query is being compiled");
         let Some(relation) = level.relations.first() else {
             return Ok(Selected { columns, kind: SelectedKind::Values });
@@ -141,7 +151,7 @@ impl Compiler<'_> {
             self.row_locks = strongest(&level.locks);
         }
         if asked.groups() {
-            return self.selected_aggregates((row, wanted.conditions), columns, asked);
+            return self.selected_aggregates((row, conditions), columns, asked);
         }
         if distinct == Distinct::All {
             columns.iter().try_for_each(|(_, value)| check_equality(value.sql_type, place))?;
@@ -153,7 +163,7 @@ impl Compiler<'_> {
         let order_by: Vec<OrderKey> = order.into_iter().map(order_key).collect();
         let columns_of = column_order(self.catalog.table(table), &row, &order_by);
         let by_columns = columns_of.as_deref().unwrap_or_default();
-        let chosen = self.choose(&row, wanted.conditions, by_columns, &[])?;
+        let chosen = self.choose(&row, conditions, by_columns, &[])?;
         let sorted =
             chosen.ordered && columns_of.is_some() && is_ordered(self.catalog, &chosen.path);
         let source = Source { row, path: chosen.path, filter: chosen.filter };

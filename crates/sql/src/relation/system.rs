@@ -12,6 +12,7 @@ mod constraints;
 mod deparse;
 mod functions;
 mod information;
+mod policies;
 mod rights;
 mod rows;
 mod triggers;
@@ -226,6 +227,14 @@ const RELATIONS: &[(&str, &str)] = &[
         "oid:o tgrelid:o tgparentid:o tgname:t tgfoid:o tgtype:s tgenabled:c tgisinternal:b \
          tgconstrrelid:o tgconstrindid:o tgconstraint:o tgdeferrable:b tginitdeferred:b \
          tgnargs:s tgattr:S tgoldtable:t tgnewtable:t",
+    ),
+    (
+        "pg_catalog.pg_policy",
+        "oid:o polname:t polrelid:o polcmd:c polpermissive:b polroles:O polqual:t polwithcheck:t",
+    ),
+    (
+        "pg_catalog.pg_policies",
+        "schemaname:t tablename:t policyname:t permissive:t roles:T cmd:t qual:t with_check:t",
     ),
     (
         "pg_catalog.pg_rewrite",

@@ -6,6 +6,7 @@ use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, SqlType};
 
 use super::schemas::{self, SearchPath};
+use super::trigger::Trigger;
 use super::{Catalog, Table, key_of};
 
 /// A view: a query with a name.
@@ -29,6 +30,8 @@ pub struct View {
     pub given: Vec<String>,
     /// whether it has to do with a materialized view
     pub kind: ViewKind,
+    /// what its rows are changed by, in the order in which they fire: that of their names
+    pub triggers: Vec<Trigger>,
 }
 
 /// What a view is for.

@@ -1,4 +1,4 @@
-//! Triggers: what a change of a table's rows does beside.
+//! Triggers: what a change of a table's rows does beside, and what one of a view's rows does.
 //!
 //! Role         told by CREATE TRIGGER. `sql` puts the statements of a trigger's function into
 //!              every program that changes the table's rows, so that they are planned with it;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hotrow_base::ids::ColumnId;
 
-/// A trigger of a table.
+/// A trigger of a table, or of a view.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trigger {
     /// its name; no other trigger of the table has it
@@ -60,6 +60,8 @@ pub enum TriggerTiming {
     Before,
     /// behind the whole statement
     After,
+    /// in place of the change of a row, of a view
+    Instead,
 }
 
 impl TriggerTiming {
@@ -68,6 +70,7 @@ impl TriggerTiming {
         match self {
             Self::Before => "BEFORE",
             Self::After => "AFTER",
+            Self::Instead => "INSTEAD OF",
         }
     }
 }

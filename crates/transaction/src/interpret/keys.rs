@@ -71,7 +71,7 @@ fn pack_one<'b>(
     bytes[..8].copy_from_slice(&ordered);
     Some(match part.bits {
         32 => (&bytes[..4], key::hash(&ordered[..4])),
-        64 => (&bytes[..8], key::hash(&ordered)),
+        64 => (&bytes[..8], key::hash_8(ordered)),
         _ => (&bytes[..2], key::hash(&ordered[..2])),
     })
 }

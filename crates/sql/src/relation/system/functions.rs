@@ -33,6 +33,8 @@ pub(super) const DEFAULTS: Number = Number(1_000_000_000);
 pub(super) const CHECKS: Number = Number(1_200_000_000);
 pub(super) const FOREIGN_KEYS: Number = Number(1_400_000_000);
 pub(super) const TRIGGERS: Number = Number(1_600_000_000);
+pub(super) const VIEW_TRIGGERS: Number = Number(1_740_000_000);
+pub(super) const POLICIES: Number = Number(1_800_000_000);
 /// Of an enum's labels: each type's are counted from here on, for nobody names them alone.
 pub(super) const LABELS: Number = Number(1_580_000_000);
 
@@ -260,7 +262,12 @@ pub fn system_function(
             _ => None,
         },
         // Whoever runs the query answers: they are the database's.
-        F::NextValue | F::CurrentValue | F::LastValue | F::SetValue | F::SetConfig => None,
+        F::NextValue
+        | F::CurrentValue
+        | F::LastValue
+        | F::SetValue
+        | F::SetConfig
+        | F::OwnPolicies => None,
         F::Random(_) => None,
         F::RelationVisible => {
             let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));

@@ -32,7 +32,7 @@ const ROLES: Number = Number(650_000_000);
 const HIDDEN: &str = "********";
 
 /// A role's number, by its name; of none: the database's maker's.
-fn role_number(context: &SystemContext<'_>, name: Option<&str>) -> i64 {
+pub(super) fn role_number(context: &SystemContext<'_>, name: Option<&str>) -> i64 {
     let role = name.filter(|name| *name != context.maker);
     let role = role.and_then(|name| context.catalog.rights().role(name));
     role.map_or(MAKER, |role| ROLES.of(role.number as usize))

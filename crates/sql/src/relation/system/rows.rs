@@ -21,7 +21,7 @@ use super::functions::{
     self, Brackets, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
     index_definition,
 };
-use super::{Fields, KNOWN, SystemContext, columns, rights, triggers};
+use super::{Fields, KNOWN, SystemContext, columns, policies, rights, triggers};
 
 const PG_CATALOG: i64 = 11;
 /// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
@@ -110,6 +110,8 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_constraint" => constraints(context),
         "pg_catalog.pg_proc" => procedures(context),
         "pg_catalog.pg_trigger" => triggers::rows(context),
+        "pg_catalog.pg_policy" => policies::rows(context),
+        "pg_catalog.pg_policies" => policies::shown(context),
         "information_schema.triggers" => triggers::information(context),
         "pg_catalog.pg_am" => [(BTREE, "btree"), (HASH, "hash")]
             .map(|(oid, name)| {
@@ -141,6 +143,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("tablename", text(&table.name)),
                     ("tableowner", rights::owner_name(context, &Object::Table(table.id))),
                     ("hasindexes", Value::Bool(table.declared_indexes().next().is_some())),
+                    ("rowsecurity", Value::Bool(table.security.is_enabled)),
                 ]
             })
             .collect(),
@@ -260,6 +263,8 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
             |(child, key): (&Table, &ForeignKey)| child.id == table.id || key.parent == table.id;
         let has_triggers = !table.triggers.is_empty() || foreign_keys(context).any(refers);
         fields.push(("relhastriggers", Value::Bool(has_triggers)));
+        fields.push(("relrowsecurity", Value::Bool(table.security.is_enabled)));
+        fields.push(("relforcerowsecurity", Value::Bool(table.security.is_forced)));
         fields.push(("relam", Value::BigInt(2)));
         owned(context, &mut fields, &Object::Table(table.id));
         if is_temporary(&table.schema) {
@@ -290,6 +295,7 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         let name = (schema_number(context.catalog, &view.schema), &*view.name);
         let mut fields = class(VIEWS.of(view.id as usize), name, "v", view.columns.len());
         fields.push(("relhasrules", Value::Bool(true)));
+        fields.push(("relhastriggers", Value::Bool(!view.triggers.is_empty())));
         owned(context, &mut fields, &Object::View(view.id));
         all.push(fields);
     }

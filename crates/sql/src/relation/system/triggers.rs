@@ -1,11 +1,11 @@
 //! Triggers as the system catalog and the information schema list them.
 
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Table, Trigger, TriggerEvent, TriggerLevel, TriggerTiming};
+use hotrow_transaction::catalog::{Column, Trigger, TriggerEvent, TriggerLevel, TriggerTiming};
 
-use crate::relation::system::cells::{tables, text};
+use crate::relation::system::cells::{tables, text, views};
 
-use super::functions::{PROCEDURES, TABLES, TRIGGERS, quoted};
+use super::functions::{PROCEDURES, TABLES, TRIGGERS, VIEW_TRIGGERS, VIEWS, quoted};
 use super::{Fields, SystemContext};
 
 /// `tgtype`: bits of PostgreSQL's.
@@ -16,18 +16,58 @@ fn bits(trigger: &Trigger) -> i16 {
         TriggerEvent::Update => 16,
     };
     let row = i16::from(trigger.level == TriggerLevel::Row);
-    let before = 2 * i16::from(trigger.timing == TriggerTiming::Before);
-    row + before + trigger.events.iter().map(of_event).sum::<i16>()
+    let when = match trigger.timing {
+        TriggerTiming::Before => 2,
+        TriggerTiming::After => 0,
+        TriggerTiming::Instead => 64,
+    };
+    row + when + trigger.events.iter().map(of_event).sum::<i16>()
 }
 
-/// Numbers, tables and triggers.
-fn all<'c>(
-    context: &SystemContext<'c>,
-) -> impl Iterator<Item = (i64, &'c Table, &'c Trigger)> + use<'c> {
-    tables(context).flat_map(|table| {
-        let numbered = table.triggers.iter().enumerate();
-        numbered.map(move |(at, of)| (TRIGGERS.of_part(table.id.index(), at), table, of))
-    })
+/// A trigger, and what it is of.
+struct Listed<'c> {
+    oid: i64,
+    trigger: &'c Trigger,
+    /// all of the table, or the view
+    beside: &'c [Trigger],
+    /// the number of that
+    relation: i64,
+    schema: &'c str,
+    name: &'c str,
+    /// columns of a table
+    columns: &'c [Column],
+}
+
+/// Triggers of tables, then those of views.
+fn all<'c>(context: &SystemContext<'c>) -> Vec<Listed<'c>> {
+    let mut listed = Vec::new();
+    for table in tables(context) {
+        for (at, trigger) in table.triggers.iter().enumerate() {
+            listed.push(Listed {
+                oid: TRIGGERS.of_part(table.id.index(), at),
+                trigger,
+                beside: &table.triggers,
+                relation: TABLES.of(table.id.index()),
+                schema: &table.schema,
+                name: &table.name,
+                columns: &table.columns,
+            });
+        }
+    }
+    for view in views(context) {
+        for (at, trigger) in view.triggers.iter().enumerate() {
+            listed.push(Listed {
+                oid: VIEW_TRIGGERS.of_part(view.id as usize, at),
+                trigger,
+                beside: &view.triggers,
+                relation: VIEWS.of(view.id as usize),
+                schema: &view.schema,
+                name: &view.name,
+                columns: &[],
+            });
+        }
+    }
+    listed
 }
 
 /// Rows of `pg_trigger`.
@@ -36,13 +76,13 @@ pub(super) fn rows(context: &SystemContext<'_>) -> Vec<Fields> {
         let known = context.procedures.iter().find(|(_, procedure, _)| procedure.name == name);
         known.map_or(0, |(id, ..)| PROCEDURES.of(*id as usize))
     };
-    let row = |(oid, table, trigger): (i64, &Table, &Trigger)| {
+    let row = |Listed { oid, trigger, relation, .. }: Listed<'_>| {
         let columns = trigger.columns.iter();
         let columns = columns.map(|column| Value::SmallInt(column.0 as i16 + 1)).collect();
         let name = |at: usize| trigger.transition[at].as_ref().map_or(Value::Null, text);
         vec![
             ("oid", Value::BigInt(oid)),
-            ("tgrelid", Value::BigInt(TABLES.of(table.id.index()))),
+            ("tgrelid", Value::BigInt(relation)),
             ("tgparentid", Value::BigInt(0)),
             ("tgname", text(&trigger.name)),
             ("tgfoid", Value::BigInt(number(&trigger.function.name))),
@@ -60,25 +100,25 @@ pub(super) fn rows(context: &SystemContext<'_>) -> Vec<Fields> {
             ("tgnewtable", name(1)),
         ]
     };
-    all(context).map(row).collect()
+    all(context).into_iter().map(row).collect()
 }
 
 /// Rows of `information_schema.triggers`: one for each event.
 pub(super) fn information(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut rows = Vec::new();
-    for (_, table, trigger) in all(context) {
+    for Listed { trigger, beside, schema, name, .. } in all(context) {
         for event in &trigger.events {
             let (old, new) = (&trigger.transition[0], &trigger.transition[1]);
             let or_null = |text_of: Option<&String>| text_of.map_or(Value::Null, text);
             rows.push(vec![
                 ("trigger_catalog", text(context.database)),
-                ("trigger_schema", text(&*table.schema)),
+                ("trigger_schema", text(schema)),
                 ("trigger_name", text(&trigger.name)),
                 ("event_manipulation", text(event.name())),
                 ("event_object_catalog", text(context.database)),
-                ("event_object_schema", text(&*table.schema)),
-                ("event_object_table", text(&table.name)),
-                ("action_order", Value::Int(order(table, trigger, *event))),
+                ("event_object_schema", text(schema)),
+                ("event_object_table", text(name)),
+                ("action_order", Value::Int(order(beside, trigger, *event))),
                 ("action_condition", or_null(trigger.when.as_ref())),
                 ("action_statement", text(action(trigger))),
                 ("action_orientation", text(trigger.level.name())),
@@ -92,8 +132,8 @@ pub(super) fn information(context: &SystemContext<'_>) -> Vec<Fields> {
 }
 
 /// Which of the triggers that fire together it is, from 1.
-fn order(table: &Table, trigger: &Trigger, event: TriggerEvent) -> i32 {
-    let beside = table.triggers.iter().filter(|other| {
+fn order(all: &[Trigger], trigger: &Trigger, event: TriggerEvent) -> i32 {
+    let beside = all.iter().filter(|other| {
         other.events.contains(&event)
             && (other.level, other.timing) == (trigger.level, trigger.timing)
             && other.name <= trigger.name
@@ -109,11 +149,12 @@ fn action(trigger: &Trigger) -> String {
 
 /// CREATE TRIGGER of the trigger with this number.
 pub(super) fn definition(context: &SystemContext<'_>, number: i64) -> Option<String> {
-    let (_, table, trigger) = all(context).find(|(oid, ..)| *oid == number)?;
+    let found = all(context).into_iter().find(|listed| listed.oid == number)?;
+    let Listed { trigger, name, columns, .. } = found;
     let event = |event: &TriggerEvent| match event {
         TriggerEvent::Update if !trigger.columns.is_empty() => {
             let names = trigger.columns.iter();
-            let names = names.map(|column| quoted(&table.columns[column.index()].name));
+            let names = names.map(|column| quoted(&columns[column.index()].name));
             format!("UPDATE OF {}", names.collect::<Vec<_>>().join(", "))
         }
         event => event.name().to_owned(),
@@ -125,7 +166,7 @@ pub(super) fn definition(context: &SystemContext<'_>, number: i64) -> Option<Str
         "CREATE TRIGGER {} {} {events} ON public.{}",
         quoted(&trigger.name),
         trigger.timing.name(),
-        quoted(&table.name)
+        quoted(name)
     );
     let named = ["OLD", "NEW"].iter().zip(&trigger.transition);
     let named: Vec<_> = named
