@@ -435,7 +435,7 @@ fn check_tells_each_statement_that_is_refused() {
     let output = hotrow(&["check", &file]);
     assert_eq!(output.status.code(), Some(1));
     let told = stderr(&output);
-    let wanted = ["2:8: error 42703: ", "4:11: error 22P02: ", "7:26: error 42P01: ", "9:"];
+    let wanted = ["2:8: error 42703: ", "4:11: error 22P02: ", "7:25: error 42P01: ", "9:"];
     for (line, wanted) in told.lines().filter(|line| !line.starts_with(' ')).zip(wanted) {
         assert!(line.starts_with(&format!("{file}:{wanted}")), "{wanted}: {told}");
     }

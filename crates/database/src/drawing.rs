@@ -1,5 +1,5 @@
-//! What calls draw: before they are made, and more of it where they turn out to need more; what they
-//! ask of the session, too.
+//! What calls draw: before they are made, and more of it where they turn out to need more; what
+//! they ask of the session, too.
 //!
 //! Role         fills the parameters that stand behind those a caller gives
 //!              ([`Procedure::draws`]). How many numbers a call takes in loops nobody knows before:

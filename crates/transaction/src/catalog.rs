@@ -284,20 +284,6 @@ impl Table {
         }
     }
 
-    /// A view's columns as those of a table that is none, for what its triggers are shown.
-    pub fn like_view(view: &View) -> Result<Self, SqlError> {
-        let column = |(name, sql_type): &(String, SqlType)| Column {
-            name: name.clone(),
-            data_type: sql_type.packed(),
-            nullable: true,
-            default: None,
-            draws: None,
-        };
-        let columns: Vec<_> = view.columns.iter().map(column).collect();
-        let layout = layout_of(&view.name, &columns)?;
-        Ok(Self::bare(TableId(u16::MAX), &view.qualified_name(), columns, layout))
-    }
-
     /// The columns that users see.
     pub fn shown(&self) -> &[Column] {
         &self.columns[..self.columns.len() - self.hidden.len()]

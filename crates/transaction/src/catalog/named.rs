@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use hotrow_base::enumeration::EnumType;
+use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 
 use super::schemas::{self, SearchPath};
 use super::trigger::Trigger;
-use super::{Catalog, Table, key_of};
+use super::{Catalog, Column, Table, key_of, layout_of};
+use crate::outcome::SqlError;
 
 /// A view: a query with a name.
 #[derive(Clone, PartialEq, Debug)]
@@ -131,5 +133,21 @@ impl Catalog {
         let Some(view) = self.views.get(&key).cloned() else { return };
         let view = View { kind: ViewKind::Kept { is_filled }, ..View::clone(&view) };
         self.views.insert_mut(key, Arc::new(view));
+    }
+}
+
+impl Table {
+    /// A view's columns as those of a table that is none, for what its triggers are shown.
+    pub fn like_view(view: &View) -> Result<Self, SqlError> {
+        let column = |(name, sql_type): &(String, SqlType)| Column {
+            name: name.clone(),
+            data_type: sql_type.packed(),
+            nullable: true,
+            default: None,
+            draws: None,
+        };
+        let columns: Vec<_> = view.columns.iter().map(column).collect();
+        let layout = layout_of(&view.name, &columns)?;
+        Ok(Self::bare(TableId(u16::MAX), &view.qualified_name(), columns, layout))
     }
 }

@@ -16,6 +16,14 @@ fn all<'c>(
     })
 }
 
+/// What `pg_class` says of a table's row security.
+pub(super) fn switches(table: &Table) -> [(&'static str, Value); 2] {
+    [
+        ("relrowsecurity", Value::Bool(table.security.is_enabled)),
+        ("relforcerowsecurity", Value::Bool(table.security.is_forced)),
+    ]
+}
+
 fn condition(text_of: Option<&String>) -> Value {
     text_of.map_or(Value::Null, |written| text(format!("({written})")))
 }

@@ -263,8 +263,7 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
             |(child, key): (&Table, &ForeignKey)| child.id == table.id || key.parent == table.id;
         let has_triggers = !table.triggers.is_empty() || foreign_keys(context).any(refers);
         fields.push(("relhastriggers", Value::Bool(has_triggers)));
-        fields.push(("relrowsecurity", Value::Bool(table.security.is_enabled)));
-        fields.push(("relforcerowsecurity", Value::Bool(table.security.is_forced)));
+        fields.extend(policies::switches(table));
         fields.push(("relam", Value::BigInt(2)));
         owned(context, &mut fields, &Object::Table(table.id));
         if is_temporary(&table.schema) {
