@@ -68,11 +68,12 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     if begins("SELECT") {
         return counted("SELECT", rows.len() as u64);
     }
-    const OBJECTS: [&str; 15] = [
+    const OBJECTS: [&str; 16] = [
         "TABLE",
         "INDEX",
         "FUNCTION",
         "TRIGGER",
+        "POLICY",
         "PROCEDURE",
         "SEQUENCE",
         "VIEW",

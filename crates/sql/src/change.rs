@@ -151,7 +151,9 @@ impl<'c> Compiler<'c> {
         let chosen = self.choose(&row, wanted, &[], &set)?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };
-        self.update_rows(out, updated, (update.returning.is_some(), columns), into)
+        let returning = (update.returning.is_some(), columns);
+        let by = self.by_of(target);
+        self.as_by(by, |this| this.update_rows(out, updated, returning, into))
     }
 
     pub(crate) fn assignments(

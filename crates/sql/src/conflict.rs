@@ -226,7 +226,9 @@ impl Compiler<'_> {
         let chosen = choose(self.catalog, &row, wanted, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };
-        self.update_rows(out, updated, (duplicate.returning.is_some(), columns), into)
+        let returning = (duplicate.returning.is_some(), columns);
+        let by = self.by_of(target_of);
+        self.as_by(by, |this| this.update_rows(out, updated, returning, into))
     }
 
     /// `column = value` for each column of an index, which a row with such values has.

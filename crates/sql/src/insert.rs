@@ -244,7 +244,8 @@ impl<'c> Compiler<'c> {
         if let Some(fired) = fired {
             self.keep_generated(out, table, (&fired.rows, &mut row.values));
             let is_read = returning.is_some() || on.acts();
-            self.check_new_row(out, (table, Insert), (&fired.rows.new, is_read))?;
+            let (by, new) = (self.by_of(target), (fired.rows.new.as_slice(), is_read));
+            self.as_by(by, |this| this.check_new_row(out, (table, Insert), new))?;
         }
         self.check_inserted(target, &mut row.values)?;
         let late = self.check_parents_of_insert(out, table, &mut row.values, ignore_conflict)?;
