@@ -45,7 +45,7 @@ pub(super) const DRAWN: FunctionGroup = functions! { "Sequences and random value
 
 pub(super) const SESSION: FunctionGroup = functions! { "The session":
     current_user | user | current_role() -> TEXT, Stable, Host(H::System(S::CurrentUser)),
-        "the role that statements are run with", "current_user = current_role", "true";
+        "the role that statements are run with", "current_user = user", "true";
     session_user() -> TEXT, Stable, Host(H::System(S::SessionUser)),
         "the session's user", "session_user = current_user", "true";
     current_database | current_catalog() -> TEXT, Stable, Host(H::System(S::CurrentDatabase)),
