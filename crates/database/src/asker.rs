@@ -88,11 +88,10 @@ pub(crate) fn said(
     asker: &dyn Asker,
     what: &SessionDraw,
 ) -> Result<Value, SqlError> {
-    let owner = |object: Object| catalog.rights().owner(&object).map(ToString::to_string);
     match what {
         SessionDraw::SessionUser => Ok(Value::Text(asker.session_user())),
         SessionDraw::CurrentUser(By::Function(name)) => {
-            let owner = owner(Object::Function(name.clone()));
+            let owner = owner(catalog, Object::Function(name.clone()));
             Ok(Value::Text(owner.unwrap_or_else(|| BOOTSTRAP.to_owned())))
         }
         SessionDraw::CurrentUser(_) => Ok(Value::Text(asker.current_user())),
@@ -104,18 +103,15 @@ pub(crate) fn said(
                 Err(SqlError::new(b"42704", message))
             }
         },
-        SessionDraw::Policies { table, by, .. } => {
-            let role = match by {
-                By::Caller => asker.role(),
-                By::View(view) => owner(Object::View(*view)),
-                By::Function(name) => owner(Object::Function(name.clone())),
-            };
-            policies_of(catalog, asker, (*table, role.as_deref()))
-        }
+        SessionDraw::Policies { table, by, .. } => own_policies(catalog, asker, (*table, by)),
     }
 }
 
-/// Which policies of a table are of whoever asks, or, where a view reads it, of the view's owner.
+fn owner(catalog: &Catalog, object: Object) -> Option<String> {
+    catalog.rights().owner(&object).map(ToString::to_string)
+}
+
+/// Which policies of a table are of whoever asks, or of the owner of what asks for him.
 ///
 /// # Errors
 ///
@@ -123,22 +119,14 @@ pub(crate) fn said(
 pub(crate) fn own_policies(
     catalog: &Catalog,
     asker: &dyn Asker,
-    (table, view): (Option<u16>, Option<u32>),
+    (table, by): (TableId, &By),
 ) -> Result<Value, SqlError> {
-    let Some(table) = table.map(TableId) else { return Ok(Value::BigInt(0)) };
-    let role = match view {
-        None => asker.role(),
-        Some(view) => catalog.rights().owner(&Object::View(view)).map(ToString::to_string),
+    let role = match by {
+        By::Caller => asker.role(),
+        By::View(view) => owner(catalog, Object::View(*view)),
+        By::Function(name) => owner(catalog, Object::Function(name.clone())),
     };
-    policies_of(catalog, asker, (table, role.as_deref()))
-}
-
-fn policies_of(
-    catalog: &Catalog,
-    asker: &dyn Asker,
-    (table, role): (TableId, Option<&str>),
-) -> Result<Value, SqlError> {
-    let own = catalog.policies_of_table(table, role);
+    let own = catalog.policies_of_table(table, role.as_deref());
     let is_off = || asker.setting("row_security").is_some_and(|value| value == "off");
     if own != ALL_ROWS && is_off() {
         let name = catalog.tables().at(table.index()).map_or("", |table| &table.name);

@@ -8,6 +8,7 @@ use std::cell::LazyCell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hotrow_base::ids::TableId;
 use hotrow_base::memory::Charge;
 use hotrow_base::panics;
 use hotrow_base::value::Value;
@@ -18,6 +19,7 @@ use hotrow_query::{
 use hotrow_sql::{SystemContext, has_right, sequence_named, system_function, system_rows};
 use hotrow_transaction::catalog::{BOOTSTRAP, Catalog, Object, Privileges, SearchPath};
 use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::needs::By;
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::random::{Randomness, Spot};
 
@@ -185,8 +187,10 @@ impl Reads<'_, '_> {
         }
         if let (F::OwnPolicies, [Value::BigInt(table), Value::BigInt(view)]) = (function, arguments)
         {
-            let asked = (u16::try_from(*table).ok(), u32::try_from(*view).ok());
-            return own_policies(&schema.catalog, *context, asked).map(Some);
+            // The compiler gives a table's number, and a view's or -1.
+            let Ok(table) = u16::try_from(*table) else { return Ok(Some(Value::BigInt(0))) };
+            let by = u32::try_from(*view).map_or(By::Caller, By::View);
+            return own_policies(&schema.catalog, *context, (TableId(table), &by)).map(Some);
         }
         if function == F::LastValue {
             return context.last_number().map(|number| Some(Value::BigInt(number)));

@@ -244,12 +244,11 @@ impl<'c> Compiler<'c> {
         let table = self.catalog.table(table);
         let rows = self.slots_of_rows(table, event)?;
         let mut body = Vec::new();
-        self.loops += 1;
-        let fired = triggers.into_iter().try_for_each(|trigger| {
-            self.fire(&mut body, &Fired { table, trigger, event, rows: &rows, skip: None })
-        });
-        self.loops -= 1;
-        fired?;
+        self.in_loop(|this| {
+            triggers.into_iter().try_for_each(|trigger| {
+                this.fire(&mut body, &Fired { table, trigger, event, rows: &rows, skip: None })
+            })
+        })?;
         let used = used_by(&body);
         let mut columns = Vec::new();
         for (is_new, slots) in [(false, &rows.old), (true, &rows.new)] {

@@ -394,13 +394,6 @@ impl<'c> Compiler<'c> {
         Ok(())
     }
 
-    fn in_loop(&mut self, compile: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.loops += 1;
-        let compiled = compile(self);
-        self.loops -= 1;
-        compiled
-    }
-
     /// What RETURNING gives of each row, and where it goes.
     fn instead_sink(
         &mut self,

@@ -171,13 +171,13 @@ pub use relation::{
     system_rows, table_number,
 };
 pub use role::shown;
-pub use script::{Script, parse_script};
+pub use script::{Offsets, Script, TREES_MAX, parse_script};
 pub use search_path::{path_before, role_before, split_path, with_path, with_role};
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::ProcedureNames;
 pub use syntax::ScriptStatement;
 pub use temporary::{AtCommit, Temporary};
-pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name};
+pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name, tokenize};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use type_table::{KnownType, enum_with_oid, known_type};
 pub use view::{broken_view, changed_names};

@@ -66,10 +66,8 @@ impl Compiler<'_> {
         let mut compiled = Vec::new();
         let mut exit = None;
         if let Some(condition) = condition {
-            self.loops += 1; // it is computed at each turn, and so is what comes before it
-            let condition = self.condition(condition, "WHILE");
-            self.loops -= 1;
-            let condition = condition?;
+            // It is computed at each turn, and so is what comes before it.
+            let condition = self.in_loop(|this| this.condition(condition, "WHILE"))?;
             compiled.append(&mut self.before);
             let label = self.new_label()?;
             let mut otherwise = Vec::new();
@@ -92,10 +90,15 @@ impl Compiler<'_> {
         kind: EnclosingKind,
         out: &mut Vec<Statement>,
     ) -> Result<Option<LabelId>> {
+        self.in_loop(|this| this.turn(body, kind, out))
+    }
+
+    /// Compiles what may run several times: what it draws, it draws each time.
+    pub(crate) fn in_loop<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
         self.loops += 1;
-        let exit = self.turn(body, kind, out);
+        let compiled = compile(self);
         self.loops -= 1;
-        exit
+        compiled
     }
 
     /// One turn of a loop.

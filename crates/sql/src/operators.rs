@@ -330,14 +330,14 @@ impl Compiler<'_> {
         let row = taken.row(&columns);
         let mut body = Vec::new();
         let changed = self.begin_count(out)?;
-        self.loops += 1; // it is a loop to what is drawn
         let draws_once = std::mem::replace(&mut self.draws_once, true);
-        let compiled = self.with_what_comes_before(&mut body, |this, body| {
-            this.change_statement(body, statement, Some(&row), into)?;
-            this.needs_query.take().map_or(Ok(()), Err)
+        let compiled = self.in_loop(|this| {
+            this.with_what_comes_before(&mut body, |this, body| {
+                this.change_statement(body, statement, Some(&row), into)?;
+                this.needs_query.take().map_or(Ok(()), Err)
+            })
         });
         self.draws_once = draws_once;
-        self.loops -= 1;
         compiled?;
         let sum = self.row_sum(changed);
         self.emit_assign(&mut body, changed, sum);

@@ -31,7 +31,7 @@ use crate::trigger_syntax::{drop_trigger, is_trigger, trigger};
 
 /// Statements of a script whose trees are kept from the first look at them to their turn. A tree
 /// takes some 10 KB for a `SELECT 1`, so those of longer scripts are made again instead.
-const TREES_MAX: usize = 64;
+pub const TREES_MAX: usize = 64;
 
 /// What a statement takes beside its tokens, as a tree and compiled. Measured with 2,000 prepared
 /// statements: a `SELECT 1` takes 18 KB, an UPDATE by key 17 KB, a join with GROUP BY 55 KB.
@@ -227,7 +227,7 @@ const MARK_EVERY: usize = 64;
 
 /// Byte offsets of places in a text, whose columns count characters. Finding one looks at
 /// [`MARK_EVERY`] characters at most, so that all tokens of a long line take time by its length.
-pub(crate) struct Offsets<'t> {
+pub struct Offsets<'t> {
     text: &'t str,
     origin: Place,
     /// of each line, how many characters come before it
@@ -238,7 +238,7 @@ pub(crate) struct Offsets<'t> {
 
 impl<'t> Offsets<'t> {
     /// Of a text that starts at `origin`.
-    pub(crate) fn new(text: &'t str, origin: Place) -> Self {
+    pub fn new(text: &'t str, origin: Place) -> Self {
         let (mut lines, mut marks) = (vec![0], Vec::new());
         for (number, (at, c)) in text.char_indices().enumerate() {
             if number % MARK_EVERY == 0 {
@@ -252,7 +252,7 @@ impl<'t> Offsets<'t> {
     }
 
     /// The byte offset of a location; the text's end where it has none such.
-    pub(crate) fn of(&self, location: Location) -> usize {
+    pub fn of(&self, location: Location) -> usize {
         let within = |number: u64, origin: u32| {
             usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(origin as usize)
         };

@@ -38,7 +38,7 @@ pub const SETS_MAX: usize = 250;
 const DEPTH_MAX: usize = NESTING_MAX * 2;
 
 /// Splits text into tokens without white space and comments; `origin` is where it starts.
-pub(crate) fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> {
+pub fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(too_complex(origin, format!("text is longer than {TEXT_BYTES_MAX} bytes"))
             .hint("send the script in parts"));

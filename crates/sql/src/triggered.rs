@@ -204,10 +204,7 @@ impl<'c> Compiler<'c> {
             return Ok(());
         }
         self.changes_many();
-        self.loops += 1;
-        let emitted = emit(self, &mut body, &slots, path);
-        self.loops -= 1;
-        emitted?;
+        self.in_loop(|this| emit(this, &mut body, &slots, path))?;
         let rows = self.row_set();
         let consume = Consume::all_rows(RowsTo::Loop(rows), read);
         let query = Box::new(self.access(source, Effect::Read(consume))?);

@@ -169,7 +169,7 @@ impl ExecutionThread {
                 self.look_at_queue();
             }
             turns += 1;
-            if turns.is_multiple_of(TURNS_PER_BOOKS) {
+            if TURNS_PER_BOOKS < TURNS_PER_PAUSE && turns.is_multiple_of(TURNS_PER_BOOKS) {
                 self.publish_books();
             }
             pauses = turns >= TURNS_PER_PAUSE

@@ -224,6 +224,11 @@ impl FunctionRow {
         }
     }
 
+    /// Whether its arguments are taken as they are written, before they have types.
+    pub const fn is_syntax(&self) -> bool {
+        matches!(self.evaluation, Evaluation::Syntax(_))
+    }
+
     /// Whether procedures have it: a call that is repeated from the log has to do the same, which
     /// functions of the session would not.
     pub const fn is_in_procedures(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_sql::{FUNCTIONS, FunctionKind, function_document, resolve_function};
+use hotrow_sql::{FUNCTIONS, FunctionRow, function_document, resolve_function};
 use hotrow_transaction::program::Place;
 
 fn of(types: &[Option<DataType>]) -> Vec<Option<SqlType>> {
@@ -67,12 +67,13 @@ fn what_there_is_not_is_told_with_what_is_near() {
 
 #[test]
 fn functions_of_one_name_are_of_one_family() {
-    let mut kinds: HashMap<_, FunctionKind> = HashMap::new();
+    let family = |row: &FunctionRow| (row.kind(), row.is_refused(), row.is_syntax());
+    let mut families = HashMap::new();
     let mut count = 0;
     for row in FUNCTIONS.iter().flat_map(|group| group.rows) {
         for name in row.names() {
-            let kind = *kinds.entry(name).or_insert(row.kind());
-            assert_eq!(kind, row.kind(), "{name}");
+            let of_name = *families.entry(name).or_insert(family(row));
+            assert_eq!(of_name, family(row), "{name}");
             count += 1;
         }
     }
