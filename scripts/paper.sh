@@ -5,18 +5,21 @@
 #     scripts/paper.sh DIR --quick    a look: small, short, once
 #
 # Builds the release and the binary that simulates, which takes a while the first time. Stopped, it goes
-# on where it was. What follows DIR goes to `hotrow bench paper`; names of figures instead of all, too:
+# on where it was. Behind DIR may stand names of figures instead of all, then what else goes to
+# `hotrow bench paper`:
 #
-#     scripts/paper.sh DIR orthrus-4 orthrus-12b
+#     scripts/paper.sh DIR orthrus-4 orthrus-12b --quick
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -ge 1 ] || { echo "usage: $0 DIR [--quick] [FIGURE ...]" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: $0 DIR [FIGURE ...] [--quick ...]" >&2; exit 2; }
 report=$1
 shift
-case " $* " in
-    *" "[a-z]*) figures=() ;;
-    *) figures=(all) ;;
-esac
+figures=()
+while [ $# -gt 0 ] && [[ $1 != -* ]]; do
+    figures+=("$1")
+    shift
+done
+[ ${#figures[@]} -gt 0 ] || figures=(all)
 commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 cargo build --locked --quiet --release -p hotrow-cli
 scripts/machine.sh --version >/dev/null

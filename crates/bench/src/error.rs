@@ -30,6 +30,9 @@ pub enum BenchError {
     /// a file cannot be written
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// nothing was done that could be judged
+    #[error("{0}")]
+    Idle(String),
     /// a server is not there, does not let us in, or refuses something
     #[error("{what}: {reason}")]
     Server {

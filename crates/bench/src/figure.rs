@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cores::Cores;
 pub use document::{Record, RecordedClaim, Records, RecordsByCores, document};
+pub(crate) use draw::colour;
 pub use draw::write_svg;
 pub use expect::{Expect, Names, Place, Scale, Way};
 pub use page::{Evidence, EvidenceByFigure, PageHead, write_page};
@@ -52,7 +53,7 @@ struct File {
 }
 
 /// An experiment of a paper.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Default, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// its name on the command line

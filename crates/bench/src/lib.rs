@@ -20,14 +20,16 @@
 //!
 //! Reading order: [`select_engines`], [`Driver`] (what one run does), `source` and `clients` (where
 //! calls come from), `books`, `load`, `check`, [`RunReport`], `table`, `remote` (the same runs at a
-//! server), [`Figure`] (experiments of papers, out of such runs), [`record_history`], then
-//! [`run_story`] (workloads that are written in SQL alone).
+//! server), [`Figure`] (experiments of papers, out of such runs), [`EngineMap`] (engines side by side
+//! on a grid of workloads) and [`advise`], which looks it up, [`record_history`], then [`run_story`]
+//! (workloads that are written in SQL alone).
 //!
 //! Architecture invariants: this crate knows engines only through the engine table; it makes no
 //! transaction of its own but those of recorded histories, which are SQL text like all others.
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod books;
 mod check;
 mod clients;
@@ -37,6 +39,7 @@ mod error;
 mod figure;
 mod history;
 mod load;
+mod map;
 mod phase;
 mod progress;
 mod remote;
@@ -47,6 +50,7 @@ mod story;
 mod table;
 mod virtual_machine;
 
+pub use advice::{Advice, Alike, Candidate, IfKnown, Observed, advise, write_advice};
 pub use data::{LogSettings, RunDirectory};
 pub use driver::{Driver, Length, Population};
 pub use error::BenchError;
@@ -58,6 +62,10 @@ pub use figure::{
     write_figure_json, write_page, write_svg, write_verdicts,
 };
 pub use history::{Format, HistoryKind, HistoryOptions, record_history};
+pub use map::{
+    EngineMap, Grid, GridAxis, GridValue, MapPoint, MapRunner, Signs, Situation, map_document,
+    write_map_svg,
+};
 pub use progress::Progress;
 pub use remote::{
     Existing, RemotePopulation, ServerAddress, ServerCall, ServerLevels, ServerStatus, ServerSums,
@@ -65,7 +73,7 @@ pub use remote::{
 };
 pub use report::{
     CheckReport, KindReport, LatencyReport, LogReport, MemorySummary, RecoveryFigures, RunReport,
-    TimeBreakdown, write_json,
+    TimeBreakdown, read_json, write_json,
 };
 pub use selection::{Variant, select_engines};
 pub use story::{

@@ -419,6 +419,15 @@ pub(crate) fn difference(later: &Statistics, earlier: &Statistics) -> Statistics
     between
 }
 
+/// Reads what [`write_json`] has written.
+///
+/// # Errors
+///
+/// [`BenchError::Selection`], with the line and what is wrong there.
+pub fn read_json(text: &str) -> Result<Vec<RunReport>, BenchError> {
+    serde_json::from_str(text).map_err(|error| BenchError::Selection(format!("reports: {error}")))
+}
+
 /// Writes reports as a JSON list.
 ///
 /// # Errors

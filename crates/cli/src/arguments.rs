@@ -2,6 +2,7 @@
 
 mod check;
 mod figure;
+mod map;
 mod remote;
 mod story;
 mod top;
@@ -16,6 +17,7 @@ use hotrow_bench::LogSettings;
 
 pub(crate) use check::CheckArguments;
 pub(crate) use figure::{FigureArguments, FigureRunArguments, ModelArguments, PaperArguments};
+pub(crate) use map::{AdviseArguments, MapArguments};
 pub(crate) use remote::RemoteArguments;
 pub(crate) use story::StoryArguments;
 pub(crate) use top::{Sort, TopArguments};
@@ -33,6 +35,7 @@ Examples:
   hotrow sql schema.sql                 run a script
   hotrow explain schema.sql buy         what planning knows of the procedure buy
   hotrow check schema.sql procedures.sql     all procedures, before they are deployed
+  hotrow advise                         which engine suits what the server here does
 
 Exit codes: 0 done; 1 a check or SQL failed, or a file could not be read; 2 wrong usage.
 NO_COLOR is respected; output that is not to a terminal is plain.";
@@ -71,6 +74,8 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// Compile definitions, and show what each call of their procedures would hold
     Check(CheckArguments),
+    /// Tell which engine suits what a server does, by the map of engines
+    Advise(AdviseArguments),
     /// List the engines, their settings and what they are
     Engines,
     /// List the functions of SQL, with their arguments and an example of each
@@ -124,7 +129,8 @@ hotrow bench [OPTIONS] [WORKLOAD]
        hotrow bench figure [OPTIONS] NAME
        hotrow bench model [OPTIONS]
        hotrow bench paper --report DIR NAME...
-       hotrow bench story [OPTIONS] STORY...";
+       hotrow bench story [OPTIONS] STORY...
+       hotrow bench map --json FILE";
 
 #[derive(Args, Debug)]
 #[command(
@@ -155,6 +161,8 @@ pub(crate) enum BenchCommand {
     /// Run contended workloads that are written in SQL alone, your own too, on engines and beside
     /// other servers, and check what they leave
     Story(StoryArguments),
+    /// Run a grid of workloads on every engine, for the map that `hotrow advise` looks up
+    Map(MapArguments),
 }
 
 #[derive(Args, Debug)]

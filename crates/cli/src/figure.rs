@@ -252,7 +252,7 @@ pub(crate) fn configuration(arguments: &FigureRunArguments) -> String {
     text
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::file(&path.display().to_string(), &error))
 }
 

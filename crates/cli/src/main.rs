@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advise;
 mod allocator;
 mod arguments;
 mod bench;
@@ -20,6 +21,7 @@ mod figure;
 mod functions;
 mod history;
 mod logging;
+mod map;
 mod paper;
 mod remote;
 mod serve;
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
             Some(BenchCommand::Model(arguments)) => figure::run_models(&arguments),
             Some(BenchCommand::Paper(arguments)) => paper::run(&arguments),
             Some(BenchCommand::Story(arguments)) => story::run(&arguments),
+            Some(BenchCommand::Map(arguments)) => map::run(&arguments),
             None => bench::run(&arguments.run),
         },
         Command::Sql(arguments) => sql::run(&arguments),
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Command::Log(LogCommand::Dump(arguments)) => data::dump(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Advise(arguments) => advise::run(&arguments),
         Command::Engines => engines::run(),
         Command::Functions(arguments) => functions::run(&arguments),
         Command::Completions { shell } => {

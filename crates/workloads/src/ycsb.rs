@@ -66,6 +66,8 @@ parameters! {
         spread: u32 = 2, "partitions that a transaction of several partitions has keys of";
         active: u32 = 0, "load only the first so many partitions; 0 for all";
         home: bool = false, "transactions of each worker begin in a partition of its own";
+        aborts: f64 = 0.0, "percent of transactions that reach for one more record, which is not \
+            there, and abort; only with reads 0";
     }
 }
 
@@ -92,6 +94,12 @@ impl Parameters for YcsbParameters {
         if self.partitioning == Partitioning::Routed {
             require(self.partitions <= PARTITIONS_MAX.into(), "partitions: 1 to 1024 if routed")?;
         }
+        require((0.0..=100.0).contains(&self.aborts), "aborts: 0 to 100 percent")?;
+        require(self.aborts == 0.0 || self.reads == 0.0, "aborts: only with reads 0")?;
+        require(
+            self.aborts == 0.0 || self.partitions == 1 || self.partitioning != Partitioning::Range,
+            "aborts: keys that are not there have no range; partitioning routed or modulo",
+        )?;
         require((1..=self.partitions.max(2)).contains(&self.spread), "spread: 1 to partitions")?;
         require(self.active <= self.partitions, "active: at most partitions")?;
         let [hot, cold] = match self.partitioning {
@@ -164,7 +172,9 @@ pub const READ: TransactionKind = TransactionKind(1);
 pub const MIXED: TransactionKind = TransactionKind(2);
 
 const KINDS: [&str; 3] = ["update", "read", "mixed"];
-const PROCEDURES: [&str; 3] = ["ycsb_update", "ycsb_read", "ycsb_mixed"];
+/// By kind; the last one stands in for the first where transactions may abort.
+const PROCEDURES: [&str; 4] = ["ycsb_update", "ycsb_read", "ycsb_mixed", "ycsb_update_or_abort"];
+const UPDATE_OR_ABORT: usize = 3;
 
 /// bytes of key and counter
 const FIXED_BYTES: u32 = 16;
@@ -229,7 +239,8 @@ impl Workload for Ycsb {
         let reads = self.parameters.reads / 100.0;
         let all = |ratio: f64| ratio.powi(self.parameters.operations as i32);
         let shares = [all(1.0 - reads), all(reads), 1.0 - all(1.0 - reads) - all(reads)];
-        let kind = |i: usize| KindInfo { name: KINDS[i], share: shares[i].max(0.0), aborts: 0.0 };
+        let aborts = self.parameters.aborts / 100.0;
+        let kind = |i: usize| KindInfo { name: KINDS[i], share: shares[i].max(0.0), aborts };
         (0..KINDS.len()).map(kind).collect()
     }
 

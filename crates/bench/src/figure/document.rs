@@ -227,7 +227,7 @@ impl<'a> Section<'a> {
     }
 
     /// How many claims have this verdict. Declared ones have theirs before any run.
-    fn count(&self, cores: Cores, verdict: Verdict) -> usize {
+    pub(super) fn count(&self, cores: Cores, verdict: Verdict) -> usize {
         let of = |claim: &Claim| match self.kept(cores, claim) {
             Some(kept) => Some(kept.verdict),
             None => claim.because.as_ref().map(|_| Verdict::NotSeen),

@@ -23,8 +23,14 @@ const TITLE_FIT: f64 = 1.7;
 /// Room for the legend, as a share of the axis: it never lies over a line.
 const LEGEND: f64 = 0.4;
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito).
-const COLOURS: [RGBColor; 7] = [
+/// The colour of the series with this number; after many they come again.
+pub(crate) fn colour(number: usize) -> RGBColor {
+    COLOURS[number % COLOURS.len()]
+}
+
+/// Colours that people with any colour vision tell apart: Okabe's and Ito's, and two more for the many
+/// series of the map.
+const COLOURS: [RGBColor; 10] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -32,6 +38,9 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
+    RGBColor(240, 228, 66),
+    RGBColor(136, 34, 85),
+    RGBColor(68, 68, 170),
 ];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -113,7 +122,7 @@ fn draw_accesses(
         .build_cartesian_2d(0.0..right, 0..top)?;
     chart.configure_mesh().disable_mesh().x_desc("microseconds").y_desc("row").draw()?;
     chart.draw_series(some.iter().map(|&(thread, us, row)| {
-        let colour = COLOURS[usize::from(thread) % COLOURS.len()];
+        let colour = colour(thread.into());
         Circle::new((us - begin, row), 2, colour.filled())
     }))?;
     Ok(())
@@ -152,7 +161,7 @@ fn draw_panel(
         .light_line_style(WHITE)
         .draw()?;
     for (number, series) in panel.series().into_iter().enumerate() {
-        let colour = COLOURS[number % COLOURS.len()];
+        let colour = colour(number);
         let points: Vec<(f64, f64)> = panel
             .points_of(series)
             .enumerate()

@@ -118,13 +118,6 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// How many of the claims that were run have this verdict.
-    fn count(&self, cores: Cores, verdict: Verdict) -> usize {
-        let Section { claims, .. } = &self.section;
-        let kept = claims.iter().filter_map(|claim| self.section.kept(cores, claim));
-        kept.filter(|kept| kept.verdict == verdict).count()
-    }
-
     fn write(&self) -> Markup {
         let Figure { name, source, title, claim, .. } = self.section.figure;
         html! {
@@ -190,7 +183,8 @@ fn label(verdict: Verdict) -> Markup {
 /// Counts by figure.
 fn overview(parts: &[Part<'_>]) -> Markup {
     let verdicts = [Verdict::Shown, Verdict::Contrary, Verdict::NotSeen];
-    let count = |cores, verdict| parts.iter().map(|part| part.count(cores, verdict)).sum::<usize>();
+    let count =
+        |cores, verdict| parts.iter().map(|part| part.section.count(cores, verdict)).sum::<usize>();
     html! {
         table {
             tr {
@@ -206,7 +200,7 @@ fn overview(parts: &[Part<'_>]) -> Markup {
                     td { (part.section.figure.source) }
                     @for cores in Cores::ALL {
                         @for verdict in verdicts {
-                            td.n { (cell(part.count(cores, verdict))) }
+                            td.n { (cell(part.section.count(cores, verdict))) }
                         }
                     }
                 }

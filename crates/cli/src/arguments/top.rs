@@ -67,7 +67,7 @@ impl Sort {
     }
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
+pub(super) fn interval(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     match (0.1..=3_600.0).contains(&seconds) {
         true => Ok(Duration::from_secs_f64(seconds)),

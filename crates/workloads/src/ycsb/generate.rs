@@ -11,7 +11,9 @@ use hotrow_transaction::invocation::Invocation;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
-use super::{KeyOrder, MIXED, PROCEDURES, Partitioning, READ, UPDATE, YcsbParameters, Zipf};
+use super::{
+    KeyOrder, MIXED, PROCEDURES, Partitioning, READ, UPDATE, UPDATE_OR_ABORT, YcsbParameters, Zipf,
+};
 use crate::random::{happens, stream, uniform};
 use crate::workload::{Generator, Resolve, Share, TransactionKind};
 
@@ -22,7 +24,7 @@ const DRAWS_MAX: u32 = 64;
 
 pub(super) struct Client {
     parameters: YcsbParameters,
-    procedures: [ProcedureId; 3],
+    procedures: [ProcedureId; PROCEDURES.len()],
     rng: SmallRng,
     zipf: Option<Zipf>,
     /// popular rank -> local number: multiplied by this, modulo the records of a partition
@@ -67,7 +69,7 @@ impl Client {
             bases: (0..parameters.partitions).map(|p| parameters.key(p, 0)).collect(),
             stride: parameters.key(0, 1) - parameters.key(0, 0),
             partitions: Vec::with_capacity(parameters.partitions as usize),
-            keys: Vec::with_capacity(operations),
+            keys: Vec::with_capacity(operations + 1),
             writes: Vec::with_capacity(operations),
             increments: 0,
         }
@@ -156,6 +158,18 @@ impl Client {
             .expect("validated: each partition has as many records as operations")
     }
 
+    /// A key of one of the transaction's partitions that no record has.
+    fn missing_key(&mut self) -> u64 {
+        let partition = *self.partitions.last().expect("a transaction has a partition");
+        let first = self.parameters.records.div_ceil(self.stride);
+        loop {
+            let local = uniform(&mut self.rng, first..=2 * first);
+            if self.has(partition, local) {
+                return self.key(partition, local);
+            }
+        }
+    }
+
     fn choose_writes(&mut self) {
         let count = self.keys.len();
         self.writes.clear();
@@ -180,7 +194,13 @@ impl Generator for Client {
             all if all == self.keys.len() as u64 => UPDATE,
             _ => MIXED,
         };
-        invocation.procedure = self.procedures[kind.index()];
+        let may_abort = self.parameters.aborts > 0.0;
+        let procedure = if may_abort { UPDATE_OR_ABORT } else { kind.index() };
+        if may_abort && happens(&mut self.rng, self.parameters.aborts) {
+            let missing = self.missing_key();
+            self.keys.push(missing);
+        }
+        invocation.procedure = self.procedures[procedure];
         invocation.arguments.clear();
         invocation.arguments.push_int_array(self.keys.iter().map(|&key| key as i64));
         if kind == MIXED {

@@ -47,3 +47,19 @@ BEGIN
     RETURN v_sum;
 END;
 $$;
+
+-- Only increments, and aborts where a key is not there. All calls of a run with aborts are of this
+-- procedure, so that nobody knows beforehand which of them end so.
+CREATE PROCEDURE ycsb_update_or_abort(p_keys bigint[])
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_key bigint;
+BEGIN
+    FOREACH v_key IN ARRAY p_keys LOOP
+        UPDATE usertable SET counter = counter + 1 WHERE y_id = v_key;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'There is no record %', v_key;
+        END IF;
+    END LOOP;
+END;
+$$;

@@ -167,6 +167,35 @@ fn kinds_and_tallies_say_what_the_call_does() {
 }
 
 #[test]
+fn aborts_are_calls_whose_last_key_is_not_there() {
+    for (partitions, partitioning) in
+        [(1, Partitioning::Range), (8, Partitioning::Modulo), (8, Partitioning::Routed)]
+    {
+        let parameters = YcsbParameters {
+            records: 1_001,
+            partitions,
+            partitioning,
+            aborts: 10.0,
+            ..Default::default()
+        };
+        let partition = |key: &i64| match partitioning {
+            Partitioning::Modulo => key % 8,
+            _ => partition_of_bigint(*key, partitions as u16).0.into(),
+        };
+        assert!(ycsb(parameters.clone()).kinds().iter().all(|kind| kind.aborts == 0.1));
+        let mut aborts = 0;
+        for (_, keys) in keys(parameters, 5_000) {
+            let missing: Vec<_> = keys.iter().filter(|&&key| key > 1_000).collect();
+            assert_eq!(keys.len(), 10 + missing.len());
+            assert!(missing.is_empty() || missing == [keys.last().expect("there are keys")]);
+            assert!(keys.iter().all(|key| partition(key) == partition(&keys[0])), "{keys:?}");
+            aborts += missing.len();
+        }
+        assert!((400..600).contains(&aborts), "{aborts} of 5000");
+    }
+}
+
+#[test]
 fn rows_are_as_wide_as_asked() {
     for record_size in [17, 100, 1_000] {
         let workload = ycsb(YcsbParameters { records: 20, record_size, ..Default::default() });
@@ -202,6 +231,9 @@ fn settings_that_cannot_work_are_refused() {
         YcsbParameters { record_size: 16, ..Default::default() },
         YcsbParameters { active: 2, ..Default::default() },
         YcsbParameters { partitions: 0, ..Default::default() },
+        YcsbParameters { aborts: 101.0, ..Default::default() },
+        YcsbParameters { aborts: 1.0, reads: 1.0, ..Default::default() },
+        YcsbParameters { aborts: 1.0, partitions: 2, ..Default::default() },
         YcsbParameters {
             partitions: 4,
             hot: 5,
