@@ -94,6 +94,20 @@ impl Alone {
         self.reply(schema, program, ended)
     }
 
+    /// Runs a statement to its commit or undoes it; the log has the values that it leaves.
+    pub(crate) fn values(&mut self, schema: &Schema, program: &Program) -> Reply {
+        let Self { scratch, frame, committer, .. } = self;
+        let invocation = Invocation::default();
+        let place = |access: &mut InPlace<'_, _>| access.commit_values_alone(committer);
+        let ended =
+            worker::run_alone(schema, scratch, committer, program, &invocation, frame, place);
+        let ended = ended.map(|commit| {
+            committer.finish(commit);
+            commit.position().epoch
+        });
+        self.reply(schema, program, ended)
+    }
+
     /// Runs a statement that only reads.
     pub(crate) fn read(
         &mut self,

@@ -168,12 +168,14 @@ impl Calls {
         arguments: impl IntoArguments,
     ) -> Result<Inside, Error> {
         transaction.refuse_failed()?;
+        let taken = transaction.take_up(context);
         let called = self.address(context, name, arguments).and_then(|compiled| {
             let mailbox = self.mailbox.borrow();
             let mut invocation = mailbox.invocation.lock();
             let rows = transaction.call(context, &mut invocation).transpose()?;
             Ok(rows.map_or(Inside::Addressed(compiled), Inside::Done))
         });
+        transaction.put_down(taken);
         called.inspect_err(|_| transaction.fail())
     }
 

@@ -458,6 +458,7 @@ impl Config {
     /// How transactions run where the engine has none of its own.
     pub(crate) fn rerun_options(&self) -> RerunOptions {
         RerunOptions {
+            awaited_time_out: self.idle_while_awaited,
             open_max: self.open_transactions_max,
             idle_time_out: self.idle_in_transaction,
             changes_max: self.changes_max,

@@ -45,6 +45,8 @@ pub(crate) struct Context {
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
     temporary: RefCell<TemporaryTables>,
+    /// its transaction has definitions
+    pub(crate) has_definitions: Cell<bool>,
     /// what the operators of the next query took, if that is asked
     profile: RefCell<Option<Profile>>,
 }
@@ -83,6 +85,7 @@ impl Context {
             drawn: RefCell::default(),
             names: RefCell::default(),
             temporary: RefCell::default(),
+            has_definitions: Cell::new(false),
             profile: RefCell::default(),
             core,
         }

@@ -84,6 +84,8 @@ pub(crate) struct Core {
     engine: Latch<Option<Box<dyn RunningEngine>>>,
     /// the way to interactive transactions, if some may be open
     pub(crate) interactive: Option<Arc<dyn Interactive>>,
+    /// the way to those that have definitions, where the engine's own can have none
+    pub(crate) definers: Option<Arc<dyn Interactive>>,
     /// they are the engine's own, whose statements hold what they touch
     pub(crate) locks_as_it_goes: bool,
     /// books of the engine that was stopped
@@ -171,6 +173,7 @@ impl Core {
             clients: None,
             engine: Latch::new(None),
             interactive: None,
+            definers: None,
             locks_as_it_goes: false,
             last_books: Latch::new(Statistics::default()),
             running: Arc::new(AtomicUsize::new(0)),
@@ -319,7 +322,7 @@ impl Core {
     pub(crate) fn shutdown(&self) {
         let mut engine = self.engine.lock();
         self.closed.store(true, Ordering::Relaxed); // see `refuse_closed`
-        if let Some(interactive) = &self.interactive {
+        for interactive in self.interactive.iter().chain(&self.definers) {
             interactive.close(); // first: calls may be waiting for one
         }
         if let Some(clients) = &self.clients {

@@ -1,7 +1,9 @@
 //! Definitions of sessions: made beside calls, and put in force at a quiet point.
 //!
 //! Role         compiles a definition, and what it makes of the schema, while calls run on; keeps
-//!              them out only to put that in force, and to look after rows that it concerns
+//!              them out only to put that in force, and to look after rows that it concerns. In a
+//!              transaction of several statements it is part of that, which keeps everybody else
+//!              out until it ends ([`define_inside`])
 //! States       made of the schema in force -> quiet point -> put in force, if that schema is still
 //!              the one; else made once more, and after [`TRIES_BESIDE`] at the quiet point
 //! Invariants   I1 one definition is made at a time ([`Core::turn_to_define`]), so that what is
@@ -11,10 +13,12 @@
 //!              read without a quiet point by who has the turn, and by reports; it is written at a
 //!              quiet point by who has the turn
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock;
 use hotrow_base::interrupt::Interruption;
+use hotrow_engine::interactive::Besides;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
 use hotrow_sql::{ScriptStatement, compile_for, refuse_not_entitled, with_role};
@@ -24,40 +28,125 @@ use parking_lot::MutexGuard;
 
 use crate::context::Context;
 use crate::core::Core;
-use crate::definition::{Next, make};
-use crate::error::Error;
+use crate::definition::{Next, Sources, make};
+use crate::error::{Error, changing};
 use crate::lookup::Registered;
 use crate::quietly::put_in_force;
+use crate::role_in_force::RoleInForce;
 use crate::rows::Rows;
+use crate::transaction::OpenTransaction;
 
 /// How often a definition is made beside calls before it is made at a quiet point.
 const TRIES_BESIDE: u32 = 3;
 /// Between two looks whether the statement that waits for its turn is to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Executes a definition of a session.
+/// A definition of a session, to be made.
+struct Wanted<'a> {
+    context: &'a Context,
+    statement: &'a ScriptStatement,
+    /// whose it is; none: the database's own
+    role: RoleInForce,
+    text: String,
+    now_us: i64,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(context: &'a Context, statement: &'a ScriptStatement) -> Self {
+        // What the database does by itself is its maker's.
+        let role = match statement.is_own() {
+            true => None,
+            false => context.role().clone(),
+        };
+        let text = with_role(&statement.text, role.as_deref()).into_owned();
+        Self { context, statement, role, text, now_us: clock::now_us() }
+    }
+
+    /// How the log has it.
+    fn entry(&self) -> TextEntry<'_> {
+        TextEntry { now_us: self.now_us, place: self.statement.place, text: &self.text }
+    }
+
+    /// What it makes of a schema; none: nothing is to be done.
+    fn made_of(&self, schema: &Schema) -> Result<Option<Next>, SqlError> {
+        let Self { context, statement, role, .. } = self;
+        apart(|| {
+            let (catalog, registered) = (&schema.catalog, Registered(schema));
+            let definition = compile_for(catalog, &registered, statement, role.as_ref())?;
+            let asked = (*statement, &definition);
+            refuse_not_entitled(catalog, &registered, role.as_deref(), asked)
+                .map_err(|error| of_database(error, &context.identity().database))?;
+            make(schema, &context.core.sources.read(), definition, &self.entry())
+        })
+    }
+}
+
+/// Makes a definition in the transaction that a session has open.
+pub(crate) fn define_inside(
+    context: &Context,
+    open: &mut OpenTransaction,
+    statement: &ScriptStatement,
+) -> Result<Rows, Error> {
+    let core = &context.core;
+    core.refuse_unlogged()?;
+    let wanted = Wanted::new(context, statement);
+    let Some(next) = wanted.made_of(&core.schema.current())? else { return Ok(Rows::default()) };
+    let (entry, mut next) = (wanted.entry(), Some(next));
+    open.define(&entry, &mut |quiet| {
+        let next = next.take().ok_or_else(changing)?;
+        next.put_in_force(quiet, &mut core.sources.write(), &entry)
+    })?;
+    Ok(Rows::default())
+}
+
+/// The texts of definitions, and how far sequences are, as they were before definitions of a
+/// transaction that may be rolled back.
+pub(crate) struct TakenBack {
+    core: Arc<Core>,
+    /// by how many definitions the transaction had made; none: there was no first one yet
+    noted: Vec<(usize, Sources)>,
+}
+
+impl TakenBack {
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
+        Self { core: Arc::clone(core), noted: Vec::new() }
+    }
+}
+
+impl Drop for TakenBack {
+    fn drop(&mut self) {
+        if !self.noted.is_empty() {
+            self.core.sequences.end_unstored();
+        }
+    }
+}
+
+impl Besides for TakenBack {
+    fn note(&mut self, definitions: usize) {
+        if self.noted.is_empty() {
+            let tables = self.core.schema.current().catalog.tables().len();
+            self.core.sequences.begin_unstored(tables);
+        }
+        self.noted.retain(|(made, _)| *made != definitions);
+        self.noted.push((definitions, self.core.sources.read().clone()));
+    }
+
+    fn take_back(&mut self, definitions: usize) {
+        if let Some(at) = self.noted.iter().position(|(made, _)| *made == definitions) {
+            *self.core.sources.write() = self.noted[at].1.clone();
+            self.noted.truncate(at + 1);
+        }
+        self.core.sequences.forget_from(self.core.schema.current().catalog.tables().len());
+    }
+}
+
+/// Executes a definition of a session, which is a transaction of its own.
 pub(crate) fn define(context: &Context, statement: &ScriptStatement) -> Result<Rows, Error> {
     let core = &context.core;
     core.refuse_unlogged()?;
     let _turn = core.turn_to_define(context)?;
-    let now_us = clock::now_us();
-    // What the database does by itself is its maker's.
-    let role = match statement.is_own() {
-        true => None,
-        false => context.role().clone(),
-    };
-    let text = with_role(&statement.text, role.as_deref());
-    let entry = TextEntry { now_us, place: statement.place, text: &text };
-    let made_of = |schema: &Schema| -> Result<Option<Next>, SqlError> {
-        apart(|| {
-            let (catalog, registered) = (&schema.catalog, Registered(schema));
-            let definition = compile_for(catalog, &registered, statement, role.as_ref())?;
-            let asked = (statement, &definition);
-            refuse_not_entitled(catalog, &registered, role.as_deref(), asked)
-                .map_err(|error| of_database(error, &context.identity().database))?;
-            make(schema, &core.sources.read(), definition, &entry)
-        })
-    };
+    let wanted = Wanted::new(context, statement);
+    let entry = wanted.entry();
     // A refusal tells of definitions that are in force, and so does that there is nothing to do.
     let told = |found: Result<Option<Next>, SqlError>| {
         context.settle_found(found.map(|_| Rows::default()).map_err(Error::from))
@@ -65,7 +154,7 @@ pub(crate) fn define(context: &Context, statement: &ScriptStatement) -> Result<R
     for _ in 0..TRIES_BESIDE {
         // In this order: a schema that is newer than its number is only made of once more.
         let generation = core.schema.generation();
-        let next = match made_of(&core.schema.current()) {
+        let next = match wanted.made_of(&core.schema.current()) {
             Ok(Some(next)) => next,
             found => return told(found),
         };
@@ -75,7 +164,7 @@ pub(crate) fn define(context: &Context, statement: &ScriptStatement) -> Result<R
         }
     }
     let quiet = core.quiet_unless(Purpose::DEFINITION, Some(&context.interrupt))?;
-    match made_of(&quiet.schema()) {
+    match wanted.made_of(&quiet.schema()) {
         Ok(Some(next)) => finish(context, quiet, next, &entry),
         found => {
             drop(quiet);

@@ -21,7 +21,7 @@ pub(crate) enum Mentioner {
 }
 
 /// See the module.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Mentions {
     /// by word; all of them under the empty one, for names without words
     by_word: HashMap<Box<str>, BTreeSet<Mentioner>>,

@@ -9,22 +9,30 @@
 //!              gives nothing twice. The block's commit is durable before the number is used
 //!              I2 the table of a sequence is used by nobody else, so that the transaction which
 //!              takes a block waits for no other one
+//!              I3 whose transaction keeps a quiet point, because it has definitions, takes blocks
+//!              there, beside it ([`AtQuietPoint`]); of sequences that it has made itself, the tables say
+//!              what was given when it commits
 //! Source       PostgreSQL 15, "Sequence Manipulation Functions". We differ: blocks are of our own
 //!              choosing, CACHE is not
 
+use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::ids::TableId;
+use hotrow_base::interrupt::current::Entered;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::quoted_name;
 use hotrow_transaction::catalog::{Sequence, Table};
 use hotrow_transaction::outcome::SqlError;
+use parking_lot::MutexGuard;
 
 use crate::context::Context;
 use crate::core::Core;
 use crate::error::Error;
-use crate::sequences::State;
+use crate::quietly::execute_beside;
+use crate::sequences::{Counter, State};
 
 impl Context {
     /// nextval
@@ -68,8 +76,8 @@ impl Context {
             );
         }
         let counter = core.sequences.counter(id);
-        let mut state = counter.state.lock();
-        store(core, &table.qualified_name(), number, is_called)?;
+        let mut state = locked(&counter)?;
+        store(core, (id, &table.qualified_name()), number, is_called)?;
         *state = Some(State::new(number, is_called));
         if is_called {
             self.drawn().note(id, number);
@@ -101,7 +109,7 @@ pub(crate) fn next_of_many(
     let schema = core.schema.current();
     let (table, of) = sequence(&schema, id)?;
     let counter = core.sequences.counter(id);
-    let mut state = counter.state.lock();
+    let mut state = locked(&counter)?;
     let mut now = match *state {
         Some(now) => now,
         None => stored(core, &table.qualified_name(), &of)?,
@@ -114,7 +122,7 @@ pub(crate) fn next_of_many(
         };
         if !now.has(&of, number) {
             let until = now.block_from(&of, number, wanted - numbers.len());
-            store(core, &table.qualified_name(), until, true)?;
+            store(core, (id, &table.qualified_name()), until, true)?;
             now.take_block(until);
         }
         (now.last, now.is_called) = (number, true);
@@ -146,7 +154,10 @@ pub(crate) fn last(core: &Core, id: TableId) -> Option<i64> {
 /// What the table of a sequence says.
 fn stored(core: &Arc<Core>, name: &str, of: &Sequence) -> Result<State, Error> {
     let text = format!("SELECT last_value, is_called FROM {} WHERE only", quoted_name(name));
-    let found = (core.run_own)(core, &text, &[])?;
+    let found = match HAS_QUIET_POINT.get() {
+        true => execute_beside(core, &text)?.answer?,
+        false => (core.run_own)(core, &text, &[])?,
+    };
     Ok(match found.iter().next() {
         Some([Value::BigInt(last), Value::Bool(is_called)]) => State::new(*last, *is_called),
         _ => State::new(of.start, false),
@@ -154,11 +165,68 @@ fn stored(core: &Arc<Core>, name: &str, of: &Sequence) -> Result<State, Error> {
 }
 
 /// Has the table of a sequence say how far its numbers were given away: a transaction of its own.
-fn store(core: &Arc<Core>, name: &str, last: i64, is_called: bool) -> Result<(), Error> {
-    let text = format!(
-        "INSERT INTO {} (only, last_value, is_called) VALUES (true, $1, $2) ON CONFLICT (only) \
-         DO UPDATE SET last_value = excluded.last_value, is_called = excluded.is_called",
-        quoted_name(name)
-    );
+fn store(
+    core: &Arc<Core>,
+    (id, name): (TableId, &str),
+    last: i64,
+    is_called: bool,
+) -> Result<(), Error> {
+    if HAS_QUIET_POINT.get() {
+        if core.sequences.note_unstored(id, last, is_called) {
+            return Ok(()); // I3
+        }
+        let reply =
+            execute_beside(core, &storing(name, &last.to_string(), &is_called.to_string()))?;
+        core.wait_for_seen(reply.durable_in)?; // I1
+        return reply.answer.map(drop).map_err(Error::from);
+    }
+    let text = storing(name, "$1", "$2");
     (core.run_own)(core, &text, &[Value::BigInt(last), Value::Bool(is_called)]).map(drop)
+}
+
+/// What has a sequence's table say how far it is.
+pub(crate) fn storing(name: &str, last: &str, is_called: &str) -> String {
+    let name = quoted_name(name);
+    format!(
+        "INSERT INTO {name} (only, last_value, is_called) VALUES (true, {last}, {is_called}) \
+         ON CONFLICT (only) \
+         DO UPDATE SET last_value = excluded.last_value, is_called = excluded.is_called"
+    )
+}
+
+/// How far a sequence is, to be changed. Whoever waits with it for the quiet point of this thread
+/// would have it wait for ever.
+fn locked(counter: &Counter) -> Result<MutexGuard<'_, Option<State>>, SqlError> {
+    if !HAS_QUIET_POINT.get() {
+        return Ok(counter.state.lock());
+    }
+    counter.state.try_lock_for(PATIENCE).ok_or_else(|| {
+        let message = "another session draws numbers of the sequence, and waits for this one";
+        SqlError::new(b"55P03", message)
+    })
+}
+
+/// How long a thread with a quiet point waits for a sequence.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+thread_local! {
+    /// this thread's session has a quiet point in hand
+    static HAS_QUIET_POINT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has numbers be taken at the quiet point of this thread's session, and its schema be seen.
+#[must_use = "dropping it ends that"]
+pub(crate) struct AtQuietPoint(#[expect(dead_code, reason = "what counts is its drop")] Entered);
+
+impl AtQuietPoint {
+    pub(crate) fn begin(context: &Context) -> Self {
+        HAS_QUIET_POINT.set(true);
+        Self(context.enter())
+    }
+}
+
+impl Drop for AtQuietPoint {
+    fn drop(&mut self) {
+        HAS_QUIET_POINT.set(false);
+    }
 }

@@ -4,12 +4,13 @@
 
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Quiet, Schema};
-use hotrow_sql::{Compiled, ScriptStatement, compile};
+use hotrow_sql::{Compiled, ScriptStatement, compile, parse_script};
 use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure;
 
 use crate::alone::Alone;
+use crate::core::Core;
 use crate::definition::{self, Next, Sources};
 use crate::lookup::Registered;
 use crate::reply::Reply;
@@ -38,6 +39,26 @@ pub(crate) fn execute_quietly(
         }),
     });
     done.unwrap_or_else(|error| Reply::seen(Err(Box::new(error)), alone.seen()))
+}
+
+/// Executes a statement of the database's own at a quiet point that the calling thread has in hand
+/// already, beside the transaction that keeps it: of its changes the log has the values.
+pub(crate) fn execute_beside(core: &Core, text: &str) -> Result<Reply, SqlError> {
+    let schema = core.schema.current();
+    let mut statements = apart(|| parse_script(text))?;
+    let Some(statement) = statements.pop() else { return Err(no_program()) };
+    let statement = statement.as_own();
+    match apart(|| compile(&schema.catalog, &Registered(&schema), &statement))? {
+        Compiled::Statement(procedure) => {
+            let program = apart(|| lower::lower(&schema.catalog, &procedure))?;
+            Ok(core.alone.lock().values(&schema, &program))
+        }
+        _ => Err(no_program()),
+    }
+}
+
+fn no_program() -> SqlError {
+    SqlError::new(b"XX000", "a statement of the database's own is no program")
 }
 
 /// Executes a statement that was compiled at this quiet point.

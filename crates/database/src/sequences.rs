@@ -4,7 +4,7 @@
 //! Concurrency  `counters` -> latched for a look-up; a counter's own lock is held while a block is
 //!              taken: all who wait for it want a number of that block
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use hotrow_base::ids::TableId;
@@ -22,6 +22,16 @@ pub(crate) struct Sequences {
     counters: Latch<HashMap<TableId, Arc<Counter>>>,
     /// how many numbers calls of procedures have lately taken in loops: by name, and for each draw
     taken: Latch<HashMap<String, Vec<usize>>>,
+    /// of a transaction with definitions; there is one at a time
+    unstored: Latch<Option<Unstored>>,
+}
+
+/// How far the numbers are given away of sequences that a transaction has made itself: their tables
+/// say so when it commits.
+struct Unstored {
+    /// the number of the first table that is the transaction's own
+    from: usize,
+    numbers: BTreeMap<TableId, (i64, bool)>,
 }
 
 /// How far a sequence is; none: nobody has asked since the database was opened.
@@ -176,6 +186,38 @@ impl Sequences {
         }
         let known = &mut known[draw];
         *known = count.max(*known - known.saturating_sub(count).div_ceil(8));
+    }
+
+    /// A transaction with definitions begins; tables from this number on are its own.
+    pub(crate) fn begin_unstored(&self, from: usize) {
+        *self.unstored.lock() = Some(Unstored { from, numbers: BTreeMap::new() });
+    }
+
+    /// It has ended.
+    pub(crate) fn end_unstored(&self) {
+        *self.unstored.lock() = None;
+    }
+
+    /// Notes how far the numbers of a sequence are given away, and whether the last one is, if the
+    /// sequence is the transaction's own; whether it is.
+    pub(crate) fn note_unstored(&self, sequence: TableId, last: i64, is_called: bool) -> bool {
+        let mut unstored = self.unstored.lock();
+        let own = unstored.as_mut().filter(|unstored| sequence.index() >= unstored.from);
+        own.map(|own| own.numbers.insert(sequence, (last, is_called))).is_some()
+    }
+
+    /// What is to be stored before the transaction commits.
+    pub(crate) fn take_unstored(&self) -> BTreeMap<TableId, (i64, bool)> {
+        let mut unstored = self.unstored.lock();
+        unstored.as_mut().map(|unstored| std::mem::take(&mut unstored.numbers)).unwrap_or_default()
+    }
+
+    /// Forgets sequences from this number on: there are none, and others may come.
+    pub(crate) fn forget_from(&self, tables: usize) {
+        self.counters.lock().retain(|sequence, _| sequence.index() < tables);
+        if let Some(unstored) = &mut *self.unstored.lock() {
+            unstored.numbers.retain(|sequence, _| sequence.index() < tables);
+        }
     }
 
     /// How far a sequence is.

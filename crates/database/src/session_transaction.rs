@@ -14,7 +14,7 @@ use hotrow_base::thread;
 use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Interactive, InteractiveTransaction, Runs, Statement};
 use hotrow_query::AdvisoryLevel;
-use hotrow_sql::{TransactionAccess, TransactionControl};
+use hotrow_sql::{ScriptStatement, TransactionAccess, TransactionControl};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Notice, SqlError};
@@ -22,15 +22,18 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use crate::books::{SessionBooks, Spent};
 use crate::config::Config;
 use crate::context::Context;
+use crate::defining::{TakenBack, define, define_inside};
 use crate::error::{Error, changing};
 use crate::lookup::unknown_procedure;
+use crate::numbers::{AtQuietPoint, storing};
 use crate::parts::{Nothing, run_in};
+use crate::prepare::prepare_own;
 use crate::prepared::{COMPILATIONS_MAX, Prepared};
 use crate::reply::Reply;
 use crate::rows::Rows;
 use crate::transaction::{
     Ended, Extent, OpenTransaction, TransactionState, inside, outside, warning_inside,
-    warning_outside, warning_stays,
+    warning_outside,
 };
 
 /// Times a statement outside transactions is repeated after a conflict, with growing pauses.
@@ -116,8 +119,8 @@ impl SessionTransaction {
             }
             TransactionControl::Commit => self.commit(context),
             TransactionControl::Rollback => {
-                let warning = ending(self.open.as_ref(), "ROLLBACK");
-                self.abandon();
+                let warning = ending(self.open.as_ref());
+                self.abandon(context);
                 Ok(Said { tag: "ROLLBACK", warning })
             }
             TransactionControl::Savepoint(name) => {
@@ -156,9 +159,19 @@ impl SessionTransaction {
     }
 
     fn commit(&mut self, context: &Context) -> Result<Said, Error> {
-        let warning = ending(self.open.as_ref(), "COMMIT");
+        let warning = ending(self.open.as_ref());
+        let defines =
+            |open: &OpenTransaction| open.defines() && open.state() == TransactionState::Open;
+        if self.open.as_ref().is_some_and(defines)
+            && let Err(error) = self.store_numbers(context)
+        {
+            self.abandon(context);
+            return Err(error);
+        }
         let Some(open) = self.open.take() else { return Ok(Said { tag: "COMMIT", warning }) };
-        match open.commit()? {
+        let ended = open.commit();
+        context.has_definitions.set(false);
+        match ended? {
             Ended::RolledBack => {
                 self.books.rollbacks.increment();
                 Ok(Said { tag: "ROLLBACK", warning })
@@ -221,7 +234,7 @@ impl SessionTransaction {
             Some(open) if open.extent() == Extent::Block => Some(Ok(true)),
             Some(_) if stays => Some(self.commit(context).map(|said| said.tag == "COMMIT")),
             _ => {
-                self.abandon();
+                self.abandon(context);
                 Some(Ok(stays))
             }
         }
@@ -236,11 +249,77 @@ impl SessionTransaction {
         Ok(())
     }
 
-    /// Makes way for a definition, which is part of no transaction: a batch's is committed, and one
+    /// Has definitions be part of the transaction of BEGIN that is open, if one is; a batch's is
+    /// committed. Where statements lock what they touch, it goes on as another one behind what it has
+    /// done so far; fails with 25001 where that is more than reading.
+    pub(crate) fn begin_definitions(&mut self, context: &Context, what: &str) -> Result<(), Error> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        if open.extent() == Extent::Batch {
+            return self.commit(context).map(drop);
+        }
+        open.refuse_definition(what)?;
+        if !open.can_define() {
+            let Some(definers) = &context.core.definers else {
+                return Err(context.core.no_transactions().into());
+            };
+            let durable_in = open.make_way(what)?;
+            let mut engine = begin_soon(definers, &self.interrupt)?;
+            engine.limit_idle(self.idle_limit);
+            open.go_on_as(engine)?;
+            context.settle(Reply::new(Ok(Rows::default()), durable_in))?;
+        }
+        open.begin_definitions(Box::new(TakenBack::new(&context.core)))?;
+        context.has_definitions.set(true);
+        Ok(())
+    }
+
+    /// Makes a definition, in the open transaction if it has some.
+    pub(crate) fn define(
+        &mut self,
+        context: &Context,
+        statement: &ScriptStatement,
+    ) -> Result<Rows, Error> {
+        match self.open.as_mut().filter(|open| open.defines()) {
+            Some(open) => define_inside(context, open, statement),
+            None => define(context, statement),
+        }
+    }
+
+    /// Of a transaction with definitions: has its quiet point stay in hand up to
+    /// [`SessionTransaction::put_down`], so that numbers can be taken there.
+    pub(crate) fn take_up(&mut self, context: &Context) -> Option<AtQuietPoint> {
+        let open = self.open.as_mut().filter(|open| open.defines())?;
+        // One that was ended is told by its next statement.
+        open.take_up().is_ok().then(|| AtQuietPoint::begin(context))
+    }
+
+    /// See [`SessionTransaction::take_up`].
+    pub(crate) fn put_down(&mut self, taken: Option<AtQuietPoint>) {
+        drop(taken);
+        if let Some(open) = &mut self.open {
+            open.put_down();
+        }
+    }
+
+    /// Has the tables of sequences that the transaction has made itself say how far they are.
+    fn store_numbers(&mut self, context: &Context) -> Result<(), Error> {
+        for (id, (last, is_called)) in context.core.sequences.take_unstored() {
+            let schema = context.core.schema.current();
+            let table = schema.catalog.tables().at(id.index());
+            let Some(table) = table.filter(|table| table.sequence.is_some()) else { continue };
+            let name = table.qualified_name();
+            let text = storing(&name, &last.to_string(), &is_called.to_string());
+            let prepared = prepare_own(context, self, &text)?;
+            self.statement(context, (&prepared, &[])).transpose()?;
+        }
+        Ok(())
+    }
+
+    /// Makes way for a definition that is part of no transaction: a batch's is committed, and one
     /// of BEGIN is, too, if only rows of tables go with it that it has made itself. Otherwise fails
     /// with 25001.
     pub(crate) fn make_way(&mut self, context: &Context, what: &str) -> Result<(), Error> {
-        let Some(open) = &mut self.open else { return Ok(()) };
+        let Some(open) = self.open.as_mut().filter(|open| !open.defines()) else { return Ok(()) };
         if open.extent() == Extent::Batch {
             return self.commit(context).map(drop);
         }
@@ -255,23 +334,17 @@ impl SessionTransaction {
         }
     }
 
-    /// Notes that a definition was made in the open transaction, if there is one.
-    pub(crate) fn has_defined(&mut self, created: impl Iterator<Item = TableId>) {
-        if let Some(open) = &mut self.open {
-            open.has_defined(created);
-        }
-    }
-
     /// Commits what [`SessionTransaction::begin_unless_open`] began.
     pub(crate) fn commit_own(&mut self, context: &Context) -> Result<(), Error> {
         self.commit(context).map(drop)
     }
 
     /// Takes back what [`SessionTransaction::begin_unless_open`] began.
-    pub(crate) fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self, context: &Context) {
         if self.open.take().is_some() {
             self.books.rollbacks.increment();
         }
+        context.has_definitions.set(false);
     }
 
     fn in_block(&mut self, verb: &str) -> Result<&mut OpenTransaction, SqlError> {
@@ -285,10 +358,12 @@ impl SessionTransaction {
         context: &Context,
         statement: (&Prepared, &[Value]),
     ) -> Option<Result<Rows, Error>> {
+        let taken = self.take_up(context);
         let Self { open, frame, .. } = self;
         let open = open.as_mut()?;
         let now_us = open.now_us;
         let done = run_in(context, statement, now_us, frame, open);
+        self.put_down(taken);
         let is_own = |rows: &Rows| rows.touched() > 0;
         Some(self.settle_inside(context, done, is_own))
     }
@@ -433,14 +508,9 @@ impl SessionTransaction {
 }
 
 /// What there is to be said of a transaction's end.
-fn ending(open: Option<&OpenTransaction>, verb: &str) -> Option<Notice> {
-    match open {
-        Some(open) if open.extent() == Extent::Block => {
-            let is_undone = verb == "ROLLBACK" || open.state() == TransactionState::Failed;
-            (is_undone && open.has_definitions()).then(warning_stays)
-        }
-        _ => Some(warning_outside()),
-    }
+fn ending(open: Option<&OpenTransaction>) -> Option<Notice> {
+    let is_block = open.is_some_and(|open| open.extent() == Extent::Block);
+    (!is_block).then(warning_outside)
 }
 
 fn call_inside(

@@ -98,6 +98,12 @@ impl Core {
         answer.map_err(Error::from)
     }
 
+    /// Waits until what was seen is durable in `epoch`; for whoever has a quiet point.
+    pub(crate) fn wait_for_seen(&self, epoch: u64) -> Result<(), Error> {
+        let Some(log) = self.journal.log() else { return Ok(()) };
+        log.wait_for(epoch).map_err(|failure| lost(&failure, false).into())
+    }
+
     /// The epoch in which all is durable that may be told by whoever has seen what is durable in
     /// `epoch` (I1).
     fn told_in(&self, epoch: u64) -> u64 {

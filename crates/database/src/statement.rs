@@ -118,6 +118,9 @@ impl Runner<'_> {
                 match maintenance {
                     Maintenance::Checkpoint => {
                         refuse_checkpoint(context)?;
+                        if context.has_definitions.get() {
+                            self.transaction.refuse_inside("CHECKPOINT")?;
+                        }
                         core.checkpoint(&|_| ()).map(drop)?;
                     }
                     Maintenance::Unlisten => {}
@@ -168,11 +171,11 @@ impl Runner<'_> {
                     return Ok(StatementResult { tag, rows, types, place, notices });
                 }
                 notices.extend(definition.notices().into_iter().cloned());
-                self.transaction.make_way(context, &tag(&statement.text, &Rows::default()))?;
+                let what = tag(&statement.text, &Rows::default());
+                self.transaction.begin_definitions(context, &what)?;
                 // Compiled again: the catalog may be another one by then.
-                let rows = define(context, statement)?;
+                let rows = self.transaction.define(context, statement)?;
                 let schema = core.schema.current();
-                self.transaction.has_defined(created(&schema, &definition));
                 context.temporary().look_again(core, &schema, &definition);
                 notices.extend(definition::warnings(&schema, &definition));
                 notices.extend(lock_out::warning(&schema.catalog, &definition));
@@ -254,12 +257,12 @@ impl Runner<'_> {
             }
             Before::Drop(drop) => {
                 for drop in parse_script(&drop)? {
-                    define(context, &drop.as_own())?;
+                    self.transaction.define(context, &drop.as_own())?;
                 }
             }
         }
         if is_made {
-            define(context, statement)?;
+            self.transaction.define(context, statement)?;
         }
         let schema = core.schema.current();
         if is_made {
@@ -286,8 +289,8 @@ impl Runner<'_> {
         let block = prepare(context, self.transaction, &refresh.text, &[])?;
         self.run(&block, &[])?;
         if !refresh.changes.is_empty() {
-            self.transaction.make_way(context, "REFRESH MATERIALIZED VIEW")?;
-            define(context, statement)?;
+            self.transaction.begin_definitions(context, "REFRESH MATERIALIZED VIEW")?;
+            self.transaction.define(context, statement)?;
         }
         Ok(Rows::default())
     }

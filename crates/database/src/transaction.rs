@@ -7,15 +7,17 @@
 //! Invariants   I1 a failed transaction without savepoints holds nothing any more
 //!              I2 an error of the whole transaction (a deadlock, a time-out, a definition that
 //!              came) takes the savepoints with it
-//!              I3 what a transaction of BEGIN has done is committed by COMMIT alone, but for rows
-//!              of tables that it has made itself. PostgreSQL's definitions are part of
-//!              transactions; ours take effect at once, at a quiet point, and stay
+//!              I3 what a transaction of BEGIN has done is committed by COMMIT alone, but for what it
+//!              has read, and rows of its own temporary tables, before its first definition on an
+//!              engine that locks as it goes: there it goes on as another transaction from then on
 
 use std::time::Duration;
 
 use hotrow_base::clock;
 use hotrow_base::ids::TableId;
-use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
+use hotrow_engine::interactive::{Besides, Failure, InteractiveTransaction, Statement};
+use hotrow_engine::journal::text::TextEntry;
+use hotrow_engine::schema::Quiet;
 use hotrow_engine::statistics::CallTime;
 use hotrow_sql::TransactionAccess;
 use hotrow_transaction::frame::Frame;
@@ -49,7 +51,6 @@ pub(crate) struct OpenTransaction {
     written: Vec<TableId>,
     /// tables that it has made
     created: Vec<TableId>,
-    has_definitions: bool,
     pub(crate) is_read_only: bool,
     /// what `now()` gives: the time of BEGIN
     pub(crate) now_us: i64,
@@ -94,7 +95,6 @@ impl OpenTransaction {
             extent,
             written: Vec::new(),
             created: Vec::new(),
-            has_definitions: false,
             is_read_only,
             now_us: clock::now_us(),
         }
@@ -102,11 +102,6 @@ impl OpenTransaction {
 
     pub(crate) fn extent(&self) -> Extent {
         self.extent
-    }
-
-    /// Whether definitions were made in it, which stay when it is rolled back.
-    pub(crate) fn has_definitions(&self) -> bool {
-        self.has_definitions
     }
 
     /// BEGIN inside; whether it is a block already.
@@ -120,22 +115,88 @@ impl OpenTransaction {
         false
     }
 
-    /// Commits what was done so far and goes on behind it, so that a definition can be made; the
-    /// epoch in which that is durable. Fails with 25001 where more went with it than rows of
-    /// tables that the transaction has made, which nobody can have counted on yet: I3.
-    pub(crate) fn make_way(&mut self, what: &str) -> Result<u64, Box<SqlError>> {
+    /// Fails with 25P02 or 25006 where no definition can be made.
+    pub(crate) fn refuse_definition(&self, what: &str) -> Result<(), Box<SqlError>> {
         self.refuse_failed()?;
         if self.is_read_only {
             let message = format!("cannot execute {what} in a read-only transaction");
             return Err(Box::new(advised(b"25006", message, "Begin it without READ ONLY.")));
         }
+        Ok(())
+    }
+
+    /// Whether definitions can be part of it as it is.
+    pub(crate) fn can_define(&self) -> bool {
+        self.engine.can_define()
+    }
+
+    /// Whether it has definitions.
+    pub(crate) fn defines(&self) -> bool {
+        self.engine.defines()
+    }
+
+    /// Has definitions be part of it from here on.
+    pub(crate) fn begin_definitions(
+        &mut self,
+        besides: Box<dyn Besides>,
+    ) -> Result<(), Box<SqlError>> {
+        self.engine.begin_definitions(besides).map_err(|failure| self.failed_by(failure))
+    }
+
+    /// Makes a definition in it.
+    pub(crate) fn define(
+        &mut self,
+        entry: &TextEntry<'_>,
+        put_in_force: &mut dyn FnMut(&Quiet<'_>) -> Result<(), SqlError>,
+    ) -> Result<(), Box<SqlError>> {
+        self.engine.define(entry, put_in_force).map_err(|failure| self.failed_by(failure))
+    }
+
+    /// See [`InteractiveTransaction::take_up`].
+    pub(crate) fn take_up(&mut self) -> Result<(), Box<SqlError>> {
+        match self.state {
+            State::Over => Ok(()), // which is told elsewhere
+            State::Open | State::Failed => self.engine.take_up().map_err(|error| self.over(error)),
+        }
+    }
+
+    /// See [`InteractiveTransaction::put_down`].
+    pub(crate) fn put_down(&mut self) {
+        self.engine.put_down();
+    }
+
+    /// Goes on as a transaction of another kind, behind what it has committed.
+    pub(crate) fn go_on_as(
+        &mut self,
+        mut engine: Box<dyn InteractiveTransaction>,
+    ) -> Result<(), Box<SqlError>> {
+        for _ in 0..self.savepoints.len() {
+            engine.savepoint().map_err(|error| self.over(error))?;
+        }
+        self.engine = engine;
+        Ok(())
+    }
+
+    fn failed_by(&mut self, failure: Failure) -> Box<SqlError> {
+        match failure {
+            Failure::Statement(error) => error,
+            Failure::Ended(error) => self.over(error),
+            Failure::Outdated => Box::new(changing()),
+        }
+    }
+
+    /// Commits what was done so far and goes on behind it, so that a definition can be made which is
+    /// no part of it; the epoch in which that is durable. Fails with 25001 where more went with it
+    /// than rows of tables that the transaction has made, which nobody can have counted on yet: I3.
+    pub(crate) fn make_way(&mut self, what: &str) -> Result<u64, Box<SqlError>> {
+        self.refuse_definition(what)?;
         let is_own = |table: &TableId| self.created.contains(table);
         let is_kept_by_savepoint = !self.written.is_empty() && !self.savepoints.is_empty();
         if is_kept_by_savepoint || !self.written.iter().all(is_own) {
             let message =
                 format!("{what} cannot run in a transaction that has changed rows before");
-            let hint = "Definitions take effect at once, and what was done before would be \
-                        committed with them: write COMMIT first, or begin with the definitions.";
+            let hint = "What was done before would be committed with it: write COMMIT first, or begin \
+                        with the definitions.";
             return Err(Box::new(advised(b"25001", message, hint)));
         }
         let durable_in = self.engine.commit().map_err(|error| self.over(error))?;
@@ -145,12 +206,6 @@ impl OpenTransaction {
             self.engine.savepoint().map_err(|error| self.over(error))?;
         }
         Ok(durable_in)
-    }
-
-    /// Notes that a definition was made.
-    pub(crate) fn has_defined(&mut self, created: impl Iterator<Item = TableId>) {
-        self.has_definitions = true;
-        self.created.extend(created);
     }
 
     /// Notes that tables were made that go with the session.
@@ -240,11 +295,7 @@ impl OpenTransaction {
 
     /// Runs what was noted; the number of the change that fails comes with its error.
     pub(crate) fn settle(&mut self) -> Result<(), (usize, Box<SqlError>)> {
-        self.engine.settle().map_err(|(at, failure)| match failure {
-            Failure::Statement(error) => (at, error),
-            Failure::Ended(error) => (at, self.over(error)),
-            Failure::Outdated => (at, Box::new(changing())),
-        })
+        self.engine.settle().map_err(|(at, failure)| (at, self.failed_by(failure)))
     }
 
     /// Where the time of the last statement went.
@@ -347,12 +398,6 @@ pub(crate) fn notice_serializable() -> Notice {
 /// The warning of a BEGIN inside, and of a COMMIT or ROLLBACK outside.
 pub(crate) fn warning_inside() -> Notice {
     Notice::warning(SqlError::new(b"25001", "there is already a transaction in progress"))
-}
-
-/// The warning of a ROLLBACK behind definitions.
-pub(crate) fn warning_stays() -> Notice {
-    let message = "the definitions of the transaction stay: they take effect at once".to_owned();
-    Notice::warning(advised(b"01000", message, "Drop what is not to be there."))
 }
 
 /// See [`warning_inside`].

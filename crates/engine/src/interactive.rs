@@ -47,7 +47,9 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, SqlError};
 use hotrow_transaction::plan::Footprint;
 
+use crate::journal::text::TextEntry;
 use crate::protection::Protection;
+use crate::schema::Quiet;
 use crate::statistics::{CallTime, Stopwatch};
 use crate::waits::Party;
 
@@ -120,6 +122,15 @@ pub enum Failure {
     Ended(Box<SqlError>),
 }
 
+/// What a database keeps beside its schema, which definitions change with it.
+pub trait Besides: Send {
+    /// Notes how it is, when the transaction has made so many definitions.
+    fn note(&mut self, definitions: usize);
+
+    /// Takes it back to how it was when there were so many; the schema is so already.
+    fn take_back(&mut self, definitions: usize);
+}
+
 /// One transaction, in the hands of one session. Dropped, it is rolled back.
 pub trait InteractiveTransaction: Send {
     /// Runs a statement, whose result is in `frame` then. Waits for locks.
@@ -158,6 +169,54 @@ pub trait InteractiveTransaction: Send {
     fn settle(&mut self) -> Result<(), (usize, Failure)> {
         Ok(())
     }
+
+    /// Whether definitions can be part of it.
+    fn can_define(&self) -> bool {
+        false
+    }
+
+    /// Has definitions be part of it from here on; nobody else goes on before it ends. What
+    /// `besides` keeps goes back with the definitions that are taken back. Nothing is done where it
+    /// has begun to.
+    ///
+    /// # Errors
+    ///
+    /// As of [`InteractiveTransaction::execute`]. 0A000 where it cannot.
+    fn begin_definitions(&mut self, besides: Box<dyn Besides>) -> Result<(), Failure> {
+        drop(besides);
+        Err(Failure::Statement(Box::new(SqlError::new(b"0A000", "no definitions in it"))))
+    }
+
+    /// Whether it has begun to.
+    fn defines(&self) -> bool {
+        false
+    }
+
+    /// Has `put_in_force` make a definition, whose text is given.
+    ///
+    /// # Errors
+    ///
+    /// Those of `put_in_force`, and as of [`InteractiveTransaction::execute`].
+    fn define(
+        &mut self,
+        _entry: &TextEntry<'_>,
+        _put_in_force: &mut dyn FnMut(&Quiet<'_>) -> Result<(), SqlError>,
+    ) -> Result<(), Failure> {
+        Err(Failure::Statement(Box::new(SqlError::new(b"0A000", "no definitions in it"))))
+    }
+
+    /// Of one that defines: has its quiet point stay in hand, so that nobody ends it meanwhile, up to
+    /// [`InteractiveTransaction::put_down`].
+    ///
+    /// # Errors
+    ///
+    /// Why the transaction was ended.
+    fn take_up(&mut self) -> Result<(), Box<SqlError>> {
+        Ok(())
+    }
+
+    /// See [`InteractiveTransaction::take_up`].
+    fn put_down(&mut self) {}
 
     /// Makes a savepoint behind those there are; they are numbered from 0.
     ///

@@ -320,6 +320,20 @@ impl Committer {
         Ok(group)
     }
 
+    /// As [`Committer::open_group`], for what runs at a quiet point and follows everything. Its
+    /// entries are appended by [`Committer::append_values`] and [`Committer::append_text`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`].
+    pub fn open_group_alone(&self, count: usize) -> Result<Group, Stop> {
+        let group = self.open_group(self.journal.greatest_of_all(), count, true)?;
+        if count > 0 {
+            self.journal.floor.raise_to(group.position(count - 1));
+        }
+        Ok(group)
+    }
+
     /// As [`Committer::record`], for a commit of an open group.
     #[inline]
     pub fn record_in_group(
@@ -512,9 +526,16 @@ impl Committer {
 
     /// Appends an entry of another kind for something that ran at a quiet point.
     pub fn record_text(&self, commit: Commit, kind: Kind, entry: &TextEntry<'_>) {
+        self.append_text(commit, kind, entry);
+        if let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) {
+            log.leave(self.worker);
+        }
+    }
+
+    /// As [`Committer::record_text`], for a commit of an open group.
+    pub fn append_text(&self, commit: Commit, kind: Kind, entry: &TextEntry<'_>) {
         if let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) {
             log.append(self.worker, commit.position.time, kind, |out| entry.encode(out));
-            log.leave(self.worker);
         }
     }
 

@@ -19,6 +19,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId, WorkerId};
+use hotrow_base::interrupt::{Interrupt, current};
 use hotrow_base::key::{self, KEY_BYTES_MAX, KeyBuffer, KeyError, KeySink};
 use hotrow_base::row::{Words, read_field};
 use hotrow_base::sync::gate::Gate;
@@ -547,7 +548,25 @@ pub struct SharedSchema {
     is_changing: AtomicBool,
     /// it has ended
     changed: EventCount,
+    /// what a transaction has defined and not committed
+    pending: Latch<Option<Pending>>,
+    /// there is something; set and cleared by whoever has the quiet point
+    has_pending: AtomicBool,
+    /// schemas that were pending so far
+    pended: AtomicU64,
 }
+
+/// A schema that is one transaction's only.
+#[derive(Clone)]
+struct Pending {
+    schema: Arc<Schema>,
+    generation: u64,
+    /// whose statements see it
+    owner: Arc<Interrupt>,
+}
+
+/// Set in the number of a pending schema, which no other one has then.
+const PENDING: u64 = 1 << 63;
 
 impl SharedSchema {
     /// Shares a schema among the workers `0..workers`.
@@ -560,6 +579,9 @@ impl SharedSchema {
             journal: OnceLock::new(),
             is_changing: AtomicBool::new(false),
             changed: EventCount::new(),
+            pending: Latch::new(None),
+            has_pending: AtomicBool::new(false),
+            pended: AtomicU64::new(0),
         }
     }
 
@@ -581,9 +603,24 @@ impl SharedSchema {
     }
 
     /// The current schema, for reading its definitions. Touching rows takes a turn or a quiet
-    /// point.
+    /// point. To statements of a transaction that has definitions it is the transaction's own one.
     pub fn current(&self) -> Arc<Schema> {
+        self.own().map_or_else(|| self.committed(), |pending| pending.schema)
+    }
+
+    /// The schema that is everybody's.
+    fn committed(&self) -> Arc<Schema> {
         Arc::clone(&self.current.lock())
+    }
+
+    /// What is pending, for whoever has made it.
+    #[inline]
+    fn own(&self) -> Option<Pending> {
+        // Relaxed: a thread that has made something pending, or goes on for its session, knows it.
+        if !self.has_pending.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.pending.lock().clone().filter(|pending| current::is(&pending.owner))
     }
 
     /// The gate.
@@ -591,10 +628,40 @@ impl SharedSchema {
         &self.gate
     }
 
-    /// Number of replacements so far.
+    /// The number of the current schema.
     #[inline]
     pub fn generation(&self) -> u64 {
+        self.own().map_or_else(|| self.committed_generation(), |pending| pending.generation)
+    }
+
+    /// Number of replacements so far.
+    #[inline]
+    fn committed_generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire) // partner: the Release in `replace`
+    }
+
+    /// What is pending, or else everybody's schema, with its number; for whoever has the quiet point.
+    pub(crate) fn pending_or_committed(&self) -> (Arc<Schema>, u64) {
+        match &*self.pending.lock() {
+            Some(pending) => (Arc::clone(&pending.schema), pending.generation),
+            None => (self.committed(), self.committed_generation()),
+        }
+    }
+
+    /// Has a schema be its owner's, in place of the one that was; for whoever has the quiet point.
+    pub(crate) fn set_pending(&self, schema: Arc<Schema>, owner: &Arc<Interrupt>) {
+        let number = self.pended.fetch_add(1, Ordering::Relaxed); // a number that no other one has
+        let (generation, owner) = (PENDING | number, Arc::clone(owner));
+        *self.pending.lock() = Some(Pending { schema, generation, owner });
+        self.has_pending.store(true, Ordering::Relaxed); // see `own`
+    }
+
+    /// Nothing is pending any more. Who has made something of texts that went with it makes it once
+    /// more, as behind a change.
+    pub(crate) fn end_pending(&self) {
+        *self.pending.lock() = None;
+        self.has_pending.store(false, Ordering::Relaxed); // see `own`
+        self.generation.fetch_add(1, Ordering::Release);
     }
 }
 
@@ -608,8 +675,8 @@ impl KnownSchema {
     /// As it is now. The thread need not be inside the gate.
     pub fn new(shared: &SharedSchema) -> Self {
         // In this order: a schema that is newer than its number is only looked at again.
-        let generation = shared.generation();
-        Self { schema: shared.current(), generation }
+        let generation = shared.committed_generation();
+        Self { schema: shared.committed(), generation }
     }
 
     /// The schema, to be kept.
@@ -621,7 +688,7 @@ impl KnownSchema {
     /// gate.
     #[inline]
     pub fn look_again(&mut self, shared: &SharedSchema) -> bool {
-        let changed = shared.generation() != self.generation;
+        let changed = shared.committed_generation() != self.generation;
         if changed {
             *self = Self::new(shared);
         }

@@ -107,6 +107,12 @@ impl From<OutOfMemory> for Refusal {
     }
 }
 
+/// Whether what this thread computes belongs to this one.
+pub fn is(interrupt: &Arc<Interrupt>) -> bool {
+    let is_it = |current: &Arc<Interrupt>| Arc::ptr_eq(current, interrupt);
+    CURRENT.with_borrow(|current| current.as_ref().is_some_and(is_it))
+}
+
 /// Whether to go on.
 ///
 /// # Errors

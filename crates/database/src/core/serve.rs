@@ -50,7 +50,7 @@ impl Core {
 
     /// Ends the engine that serves sessions, when all calls have ended; its books.
     pub(crate) fn rest(&mut self) -> Statistics {
-        (self.interactive, self.locks_as_it_goes) = (None, false);
+        (self.interactive, self.definers, self.locks_as_it_goes) = (None, None, false);
         if let Some(clients) = self.clients.take() {
             clients.drain();
         }
@@ -90,6 +90,12 @@ impl Core {
             0 => None,
             _ if entry.locks_as_it_goes => engine.interactive(),
             _ => Some(Reruns::new(&self.ground(), self.config.rerun_options())),
+        };
+        self.definers = match self.config.open_transactions_max {
+            1.. if entry.locks_as_it_goes => {
+                Some(Reruns::new(&self.ground(), self.config.rerun_options()))
+            }
+            _ => None,
         };
         self.locks_as_it_goes = entry.locks_as_it_goes;
         self.clients = Some(queue);

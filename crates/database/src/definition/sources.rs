@@ -10,7 +10,7 @@ use hotrow_transaction::program::Place;
 use crate::mentions::{Mentioner, Mentions};
 
 /// The texts of the registered procedures, by id, and of all definitions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Sources {
     by_id: Vec<Option<String>>,
     history: Vec<Definition>,

@@ -29,6 +29,8 @@
 //!              the gate closed and its changes in place, until it comes back, or anybody else is
 //!              about to wait for the gate: who takes the changes back and opens it, on his own
 //!              thread. If that has never happened, COMMIT has nothing to repeat either
+//!              I7 from its first definition on a transaction keeps its quiet point until it ends
+//!              ([definitions])
 //! Concurrency  all touch records as [`QUIET_WORKER`](crate::schema::QUIET_WORKER), at quiet points
 //!              only, which exclude each other; `lingering` -> whoever takes it out has the quiet
 //!              point that is in it
@@ -36,6 +38,7 @@
 //!              procedures so; we differ: the procedure is what a client has said, and its control
 //!              flow is the client's, so that what it has seen stands for it
 
+mod definitions;
 mod list;
 mod moment;
 mod transaction;
@@ -45,6 +48,7 @@ use std::hash::RandomState;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hotrow_base::clock::Ticks;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::Latch;
 use hotrow_base::sync::gate::Lingerer;
@@ -68,6 +72,8 @@ pub struct RerunOptions {
     pub open_max: usize,
     /// how long one may be idle between two statements before it is over; none: for ever
     pub idle_time_out: Option<Duration>,
+    /// the same for one that has definitions, while others wait for it
+    pub awaited_time_out: Option<Duration>,
     /// changes that one may make
     pub changes_max: usize,
     /// loop iterations and rows that one statement may visit
@@ -106,6 +112,7 @@ struct Lingering {
     of: u64,
     moment: Moment,
     buffers: Buffers,
+    since: Ticks,
 }
 
 impl Reruns {
@@ -151,7 +158,7 @@ impl Reruns {
 
     /// Lets a transaction keep its quiet point, until it comes back or somebody wants to pass.
     fn linger(&self, of: u64, moment: Moment, buffers: Buffers) {
-        *self.lingering.lock() = Some(Lingering { of, moment, buffers });
+        *self.lingering.lock() = Some(Lingering { of, moment, buffers, since: Ticks::now() });
         if self.schema.gate().is_wanted() {
             self.go();
         }
@@ -163,14 +170,35 @@ impl Reruns {
         let kept = lingering.take_if(|lingering| lingering.of == of)?;
         Some((kept.moment, kept.buffers))
     }
+
+    /// Takes a transaction back that has definitions and was idle for too long; whether it was.
+    fn end_if_due(&self, number: u64) -> bool {
+        let RerunOptions { idle_time_out, awaited_time_out, .. } = self.options;
+        let awaited = awaited_time_out.filter(|_| self.schema.gate().is_wanted());
+        let limit = idle_time_out.into_iter().chain(awaited).min();
+        let is_due = |kept: &mut Lingering| {
+            let is_idle = limit.is_some_and(|limit| kept.since.elapsed() >= limit);
+            kept.of == number && (is_idle || self.is_closed())
+        };
+        self.end_lingering(is_due)
+    }
+
+    /// Takes back what stands in place of the transaction that lingers, if it is one that goes;
+    /// whether it was.
+    fn end_lingering(&self, goes: impl FnOnce(&mut Lingering) -> bool) -> bool {
+        let Some(kept) = self.lingering.lock().take_if(goes) else { return false };
+        let Lingering { moment, mut buffers, .. } = kept;
+        moment.end(&mut buffers.scratch);
+        self.give_back(buffers);
+        true
+    }
 }
 
 impl Lingerer for Reruns {
     fn go(&self) {
-        let Some(kept) = self.lingering.lock().take() else { return };
-        let Lingering { moment, mut buffers, .. } = kept;
-        moment.end(&mut buffers.scratch);
-        self.give_back(buffers);
+        // One with definitions stays: nobody may see them before COMMIT, and who takes them back
+        // ends the transaction.
+        self.end_lingering(|kept| kept.moment.definitions.is_none());
     }
 }
 
@@ -196,6 +224,6 @@ impl Interactive for Reruns {
 
     fn close(&self) {
         self.closed.store(true, Ordering::Relaxed); // see `is_closed`
-        self.go();
+        self.end_lingering(|_| true);
     }
 }

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::gate::{Closed, KeptClosed};
 use hotrow_base::thread;
 
@@ -261,7 +262,7 @@ impl SharedSchema {
     }
 
     fn quiet_behind<'a>(&'a self, closed: Closed<'a>) -> Quiet<'a> {
-        Quiet { closed: Some(closed), shared: self, retired: Cell::default() }
+        Quiet { closed: Some(closed), owner: None, shared: self, retired: Cell::default() }
     }
 
     fn bystanders(&self) -> Option<Arc<dyn Bystanders>> {
@@ -273,19 +274,42 @@ impl SharedSchema {
 pub struct Quiet<'a> {
     /// none: it is kept by another guard
     closed: Option<Closed<'a>>,
+    /// of a kept one: what is put in force is this one's only, so far
+    owner: Option<&'a Arc<Interrupt>>,
     shared: &'a SharedSchema,
     /// what was in force before; freed behind `closed`, since tables that go with it take long
     retired: Cell<Option<Arc<Schema>>>,
 }
 
-/// A quiet point that goes on when the call that made it has returned, and puts no other schema in
-/// force.
+/// A quiet point that goes on when the call that made it has returned.
 pub struct KeptQuiet(#[allow(dead_code, reason = "what counts is that it is there")] KeptClosed);
+
+impl KeptQuiet {
+    /// The quiet point, to put another schema in force for one owner.
+    pub(crate) fn of<'a>(
+        &'a self,
+        shared: &'a SharedSchema,
+        owner: &'a Arc<Interrupt>,
+    ) -> Quiet<'a> {
+        Quiet { closed: None, owner: Some(owner), shared, retired: Cell::default() }
+    }
+
+    /// Puts what is pending in force for everybody.
+    pub(crate) fn commit(&self, shared: &SharedSchema) {
+        let quiet = Quiet { closed: None, owner: None, shared, retired: Cell::default() };
+        let (schema, _) = shared.pending_or_committed();
+        quiet.put_in_force(schema);
+        shared.end_pending();
+    }
+}
 
 impl Quiet<'_> {
     /// The schema in force.
     pub fn schema(&self) -> Arc<Schema> {
-        self.shared.current()
+        match self.owner {
+            Some(_) => self.shared.pending_or_committed().0,
+            None => self.shared.committed(),
+        }
     }
 
     /// How many changes of interactive transactions there are that are not committed.
@@ -301,7 +325,7 @@ impl Quiet<'_> {
         }
     }
 
-    /// The same quiet point, borrowing nothing. No other schema was put in force at it.
+    /// The same quiet point, borrowing nothing. No other schema was put in force at it so far.
     pub fn keep(mut self) -> KeptQuiet {
         let closed = self.closed.take().expect("only this takes it, and the quiet point with it");
         KeptQuiet(closed.keep(&self.shared.gate))
@@ -310,11 +334,18 @@ impl Quiet<'_> {
     /// Puts another schema in force. Whoever looks at it from outside the gate may tell of it when
     /// the quiet point is over, by which time it has its place in the journal.
     pub fn replace(&self, schema: Schema) {
+        match self.owner {
+            Some(owner) => self.shared.set_pending(Arc::new(schema), owner),
+            None => self.put_in_force(Arc::new(schema)),
+        }
+    }
+
+    fn put_in_force(&self, schema: Arc<Schema>) {
         self.shared.is_changing.store(true, Ordering::Relaxed); // ordered by the latch of `current`
         if let Some(journal) = self.shared.journal.get() {
             journal.cut();
         }
-        let before = mem::replace(&mut *self.shared.current.lock(), Arc::new(schema));
+        let before = mem::replace(&mut *self.shared.current.lock(), schema);
         self.retired.set(Some(before));
         // Release; partner: the Acquire in `generation`.
         self.shared.generation.fetch_add(1, Ordering::Release);
@@ -323,7 +354,7 @@ impl Quiet<'_> {
 
 impl Drop for Quiet<'_> {
     fn drop(&mut self) {
-        if self.shared.is_changing.load(Ordering::Relaxed) {
+        if self.owner.is_none() && self.shared.is_changing.load(Ordering::Relaxed) {
             // Release; partner: the Acquire in `wait_for_change`.
             self.shared.is_changing.store(false, Ordering::Release);
             self.shared.changed.notify_all();

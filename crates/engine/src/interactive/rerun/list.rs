@@ -207,6 +207,11 @@ impl List {
         Ok(())
     }
 
+    /// For each savepoint that there is the entry that it is.
+    pub(super) fn savepoints(&self) -> &[usize] {
+        &self.savepoints
+    }
+
     /// Adds a savepoint; its number. Fails with 53200.
     pub(super) fn savepoint(&mut self) -> Result<usize, SqlError> {
         self.charge.add(size_of::<Entry>())?;

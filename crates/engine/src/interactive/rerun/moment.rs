@@ -10,6 +10,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
 use super::Buffers;
+use super::definitions::Definitions;
 use super::list::{Entry, Given, KeptRuns, List, Step};
 use crate::in_place::{InPlace, Savepoint, Scratch};
 use crate::journal::Committer;
@@ -30,7 +31,9 @@ pub(super) struct Moment {
     pub(super) is_ready: bool,
     /// all that it has done was done here, in place
     pub(super) covers_all: bool,
-    _quiet: KeptQuiet,
+    /// what it has defined, if it defines something
+    pub(super) definitions: Option<Definitions>,
+    pub(super) quiet: KeptQuiet,
 }
 
 /// Why a transaction does not go on.
@@ -55,7 +58,8 @@ impl Moment {
         (schema, generation): (Arc<Schema>, u64),
     ) -> Self {
         let (is_ready, covers_all) = (false, false);
-        Self { number, schema, generation, is_ready, covers_all, _quiet: quiet }
+        let definitions = None;
+        Self { number, schema, generation, is_ready, covers_all, definitions, quiet }
     }
 
     /// Runs a statement; one that fails has done nothing.
@@ -144,13 +148,14 @@ impl Moment {
         }
     }
 
-    /// Repeats all that the transaction has done, in its order.
+    /// Repeats all that the transaction has done, in its order. Where its savepoints stand, by the
+    /// number of the entry.
     pub(super) fn repeat_all(
         &self,
         buffers: &mut Buffers,
         list: &List,
         hashes: &RandomState,
-    ) -> Result<(), Halt> {
+    ) -> Result<Vec<(usize, Savepoint)>, Halt> {
         let mut savepoints: Vec<(usize, Savepoint)> = Vec::new();
         for (at, entry) in list.entries().iter().enumerate() {
             match entry {
@@ -165,7 +170,7 @@ impl Moment {
                 }
             }
         }
-        Ok(())
+        Ok(savepoints)
     }
 
     /// Commits what stands in place; in which epoch it is durable.
@@ -191,7 +196,8 @@ impl Moment {
     }
 
     /// Takes back what stands in place, and lets everybody go on.
-    pub(super) fn end(self, scratch: &mut Scratch) {
+    pub(super) fn end(mut self, scratch: &mut Scratch) {
+        self.take_back_definitions(0, scratch);
         if scratch.is_unchanged() {
             return;
         }

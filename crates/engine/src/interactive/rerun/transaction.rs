@@ -12,11 +12,14 @@ use hotrow_transaction::outcome::SqlError;
 
 use super::super::housekeeping::{ended_for, idle_for, shut_down};
 use super::super::transaction::too_large;
-use super::super::{Failure, InteractiveTransaction, Statement};
+use super::super::{Besides, Failure, InteractiveTransaction, Statement};
+use super::definitions;
 use super::list::{List, Step};
 use super::moment::{Halt, Moment, follows_from_rows};
 use super::{Buffers, Reruns};
-use crate::schema::{Purpose, Schema};
+use crate::in_place::Savepoint;
+use crate::journal::text::TextEntry;
+use crate::schema::{Purpose, Quiet, Schema};
 use crate::statistics::CallTime;
 
 /// See the module.
@@ -35,6 +38,10 @@ pub(super) struct Rerun {
     /// how many it has had
     moments: u32,
     holds: bool,
+    /// it has definitions, and keeps its quiet point
+    defines: bool,
+    /// that stays in hand
+    is_taken_up: bool,
     defers: bool,
     /// the number of the first entry that was only noted
     deferred_from: usize,
@@ -57,6 +64,8 @@ impl Rerun {
             moment: None,
             moments: 0,
             holds: false,
+            defines: false,
+            is_taken_up: false,
             defers: false,
             deferred_from: 0,
             ended: None,
@@ -72,12 +81,15 @@ impl Rerun {
         if let Some(ended) = &self.ended {
             return Err(ended.clone());
         }
+        self.come_back();
+        let is_taken_back = self.defines && self.moment.is_none();
         let limits = [self.idle_limit, self.shared.options.idle_time_out];
         let limit = limits.into_iter().flatten().min();
         let idle = self.idle_since.elapsed();
         let why = match limit.filter(|limit| idle >= *limit) {
             _ if self.shared.is_closed() => shut_down(),
             Some(limit) => idle_for(limit),
+            None if is_taken_back => idle_for(idle),
             None => return Ok(()),
         };
         Err(self.end(why))
@@ -170,6 +182,7 @@ impl Rerun {
             moment.end(&mut buffers.scratch);
             self.shared.give_back(buffers);
         }
+        self.defines = false;
     }
 
     /// Keeps the quiet point in hand for as long as nobody else wants to go on (I6).
@@ -182,7 +195,7 @@ impl Rerun {
 
     /// As [`Rerun::linger`], unless the statement has more parts.
     fn linger_unless_held(&mut self) {
-        if !self.holds {
+        if !self.holds && !self.is_taken_up {
             self.linger();
         }
         self.idle_since = Ticks::now();
@@ -197,7 +210,9 @@ impl Rerun {
         self.enter()?;
         let Some(moment) = &self.moment else { return Err(Failure::Outdated) };
         if moment.generation != statement.generation {
-            self.leave(); // who compiles it again may have to wait for others
+            if !self.defines {
+                self.leave(); // who compiles it again may have to wait for others
+            }
             return Err(Failure::Outdated);
         }
         self.get_ready().map_err(|(_, failure)| failure)?;
@@ -211,7 +226,8 @@ impl Rerun {
         if scratch.changes() > changes_max {
             return Err(self.refuse(too_large(changes_max)));
         }
-        if ran.error.as_ref().is_none_or(|error| follows_from_rows(error)) {
+        // Nothing is repeated of one that keeps its quiet point.
+        if !self.defines && ran.error.as_ref().is_none_or(|error| follows_from_rows(error)) {
             let mut step = Step::new(statement, invocation);
             (step.given, step.changes, step.moment) = (ran.given, ran.changes, moment.number);
             if let Err(error) = list.push(statement, step) {
@@ -223,6 +239,9 @@ impl Rerun {
 
     /// Fails a statement that has run, and takes it back with all that stands in place.
     fn refuse(&mut self, why: SqlError) -> Failure {
+        if self.defines {
+            return Failure::Ended(self.end(why));
+        }
         self.leave();
         Failure::Statement(Box::new(why))
     }
@@ -235,14 +254,101 @@ impl Rerun {
         let Self { moment, buffers, list, shared, .. } = self;
         let (Some(moment), Some(buffers)) = (moment, buffers) else { return Ok(self.seen) };
         match moment.repeat_all(buffers, list, &shared.hashes) {
-            Ok(()) => moment.commit(&mut buffers.scratch, &shared.committer),
+            Ok(_) => moment.commit(&mut buffers.scratch, &shared.committer),
             Err(Halt::Overtaken) => Err(Box::new(overtaken())),
             Err(Halt::Failed(_, error)) => Err(error),
         }
     }
 }
 
+impl Rerun {
+    /// Has all that was done so far stand in place at the quiet point in hand. Where savepoints
+    /// stand there, by their numbers.
+    fn stand(&mut self) -> Result<Vec<(usize, Savepoint)>, Failure> {
+        self.come_back();
+        let stands =
+            self.moment.as_ref().is_some_and(|moment| moment.covers_all && moment.is_ready);
+        if stands && self.list.savepoints().is_empty() {
+            return Ok(Vec::new());
+        }
+        self.leave();
+        self.enter()?;
+        let Self { moment, buffers, list, shared, .. } = self;
+        let (Some(moment), Some(buffers)) = (moment, buffers) else {
+            return Err(Failure::Outdated);
+        };
+        match moment.repeat_all(buffers, list, &shared.hashes) {
+            Ok(made) => {
+                (moment.is_ready, moment.covers_all) = (true, true);
+                let numbered = list.savepoints().iter().enumerate();
+                let found = |(number, at): (usize, &usize)| {
+                    let (_, place) = made.iter().find(|(entry, _)| entry == at)?;
+                    Some((number, *place))
+                };
+                Ok(numbered.filter_map(found).collect())
+            }
+            Err(Halt::Overtaken) => Err(Failure::Ended(self.end(overtaken()))),
+            Err(Halt::Failed(_, error)) => {
+                self.leave();
+                Err(Failure::Statement(error))
+            }
+        }
+    }
+}
+
 impl InteractiveTransaction for Rerun {
+    fn can_define(&self) -> bool {
+        true
+    }
+
+    fn begin_definitions(&mut self, besides: Box<dyn Besides>) -> Result<(), Failure> {
+        self.go_on().map_err(Failure::Ended)?;
+        if self.defines {
+            return Ok(());
+        }
+        let savepoints = self.stand()?;
+        let Some(moment) = &mut self.moment else { return Err(Failure::Outdated) };
+        let of = (&self.shared.schema, &self.interrupt);
+        let is_over = moment.begin_definitions(of, savepoints, besides);
+        self.defines = true;
+        let watched = definitions::watch(&self.shared, self.number, is_over);
+        self.linger_unless_held();
+        watched.map_err(|error| Failure::Ended(self.end(error)))
+    }
+
+    fn defines(&self) -> bool {
+        self.defines
+    }
+
+    fn define(
+        &mut self,
+        entry: &TextEntry<'_>,
+        put_in_force: &mut dyn FnMut(&Quiet<'_>) -> Result<(), SqlError>,
+    ) -> Result<(), Failure> {
+        self.go_on().map_err(Failure::Ended)?;
+        let (Some(moment), Some(buffers)) = (&mut self.moment, &mut self.buffers) else {
+            return Err(Failure::Outdated);
+        };
+        let made = moment.define(&mut buffers.scratch, entry, put_in_force);
+        self.schema = Some(Arc::clone(&moment.schema));
+        self.linger_unless_held();
+        made.map_err(|error| Failure::Statement(Box::new(error)))
+    }
+
+    fn take_up(&mut self) -> Result<(), Box<SqlError>> {
+        if self.defines {
+            self.go_on()?;
+            self.is_taken_up = true;
+        }
+        Ok(())
+    }
+
+    fn put_down(&mut self) {
+        if std::mem::take(&mut self.is_taken_up) {
+            self.linger_unless_held();
+        }
+    }
+
     fn execute(
         &mut self,
         statement: Statement<'_>,
@@ -256,7 +362,9 @@ impl InteractiveTransaction for Rerun {
             frame.begin(statement.program(), invocation); // which tells of nothing
             return noted.map_err(|error| Failure::Statement(Box::new(error)));
         }
-        self.list.refuse_more().map_err(|error| Failure::Statement(Box::new(error)))?;
+        if !self.defines {
+            self.list.refuse_more().map_err(|error| Failure::Statement(Box::new(error)))?;
+        }
         self.time = CallTime::default();
         let began = Ticks::now();
         let ran = self.run(statement, invocation, frame);
@@ -273,10 +381,13 @@ impl InteractiveTransaction for Rerun {
 
     fn let_go(&mut self) {
         self.holds = false;
-        self.linger();
+        self.linger_unless_held();
     }
 
     fn defer(&mut self) -> bool {
+        if self.defines {
+            return false; // nothing is ever repeated
+        }
         self.leave(); // what is noted is not in place
         (self.defers, self.deferred_from) = (true, self.list.entries().len());
         // What is noted is compiled for this one, or for a later one: then I5 ends it.
@@ -296,12 +407,25 @@ impl InteractiveTransaction for Rerun {
     fn savepoint(&mut self) -> Result<usize, Box<SqlError>> {
         self.go_on()?;
         self.idle_since = Ticks::now();
-        self.list.savepoint().map_err(|error| self.end(error))
+        let number = self.list.savepoint().map_err(|error| self.end(error))?;
+        if let (true, Some(moment), Some(buffers)) = (self.defines, &mut self.moment, &self.buffers)
+        {
+            moment.mark(number, &buffers.scratch);
+        }
+        self.linger_unless_held();
+        Ok(number)
     }
 
     fn rollback_to(&mut self, savepoint: usize) -> Result<(), Box<SqlError>> {
         self.go_on()?;
-        self.leave();
+        if self.defines {
+            if let (Some(moment), Some(buffers)) = (&mut self.moment, &mut self.buffers) {
+                moment.take_back_to_mark(savepoint, &mut buffers.scratch);
+            }
+            self.linger_unless_held();
+        } else {
+            self.leave();
+        }
         self.defers = false;
         self.idle_since = Ticks::now();
         self.list.rollback_to(savepoint);
@@ -310,12 +434,24 @@ impl InteractiveTransaction for Rerun {
 
     fn release(&mut self, savepoint: usize) {
         self.list.release(savepoint);
+        if self.defines {
+            self.come_back();
+            if let Some(moment) = &mut self.moment {
+                moment.forget_marks(savepoint);
+            }
+            self.linger_unless_held();
+        }
     }
 
     fn commit(&mut self) -> Result<u64, Box<SqlError>> {
         self.go_on()?;
-        self.come_back();
-        let committed = match &self.moment {
+        let committed = match &mut self.moment {
+            Some(moment) if self.defines => match &mut self.buffers {
+                Some(buffers) => {
+                    moment.commit_definitions(&mut buffers.scratch, &self.shared.committer)
+                }
+                None => Ok(self.seen),
+            },
             _ if self.list.is_one_look() => Ok(self.seen),
             Some(moment) if moment.covers_all && moment.is_ready => {
                 let (committer, scratch) = (&self.shared.committer, &mut self.buffers);
