@@ -12,6 +12,7 @@
 //!              before a replacement still fits; a replacement with others gets a new id
 
 mod broken_views;
+mod rows_anew;
 mod sources;
 mod triggers;
 
@@ -20,24 +21,22 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::types::SqlType;
-use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees, Unfilled};
+use hotrow_engine::schema::{Quiet, Rebuilt, Schema, Trees, Unfilled};
 use hotrow_sql::{
-    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
-    Truncation, WrittenType, apply, changed_names, compile, compile_with_parameters, look_up_types,
-    parse_script, split_path,
+    CatalogChange, Compiled, Dropped, Naming, ProcedureNames, ScriptStatement, WrittenType, apply,
+    changed_names, compile, compile_with_parameters, look_up_types, parse_script, split_path,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, PUBLIC, local};
 use hotrow_transaction::coarse;
-use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
 use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
+use self::rows_anew::{add_rebuilt, check_constraints, empty, rebuilt};
 pub(crate) use self::sources::{Definition, Sources};
 use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
@@ -167,18 +166,6 @@ pub(crate) fn make(
     }
 }
 
-/// TRUNCATE
-fn empty(schema: &Schema, truncation: &Truncation) -> Result<Next, SqlError> {
-    let mut next = schema.clone();
-    let tables = truncation.tables.iter();
-    let emptied: Vec<_> = tables.map(|&table| Rebuilt { table, columns: None }).collect();
-    let memory = Arc::clone(&next.memory);
-    // The empty indexes are there before the full ones go: a full database is to be emptied, too.
-    let _makes_room = memory.budget().suspend_limit();
-    let unfilled = next.adopt(schema.catalog.clone(), Trees::new(), &emptied)?;
-    Ok(Next { defined: Defined::Rows, ..Next::new(next, unfilled) })
-}
-
 /// CREATE, ALTER and DROP of tables and indexes.
 fn change_catalog(
     schema: &Schema,
@@ -191,10 +178,8 @@ fn change_catalog(
     }
     let mut all_rebuilt: Vec<Rebuilt> = Vec::new();
     for change in &changes {
-        let Some(next) = rebuilt(change, now_us)? else { continue };
-        match all_rebuilt.iter_mut().find(|before| before.table == next.table) {
-            Some(before) => before.followed_by(next)?,
-            None => all_rebuilt.push(next),
+        for next in rebuilt(&schema.catalog, change, now_us)? {
+            add_rebuilt(&mut all_rebuilt, next)?;
         }
     }
     let mut catalog = schema.catalog.clone();
@@ -208,40 +193,6 @@ fn change_catalog(
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), Trees::new())?;
     let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
     Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
-}
-
-/// Fails with 23514 or 23503 where rows that there are violate what is asked of them anew.
-fn check_constraints(next: &Schema, changes: &[CatalogChange]) -> Result<(), SqlError> {
-    for change in changes {
-        match change {
-            CatalogChange::AddCheck { table, check } => next.check_rows(*table, check)?,
-            CatalogChange::AddForeignKey { table, key } => {
-                let mut keys = next.catalog.table(*table).foreign_keys.iter();
-                let key = keys.find(|known| known.name == key.name);
-                key.map_or(Ok(()), |key| next.check_foreign_key(key))?;
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// The rows that a change of columns makes anew, with defaults as they are now.
-fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlError> {
-    let CatalogChange::Columns(Columns { table, filled, .. }) = change else { return Ok(None) };
-    let columns = filled.iter().map(|filled| {
-        Ok(match filled {
-            Filled::Old(column) => ColumnFrom::Old(*column),
-            Filled::By(None) => ColumnFrom::Constant(Value::Null),
-            Filled::By(Some(default)) => ColumnFrom::Constant(evaluate(default, now_us)?),
-            Filled::Computed(of) => ColumnFrom::Computed(of.clone(), now_us),
-            Filled::Converted(of) => ColumnFrom::Converted(of.clone(), now_us),
-            Filled::Numbered(sequence) => ColumnFrom::Numbered(*sequence),
-            Filled::Identity => ColumnFrom::Identity,
-        })
-    });
-    let columns = Some(columns.collect::<Result<_, SqlError>>()?);
-    Ok(Some(Rebuilt { table: *table, columns }))
 }
 
 /// The procedures that another catalog may concern, for it: access paths and constraints come from
@@ -424,7 +375,11 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
     let dropped = changes.iter().find_map(|change| match change {
         CatalogChange::DropTable(id) => Some(format!("table \"{}\"", catalog.table(*id).name)),
         CatalogChange::DropIndex(id) => Some(format!("index \"{}\"", catalog.index(*id).name)),
-        CatalogChange::DropView(name) => Some(format!("view \"{}\"", local(name))),
+        CatalogChange::DropView(name) => {
+            let is_partition = catalog.view(name).is_some_and(|view| view.partition.is_some());
+            let what = if is_partition { "table" } else { "view" };
+            Some(format!("{what} \"{}\"", local(name)))
+        }
         CatalogChange::DropType(name) => Some(format!("type {}", local(name))),
         _ => None,
     });

@@ -319,8 +319,11 @@ impl Runner<'_> {
             return define(context, prepared.statement());
         }
         let schema = core.schema.current();
-        for table in &truncation.tables {
-            let name = quoted_name(&schema.catalog.table(*table).qualified_name());
+        let tables = truncation.tables.iter();
+        let tables = tables.map(|table| schema.catalog.table(*table).qualified_name());
+        let partitions = truncation.partitions.iter().map(|partition| partition.name.clone());
+        for name in tables.chain(partitions) {
+            let name = quoted_name(&name);
             let delete = format!("DELETE FROM {name}");
             let delete = prepare_own(context, self.transaction, &delete)?;
             self.run(&delete, &[])?;

@@ -40,7 +40,7 @@ pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};
 pub(crate) use self::path::{AccessPath, indexed_columns};
 pub use self::quiet::{Bystanders, Clearance, KeptQuiet, Purpose, Quiet};
-pub use self::rebuild::{ColumnFrom, Rebuilt};
+pub use self::rebuild::{ColumnFrom, Rebuilt, RowsThat};
 use crate::accesses::AccessTrace;
 use crate::checkpoint::SavedRows;
 use crate::ghosts::Ghosts;

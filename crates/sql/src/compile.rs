@@ -195,6 +195,9 @@ fn compile_by(
     // What no change of rows has asked for is an argument, or a value of a definition.
     let compiled = compiled.and_then(|of| compiler.needs_query.take().map_or(Ok(of), Err));
     let mut compiled = compiled.map_err(|e| e.or_at(statement.place))?;
+    if let Compiled::Catalog(changes) = &mut compiled {
+        compiler.settle_partitions(changes).map_err(|e| e.or_at(statement.place))?;
+    }
     compiler.give_needs(&mut compiled);
     compiler.give_maker(&mut compiled);
     Ok(compiled)

@@ -51,6 +51,9 @@ pub(crate) fn drop_relations(
                     changes.push(CatalogChange::DropTable(table.id));
                     changes.extend(owned_by(catalog, table).map(CatalogChange::DropTable));
                 }
+                None if let Some((view, partition)) = compiler.partition_named(&name) => {
+                    changes.extend(compiler.partition_dropped((view, partition))?);
+                }
                 None if compiler.materialized_named(&name).is_some() => {
                     return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
                         .hint("Use DROP MATERIALIZED VIEW to remove a materialized view."));

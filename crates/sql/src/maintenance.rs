@@ -10,7 +10,7 @@
 //! ```
 
 use hotrow_base::ids::TableId;
-use hotrow_transaction::catalog::{Object, Privileges};
+use hotrow_transaction::catalog::{Check, Object, Privileges};
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::Place;
@@ -37,7 +37,7 @@ pub enum Maintenance {
 }
 
 /// TRUNCATE
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Truncation {
     /// which tables, those that refer to others before them
     pub tables: Vec<TableId>,
@@ -45,8 +45,21 @@ pub struct Truncation {
     pub notices: Vec<Notice>,
     /// RESTART IDENTITY: sequences that begin anew, and with which number
     pub restarted: Vec<(TableId, i64)>,
+    /// partitions of other tables
+    pub partitions: Vec<EmptiedPartition>,
     /// what whoever sends it needs the right to do
     pub needs: Needs,
+}
+
+/// TRUNCATE of a partition
+#[derive(Clone, Debug)]
+pub struct EmptiedPartition {
+    /// the table that has its rows
+    pub table: TableId,
+    /// its name, with its schema
+    pub name: String,
+    /// which rows of the table are in it
+    pub rows: Check,
 }
 
 impl Maintenance {
@@ -54,7 +67,11 @@ impl Maintenance {
     pub(crate) fn check(&self, compiler: &Compiler<'_>) -> Result<()> {
         match self {
             Self::Vacuum(tables) | Self::Analyze(tables) => {
-                tables.iter().try_for_each(|(name, at)| compiler.table(name, *at).map(drop))
+                let is_there = |(name, at): &(String, Place)| match compiler.table_of_rows(name) {
+                    Some(_) => Ok(()),
+                    None => compiler.table(name, *at).map(drop),
+                };
+                tables.iter().try_for_each(is_there)
             }
             Self::Checkpoint | Self::Unlisten => Ok(()),
         }
@@ -108,10 +125,22 @@ fn tables(cursor: &mut Cursor<'_>) -> Result<Vec<(String, Place)>> {
 impl Compiler<'_> {
     /// TRUNCATE.
     pub(crate) fn truncation(&self, written: &ast::Truncate) -> Result<Truncation> {
-        let mut named = Vec::new();
+        let (mut named, mut partitions) = (Vec::new(), Vec::new());
         for target in &written.table_names {
             let place = place_in(&target.name, self.place);
-            let table = self.table(&object_name(&target.name, place)?, place)?;
+            let name = object_name(&target.name, place)?;
+            if let Some((view, partition)) = self.partition_named(&name) {
+                if let Some((_, child)) = self.left_referrer(&[partition.table]) {
+                    let message = "cannot truncate a table referenced in a foreign key constraint";
+                    let (child, own) = (&self.catalog.table(child).name, &view.name);
+                    let detail = format!("Table \"{child}\" references \"{own}\".");
+                    let hint = "DELETE the rows of the partition.";
+                    return Err(error(b"0A000", place, message).detail(detail).hint(hint));
+                }
+                partitions.push((view, self.partition_emptied((view, partition))?));
+                continue;
+            }
+            let table = self.table(&name, place)?;
             if !named.contains(&table.id) {
                 named.push(table.id);
             }
@@ -142,7 +171,14 @@ impl Compiler<'_> {
         for table in &named {
             needs.add(&self.by, Object::Table(*table), Privileges::TRUNCATE);
         }
-        Ok(Truncation { tables: self.children_first(named), notices, restarted, needs })
+        // What goes with its table need not go before it.
+        partitions.retain(|(_, of)| !named.contains(&of.table));
+        for (view, _) in &partitions {
+            needs.add(&self.by, Object::View(view.id), Privileges::TRUNCATE);
+        }
+        let partitions = partitions.into_iter().map(|(_, of)| of).collect();
+        let tables = self.children_first(named);
+        Ok(Truncation { tables, notices, restarted, partitions, needs })
     }
 
     /// A table that refers to one of these and is none of them.

@@ -32,6 +32,7 @@ mod named_types;
 mod oids;
 mod on_callers;
 mod parked;
+mod partitions;
 mod parts;
 mod prepared;
 mod protected;

@@ -17,6 +17,8 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
         "a type's name, with the modifier's digits", "format_type(23, NULL)", "integer";
     pg_get_viewdef(OID, opt(BOOLEAN)) -> TEXT, Stable, Host(H::System(S::ViewDefinition)),
         "a view's query", "pg_get_viewdef('cheap'::regclass) LIKE '%price%'", "true";
+    pg_get_partkeydef(OID) -> TEXT, Stable, Host(H::System(S::PartitionKey)),
+        "how a table is partitioned", "pg_get_partkeydef('item'::regclass) IS NULL", "true";
     pg_get_indexdef(OID, opt(INTEGER), opt(BOOLEAN)) -> TEXT, Stable,
         Host(H::System(S::IndexDefinition)),
         "CREATE INDEX of an index, or a column of it",
