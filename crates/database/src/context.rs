@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::core::Core;
 use crate::held_back::HeldBack;
 use crate::named::Names;
+use crate::notifications::Notifying;
 use crate::role_in_force::RoleInForce;
 use crate::sequences::Drawn;
 use crate::settings::{Settings, TransactionStep};
@@ -45,6 +46,7 @@ pub(crate) struct Context {
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
     temporary: RefCell<TemporaryTables>,
+    pub(crate) notifying: RefCell<Notifying>,
     /// what the operators of the next query took, if that is asked
     profile: RefCell<Option<Profile>>,
 }
@@ -83,6 +85,7 @@ impl Context {
             drawn: RefCell::default(),
             names: RefCell::default(),
             temporary: RefCell::default(),
+            notifying: RefCell::default(),
             profile: RefCell::default(),
             core,
         }
@@ -143,6 +146,7 @@ impl Context {
             TransactionStep::RolledBack => self.temporary().end_transaction(false),
             _ => {}
         }
+        self.step_notifications(&step);
         self.settings().step(step);
     }
 

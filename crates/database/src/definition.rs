@@ -33,7 +33,7 @@ use hotrow_transaction::coarse;
 use hotrow_transaction::explain;
 use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
-use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK};
+use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
 use self::rows_anew::{add_rebuilt, check_constraints, empty, rebuilt};
@@ -96,9 +96,16 @@ pub(crate) struct Next {
     texts: Texts,
     keeps_statement: bool,
     defined: Defined,
+    /// what whoever has made it is told
+    said: Vec<Notice>,
 }
 
 impl Next {
+    /// What whoever has made it is told.
+    pub(crate) fn take_said(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.said)
+    }
+
     fn new(schema: Schema, unfilled: Unfilled) -> Self {
         Self {
             schema,
@@ -107,6 +114,7 @@ impl Next {
             texts: Vec::new(),
             keeps_statement: false,
             defined: Defined::Something,
+            said: Vec::new(),
         }
     }
 
@@ -121,7 +129,7 @@ impl Next {
         sources: &mut Sources,
         entry: &TextEntry<'_>,
     ) -> Result<(), SqlError> {
-        let Self { schema, unfilled, changes, texts, keeps_statement, defined } = self;
+        let Self { schema, unfilled, changes, texts, keeps_statement, defined, .. } = self;
         schema.fill(&unfilled)?;
         check_constraints(&schema, &changes)?;
         let before = quiet.schema();
@@ -191,8 +199,14 @@ fn change_catalog(
         return Ok(Some(Next { changes, ..Next::new(next, Unfilled::default()) }));
     }
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), Trees::new())?;
+    let gone = procedures_gone(schema, &trees);
+    for name in &gone {
+        catalog.rights_mut().forget(&Object::Function(name.as_str().into()));
+    }
+    let said = gone.iter().map(|name| goes_with(name)).collect();
     let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
-    Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
+    refuse_broken_view(&next, sources, gone)?;
+    Ok(Some(Next { changes, texts, said, ..Next::new(next, unfilled) }))
 }
 
 /// The procedures that another catalog may concern, for it: access paths and constraints come from
@@ -207,6 +221,8 @@ fn compile_again(
     let mut next = made.iter().map(|id| id.0 + 1).fold(schema.procedures.len() as u32, u32::max);
     let mut moved = Vec::new();
     let mut failed = Vec::new();
+    let is_cascade = |change: &CatalogChange| matches!(change, CatalogChange::DropDependents);
+    let cascades = changes.iter().any(is_cascade);
     for id in in_order(schema, procedures_concerned(schema, sources, catalog, changes)) {
         let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
             continue;
@@ -229,6 +245,9 @@ fn compile_again(
                 moved.push((ProcedureId(next), Some(source.to_owned())));
                 next += 1;
             }
+            Err(error) if cascades && !error.is_refusal() => {
+                trees.insert(id, None);
+            }
             Err(error) => failed.push((name, error)),
         }
     }
@@ -238,6 +257,21 @@ fn compile_again(
     let mut texts = dropped_in(&trees);
     texts.append(&mut moved);
     Ok((trees, texts))
+}
+
+/// That a procedure goes with something that it needs.
+fn goes_with(name: &str) -> Notice {
+    let text = format!("drop cascades to function {}", routine_name(name));
+    Notice::new(SqlError::new(b"00000", text))
+}
+
+/// The names of procedures that go, and do not only get another id.
+fn procedures_gone(schema: &Schema, trees: &Trees) -> Vec<String> {
+    let stays = |name: &str| trees.values().flatten().any(|tree| tree.name == name);
+    let gone = trees.iter().filter(|(_, tree)| tree.is_none());
+    let gone = gone.filter_map(|(id, _)| schema.procedure(*id).map(|of| &of.procedure));
+    let gone = gone.filter(|procedure| !procedure.is_statement() && !stays(&procedure.name));
+    gone.map(|procedure| procedure.name.clone()).collect()
 }
 
 /// The names of tables, views and types that are not what they were.
@@ -524,22 +558,38 @@ fn drop_procedures(
     if dropped.is_empty() {
         return Ok(None);
     }
-    refuse_needed(schema, &dropped)?;
+    let mut said = Vec::new();
+    let mut gone: Vec<String> = names.iter().map(|dropped| dropped.name.clone()).collect();
+    match cascades {
+        true => {
+            let called: Vec<&str> = names.iter().map(|wanted| wanted.name.as_str()).collect();
+            for id in callers_of(schema, &called) {
+                let Some(caller) = schema.procedure(id).filter(|_| dropped.insert(id)) else {
+                    continue;
+                };
+                if !caller.procedure.is_statement() {
+                    said.push(goes_with(&caller.procedure.name));
+                    gone.push(caller.procedure.name.clone());
+                }
+            }
+        }
+        false => refuse_needed(schema, &dropped)?,
+    }
     let mut changes = Vec::new();
     for wanted in names {
         changes.extend(triggers::dropped(schema, &wanted.name, cascades)?);
     }
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
-    for wanted in names {
-        catalog.rights_mut().forget(&Object::Function(wanted.name.as_str().into()));
+    for name in &gone {
+        catalog.rights_mut().forget(&Object::Function(name.as_str().into()));
     }
     let mut next = schema.clone();
     let trees: Trees = dropped.iter().map(|&id| (id, None)).collect();
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
     let unfilled = next.adopt(catalog, trees, &[])?;
-    refuse_broken_view(&next, sources, names.iter().map(|dropped| dropped.name.clone()))?;
-    Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
+    refuse_broken_view(&next, sources, gone)?;
+    Ok(Some(Next { changes, texts, said, ..Next::new(next, unfilled) }))
 }
 
 #[cfg(test)]

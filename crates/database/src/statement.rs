@@ -58,6 +58,9 @@ impl Runner<'_> {
         }
         settle_limits(context, self.transaction);
         self.transaction.settle_advisory(context);
+        if done.is_ok() && !self.transaction.is_open() {
+            context.commit_notifications();
+        }
         if done.is_err() {
             return settle_error(context, prepared, done);
         }
@@ -120,7 +123,8 @@ impl Runner<'_> {
                         refuse_checkpoint(context)?;
                         core.checkpoint(&|_| ()).map(drop)?;
                     }
-                    Maintenance::Unlisten => {}
+                    Maintenance::Listen(channel) => context.listen(channel),
+                    Maintenance::Unlisten(channel) => context.unlisten(channel),
                     Maintenance::Vacuum(tables) | Maintenance::Analyze(tables) => {
                         let tag = tag(&statement.text, &Rows::default());
                         self.transaction.refuse_inside(&tag)?;
@@ -384,7 +388,10 @@ fn log_notices(context: &Context, notices: &[Notice]) {
         match level {
             NoticeLevel::Log => tracing::info!(number, user, code, message, "LOG was raised"),
             NoticeLevel::Warning => tracing::warn!(number, user, code, message, "a warning"),
-            NoticeLevel::Debug | NoticeLevel::Notice | NoticeLevel::Info => {}
+            NoticeLevel::Debug
+            | NoticeLevel::Notice
+            | NoticeLevel::Info
+            | NoticeLevel::Notification => {}
         }
     }
 }

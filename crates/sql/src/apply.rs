@@ -209,7 +209,8 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.rights_mut().set_defaults(maker, *kind, grants.clone());
             Ok(())
         }
-        CatalogChange::MoveRows(_)
+        CatalogChange::DropDependents
+        | CatalogChange::MoveRows(_)
         | CatalogChange::RequireRows { .. }
         | CatalogChange::Nothing(_) => Ok(()),
     }

@@ -180,6 +180,8 @@ pub enum CatalogChange {
         /// what it fails with otherwise
         refused: Box<SqlError>,
     },
+    /// CASCADE: procedures go that would not compile behind the other changes
+    DropDependents,
     /// CREATE OR REPLACE of a function that triggers use
     SetTriggerFunction(Arc<TriggerFunction>),
     /// CREATE [OR REPLACE] VIEW

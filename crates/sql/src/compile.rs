@@ -18,6 +18,7 @@ use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::extension::create_extension;
+use crate::notify::notification;
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
@@ -276,6 +277,9 @@ fn sql_statement(
             query_of_rows(compiler, query)
         }
         ast::Statement::Merge(_) => change_of_rows(compiler, statement, None),
+        ast::Statement::NOTIFY { .. } => {
+            one_program(compiler, |compiler, body| compiler.sql(statement, None, body))
+        }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)
             if compiler.view_that_acts(statement)?.is_some() =>
         {
@@ -338,6 +342,12 @@ fn sql_statement(
 
 /// A query: one access, or operators.
 fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
+    if let Some(given) = notification(query) {
+        return one_program(compiler, |compiler, body| {
+            compiler.notify(given, body)?;
+            compiler.emit_notified(body)
+        });
+    }
     if compiler.programs == Programs::One {
         return one_program(compiler, |compiler, body| {
             compiler.emit_query(body, query, Wanted::All, |_, _| Ok(Sink::Result))

@@ -19,6 +19,7 @@
 //! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
 //! | which rows are for whom | `secured`, `policy` |
 //! | what views do instead | `instead` |
+//! | what whoever listens is sent | `notify` |
 //! | partitions | `partition`, `partition_checks`, `partition_rows` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
@@ -99,6 +100,7 @@ mod materialized;
 pub mod mention;
 mod named_type;
 mod needs;
+mod notify;
 mod open_literals;
 mod operand;
 mod operator;

@@ -1,11 +1,12 @@
 //! TRUNCATE, and what PostgreSQL's users do for their tables' sake: VACUUM, ANALYZE, CHECKPOINT;
-//! and UNLISTEN, which pools of connections say before they give one to somebody else.
+//! and LISTEN and UNLISTEN, which are the session's own.
 //!
 //! ```text
 //! VACUUM [FULL] [FREEZE] [VERBOSE] [ANALYZE] [table [(columns)], ...]
 //! VACUUM (option [value], ...) [table [(columns)], ...]
 //! ANALYZE [VERBOSE] [table [(columns)], ...]
 //! CHECKPOINT
+//! LISTEN channel
 //! UNLISTEN {* | channel}
 //! ```
 
@@ -32,8 +33,10 @@ pub enum Maintenance {
     Analyze(Vec<(String, Place)>),
     /// a checkpoint is taken
     Checkpoint,
-    /// nothing to do: LISTEN is refused, so nobody listens
-    Unlisten,
+    /// LISTEN to a channel
+    Listen(String),
+    /// UNLISTEN of a channel; none: of all
+    Unlisten(Option<String>),
 }
 
 /// TRUNCATE
@@ -73,7 +76,7 @@ impl Maintenance {
                 };
                 tables.iter().try_for_each(is_there)
             }
-            Self::Checkpoint | Self::Unlisten => Ok(()),
+            Self::Checkpoint | Self::Listen(_) | Self::Unlisten(_) => Ok(()),
         }
     }
 }
@@ -89,14 +92,23 @@ pub(crate) fn maintenance(cursor: &mut Cursor<'_>) -> Result<Option<Maintenance>
     } else if cursor.accept("checkpoint") {
         Maintenance::Checkpoint
     } else if cursor.accept("unlisten") {
-        if !cursor.accept_token(&Token::Mul) {
-            cursor.identifier()?;
+        match cursor.accept_token(&Token::Mul) {
+            true => Maintenance::Unlisten(None),
+            false => Maintenance::Unlisten(Some(channel(cursor)?)),
         }
-        Maintenance::Unlisten
+    } else if cursor.accept("listen") {
+        Maintenance::Listen(channel(cursor)?)
     } else {
         return Ok(None);
     };
     if cursor.at_end() { Ok(Some(maintenance)) } else { Err(cursor.unexpected("the end")) }
+}
+
+/// The name of a channel, which is cut as all names are.
+fn channel(cursor: &mut Cursor<'_>) -> Result<String> {
+    let mut name = cursor.identifier()?;
+    name.truncate(name.floor_char_boundary(63));
+    Ok(name)
 }
 
 fn options(cursor: &mut Cursor<'_>, words: &[&str]) -> Result<()> {

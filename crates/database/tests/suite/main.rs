@@ -29,6 +29,7 @@ mod lifecycle;
 mod limits;
 mod loops;
 mod named_types;
+mod notifications;
 mod oids;
 mod on_callers;
 mod parked;

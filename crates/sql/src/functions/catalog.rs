@@ -105,8 +105,8 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
     obj_description | col_description | shobj_description | pg_describe_object(ANY, many(ANY))
         -> TEXT, Immutable, NOTHING,
         "NULL: there are no comments", "obj_description(1, 'pg_class') IS NULL", "true";
-    pg_get_partkeydef | pg_get_partition_constraintdef | pg_get_function_sqlbody
+    pg_get_partition_constraintdef | pg_get_function_sqlbody
         | pg_get_statisticsobjdef_columns | pg_get_ruledef | oidvectortypes
         | pg_tablespace_location(ANY, many(ANY)) -> TEXT, Immutable, NOTHING,
-        "NULL: there is nothing of the kind", "pg_get_partkeydef(1) IS NULL", "true";
+        "NULL: there is nothing of the kind", "pg_get_ruledef(1) IS NULL", "true";
 };
