@@ -66,8 +66,8 @@ for expected in 'Table "public.seat"' '"seat_pkey" PRIMARY KEY, btree (id)' \
 done
 # What is not there is an error, and the connection goes on.
 left=$(psql -X -A -t 2> "$work/errors" << 'SQL'
-CREATE TABLE parted (n integer) PARTITION BY RANGE (n);
-LISTEN news;
+CREATE TABLE heir (n integer) INHERITS (seat);
+LOCK TABLE seat;
 SELECT nothing FROM nowhere;
 SELEC;
 SELECT 'still here';
@@ -78,6 +78,16 @@ SQL
     echo "psql said: $left" >&2
     exit 1
 }
+# A client hears what it listens to.
+heard=$(psql -X -q -A -t -c 'LISTEN news' -c "NOTIFY news, 'fresh'" -c 'SELECT 1' 2> "$work/errors") || true
+case $heard in
+*'"news" with payload "fresh" received'*) ;;
+*)
+    cat "$work/errors" >&2
+    echo "psql heard: $heard" >&2
+    exit 1
+    ;;
+esac
 # What procedures say comes before what they end with.
 said=$(psql -X -q -A -t 2>&1 << 'SQL'
 CREATE FUNCTION talk(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN

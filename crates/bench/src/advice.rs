@@ -1,10 +1,10 @@
 //! Advice: which engine suits what a database does, by the map of engines.
 //!
-//! Role         takes what a run reported, or a server between two looks, finds the points of the map
-//!              at which the engine that runs there shows the same, and tells how the others compare
-//!              at these points
-//! Invariants   I1 what cannot be told apart is told as a range: of several points that are alike none
-//!              is chosen
+//! Role         takes what a run reported, or a server between two looks, finds the points of the
+//!              map at which the engine that runs there shows the same, and tells how the others
+//!              compare at these points
+//! Invariants   I1 what cannot be told apart is told as a range: of several points that are alike
+//!              none is chosen
 
 mod observed;
 mod told;
@@ -94,10 +94,11 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// The engine to change to; none where it is not worth it.
+    /// The engine to change to; none where it is not worth it, or the engine is not the limit.
     pub fn better(&self) -> Option<&Candidate> {
         let best = self.candidates.first()?;
-        (best.label != self.runs && best.gain[1] >= WORTHWHILE).then_some(best)
+        let is_worth_it = best.label != self.runs && best.gain[1] >= WORTHWHILE;
+        (is_worth_it && !self.observed.is_idle()).then_some(best)
     }
 }
 
@@ -134,7 +135,8 @@ pub fn advise(
     let mut remarks = observed.remarks();
     if nearest > FAR {
         remarks.push(format!(
-            "nothing on the map is like this (distance {nearest:.1}): the nearest points may mislead"
+            "nothing on the map is like this (distance {nearest:.1}): the nearest points may \
+             mislead"
         ));
     }
     let shown: Vec<_> = points.iter().filter_map(|point| point.engines.get(&runs)).collect();

@@ -20,9 +20,9 @@
 //!
 //! Reading order: [`select_engines`], [`Driver`] (what one run does), `source` and `clients` (where
 //! calls come from), `books`, `load`, `check`, [`RunReport`], `table`, `remote` (the same runs at a
-//! server), [`Figure`] (experiments of papers, out of such runs), [`EngineMap`] (engines side by side
-//! on a grid of workloads) and [`advise`], which looks it up, [`record_history`], then [`run_story`]
-//! (workloads that are written in SQL alone).
+//! server), [`Figure`] (experiments of papers, out of such runs), [`EngineMap`] (engines side by
+//! side on a grid of workloads) and [`advise`], which looks it up, [`record_history`], then
+//! [`run_story`] (workloads that are written in SQL alone).
 //!
 //! Architecture invariants: this crate knows engines only through the engine table; it makes no
 //! transaction of its own but those of recorded histories, which are SQL text like all others.

@@ -1,8 +1,8 @@
 //! The map: how engines compare, by what a workload is like.
 //!
-//! Role         a grid of workloads (contention, calls of several partitions, aborts, length) is run
-//!              on every engine, on virtual cores or real ones; what came of it is kept in a file,
-//!              drawn for people, and looked up for those who ask which engine suits them
+//! Role         a grid of workloads (contention, calls of several partitions, aborts, length) is
+//!              run on every engine, on virtual cores or real ones; what came of it is kept in a
+//!              file, drawn for people, and looked up for those who ask which engine suits them
 //!              ([`advise`](crate::advise))
 //! Invariants   I1 the grid and the kept map are right: tests read both
 //!              I2 points of the kept map are points of the grid, and know all its series

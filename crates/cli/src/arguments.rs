@@ -75,7 +75,7 @@ pub(crate) enum Command {
     /// Compile definitions, and show what each call of their procedures would hold
     Check(CheckArguments),
     /// Tell which engine suits what a server does, by the map of engines
-    Advise(AdviseArguments),
+    Advise(Box<AdviseArguments>),
     /// List the engines, their settings and what they are
     Engines,
     /// List the functions of SQL, with their arguments and an example of each

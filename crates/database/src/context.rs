@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::core::Core;
 use crate::held_back::HeldBack;
 use crate::named::Names;
+use crate::notifications::Notifying;
 use crate::role_in_force::RoleInForce;
 use crate::sequences::Drawn;
 use crate::settings::{Settings, TransactionStep};
@@ -47,6 +48,7 @@ pub(crate) struct Context {
     temporary: RefCell<TemporaryTables>,
     /// its transaction has definitions
     pub(crate) has_definitions: Cell<bool>,
+    pub(crate) notifying: RefCell<Notifying>,
     /// what the operators of the next query took, if that is asked
     profile: RefCell<Option<Profile>>,
 }
@@ -86,6 +88,7 @@ impl Context {
             names: RefCell::default(),
             temporary: RefCell::default(),
             has_definitions: Cell::new(false),
+            notifying: RefCell::default(),
             profile: RefCell::default(),
             core,
         }
@@ -146,6 +149,7 @@ impl Context {
             TransactionStep::RolledBack => self.temporary().end_transaction(false),
             _ => {}
         }
+        self.step_notifications(&step);
         self.settings().step(step);
     }
 

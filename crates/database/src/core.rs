@@ -51,6 +51,7 @@ use crate::data_directory::DataDirectory;
 use crate::definition::Sources;
 use crate::error::{Error, advised};
 use crate::lock_names::LockNames;
+use crate::notifications::Notifications;
 use crate::once::Outcomes;
 use crate::recovery::{self, RecoveryProgress, RecoveryReport};
 use crate::rows::Rows;
@@ -97,6 +98,7 @@ pub(crate) struct Core {
     pub(crate) temporary: TemporaryNumbers,
     pub(crate) cancellers: Cancellers,
     pub(crate) advisory: Arc<AdvisoryLocks>,
+    pub(crate) notifications: Notifications,
     pub(crate) library: Arc<Library>,
     /// where calls for a key are counted
     admission: Option<Admission>,
@@ -182,6 +184,7 @@ impl Core {
             temporary: TemporaryNumbers::default(),
             cancellers: Cancellers::default(),
             advisory: Arc::default(),
+            notifications: Notifications::default(),
             library: Arc::default(),
             admission,
             opened: Ticks::now(),

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use hotrow_base::clock;
 use hotrow_base::interrupt::Interruption;
-use hotrow_engine::interactive::Besides;
+use hotrow_engine::interactive::SchemaCompanion;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
 use hotrow_sql::{ScriptStatement, compile_for, refuse_not_entitled, with_role};
@@ -121,7 +121,7 @@ impl Drop for TakenBack {
     }
 }
 
-impl Besides for TakenBack {
+impl SchemaCompanion for TakenBack {
     fn note(&mut self, definitions: usize) {
         if self.noted.is_empty() {
             let tables = self.core.schema.current().catalog.tables().len();

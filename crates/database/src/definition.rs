@@ -12,6 +12,7 @@
 //!              before a replacement still fits; a replacement with others gets a new id
 
 mod broken_views;
+mod rows_anew;
 mod sources;
 mod triggers;
 
@@ -20,24 +21,22 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::types::SqlType;
-use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees, Unfilled};
+use hotrow_engine::schema::{Quiet, Rebuilt, Schema, Trees, Unfilled};
 use hotrow_sql::{
-    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
-    Truncation, WrittenType, apply, changed_names, compile, compile_with_parameters, look_up_types,
-    parse_script, split_path,
+    CatalogChange, Compiled, Dropped, Naming, ProcedureNames, ScriptStatement, WrittenType, apply,
+    changed_names, compile, compile_with_parameters, look_up_types, parse_script, split_path,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, PUBLIC, local};
 use hotrow_transaction::coarse;
-use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
 use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
-use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK};
+use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
+use self::rows_anew::{add_rebuilt, check_constraints, empty, rebuilt};
 pub(crate) use self::sources::{Definition, Sources};
 use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
@@ -97,9 +96,16 @@ pub(crate) struct Next {
     texts: Texts,
     keeps_statement: bool,
     defined: Defined,
+    /// what whoever has made it is told
+    said: Vec<Notice>,
 }
 
 impl Next {
+    /// What whoever has made it is told.
+    pub(crate) fn take_said(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.said)
+    }
+
     fn new(schema: Schema, unfilled: Unfilled) -> Self {
         Self {
             schema,
@@ -108,6 +114,7 @@ impl Next {
             texts: Vec::new(),
             keeps_statement: false,
             defined: Defined::Something,
+            said: Vec::new(),
         }
     }
 
@@ -122,7 +129,7 @@ impl Next {
         sources: &mut Sources,
         entry: &TextEntry<'_>,
     ) -> Result<(), SqlError> {
-        let Self { schema, unfilled, changes, texts, keeps_statement, defined } = self;
+        let Self { schema, unfilled, changes, texts, keeps_statement, defined, .. } = self;
         schema.fill(&unfilled)?;
         check_constraints(&schema, &changes)?;
         let before = quiet.schema();
@@ -167,18 +174,6 @@ pub(crate) fn make(
     }
 }
 
-/// TRUNCATE
-fn empty(schema: &Schema, truncation: &Truncation) -> Result<Next, SqlError> {
-    let mut next = schema.clone();
-    let tables = truncation.tables.iter();
-    let emptied: Vec<_> = tables.map(|&table| Rebuilt { table, columns: None }).collect();
-    let memory = Arc::clone(&next.memory);
-    // The empty indexes are there before the full ones go: a full database is to be emptied, too.
-    let _makes_room = memory.budget().suspend_limit();
-    let unfilled = next.adopt(schema.catalog.clone(), Trees::new(), &emptied)?;
-    Ok(Next { defined: Defined::Rows, ..Next::new(next, unfilled) })
-}
-
 /// CREATE, ALTER and DROP of tables and indexes.
 fn change_catalog(
     schema: &Schema,
@@ -191,10 +186,8 @@ fn change_catalog(
     }
     let mut all_rebuilt: Vec<Rebuilt> = Vec::new();
     for change in &changes {
-        let Some(next) = rebuilt(change, now_us)? else { continue };
-        match all_rebuilt.iter_mut().find(|before| before.table == next.table) {
-            Some(before) => before.followed_by(next)?,
-            None => all_rebuilt.push(next),
+        for next in rebuilt(&schema.catalog, change, now_us)? {
+            add_rebuilt(&mut all_rebuilt, next)?;
         }
     }
     let mut catalog = schema.catalog.clone();
@@ -206,42 +199,14 @@ fn change_catalog(
         return Ok(Some(Next { changes, ..Next::new(next, Unfilled::default()) }));
     }
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), Trees::new())?;
-    let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
-    Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
-}
-
-/// Fails with 23514 or 23503 where rows that there are violate what is asked of them anew.
-fn check_constraints(next: &Schema, changes: &[CatalogChange]) -> Result<(), SqlError> {
-    for change in changes {
-        match change {
-            CatalogChange::AddCheck { table, check } => next.check_rows(*table, check)?,
-            CatalogChange::AddForeignKey { table, key } => {
-                let mut keys = next.catalog.table(*table).foreign_keys.iter();
-                let key = keys.find(|known| known.name == key.name);
-                key.map_or(Ok(()), |key| next.check_foreign_key(key))?;
-            }
-            _ => {}
-        }
+    let gone = procedures_gone(schema, &trees);
+    for name in &gone {
+        catalog.rights_mut().forget(&Object::Function(name.as_str().into()));
     }
-    Ok(())
-}
-
-/// The rows that a change of columns makes anew, with defaults as they are now.
-fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlError> {
-    let CatalogChange::Columns(Columns { table, filled, .. }) = change else { return Ok(None) };
-    let columns = filled.iter().map(|filled| {
-        Ok(match filled {
-            Filled::Old(column) => ColumnFrom::Old(*column),
-            Filled::By(None) => ColumnFrom::Constant(Value::Null),
-            Filled::By(Some(default)) => ColumnFrom::Constant(evaluate(default, now_us)?),
-            Filled::Computed(of) => ColumnFrom::Computed(of.clone(), now_us),
-            Filled::Converted(of) => ColumnFrom::Converted(of.clone(), now_us),
-            Filled::Numbered(sequence) => ColumnFrom::Numbered(*sequence),
-            Filled::Identity => ColumnFrom::Identity,
-        })
-    });
-    let columns = Some(columns.collect::<Result<_, SqlError>>()?);
-    Ok(Some(Rebuilt { table: *table, columns }))
+    let said = gone.iter().map(|name| goes_with(name)).collect();
+    let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
+    refuse_broken_view(&next, sources, gone)?;
+    Ok(Some(Next { changes, texts, said, ..Next::new(next, unfilled) }))
 }
 
 /// The procedures that another catalog may concern, for it: access paths and constraints come from
@@ -256,6 +221,8 @@ fn compile_again(
     let mut next = made.iter().map(|id| id.0 + 1).fold(schema.procedures.len() as u32, u32::max);
     let mut moved = Vec::new();
     let mut failed = Vec::new();
+    let is_cascade = |change: &CatalogChange| matches!(change, CatalogChange::DropDependents);
+    let cascades = changes.iter().any(is_cascade);
     for id in in_order(schema, procedures_concerned(schema, sources, catalog, changes)) {
         let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
             continue;
@@ -278,6 +245,9 @@ fn compile_again(
                 moved.push((ProcedureId(next), Some(source.to_owned())));
                 next += 1;
             }
+            Err(error) if cascades && !error.is_refusal() => {
+                trees.insert(id, None);
+            }
             Err(error) => failed.push((name, error)),
         }
     }
@@ -287,6 +257,21 @@ fn compile_again(
     let mut texts = dropped_in(&trees);
     texts.append(&mut moved);
     Ok((trees, texts))
+}
+
+/// That a procedure goes with something that it needs.
+fn goes_with(name: &str) -> Notice {
+    let text = format!("drop cascades to function {}", routine_name(name));
+    Notice::new(SqlError::new(b"00000", text))
+}
+
+/// The names of procedures that go, and do not only get another id.
+fn procedures_gone(schema: &Schema, trees: &Trees) -> Vec<String> {
+    let stays = |name: &str| trees.values().flatten().any(|tree| tree.name == name);
+    let gone = trees.iter().filter(|(_, tree)| tree.is_none());
+    let gone = gone.filter_map(|(id, _)| schema.procedure(*id).map(|of| &of.procedure));
+    let gone = gone.filter(|procedure| !procedure.is_statement() && !stays(&procedure.name));
+    gone.map(|procedure| procedure.name.clone()).collect()
 }
 
 /// The names of tables, views and types that are not what they were.
@@ -424,7 +409,11 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
     let dropped = changes.iter().find_map(|change| match change {
         CatalogChange::DropTable(id) => Some(format!("table \"{}\"", catalog.table(*id).name)),
         CatalogChange::DropIndex(id) => Some(format!("index \"{}\"", catalog.index(*id).name)),
-        CatalogChange::DropView(name) => Some(format!("view \"{}\"", local(name))),
+        CatalogChange::DropView(name) => {
+            let is_partition = catalog.view(name).is_some_and(|view| view.partition.is_some());
+            let what = if is_partition { "table" } else { "view" };
+            Some(format!("{what} \"{}\"", local(name)))
+        }
         CatalogChange::DropType(name) => Some(format!("type {}", local(name))),
         _ => None,
     });
@@ -569,22 +558,38 @@ fn drop_procedures(
     if dropped.is_empty() {
         return Ok(None);
     }
-    refuse_needed(schema, &dropped)?;
+    let mut said = Vec::new();
+    let mut gone: Vec<String> = names.iter().map(|dropped| dropped.name.clone()).collect();
+    match cascades {
+        true => {
+            let called: Vec<&str> = names.iter().map(|wanted| wanted.name.as_str()).collect();
+            for id in callers_of(schema, &called) {
+                let Some(caller) = schema.procedure(id).filter(|_| dropped.insert(id)) else {
+                    continue;
+                };
+                if !caller.procedure.is_statement() {
+                    said.push(goes_with(&caller.procedure.name));
+                    gone.push(caller.procedure.name.clone());
+                }
+            }
+        }
+        false => refuse_needed(schema, &dropped)?,
+    }
     let mut changes = Vec::new();
     for wanted in names {
         changes.extend(triggers::dropped(schema, &wanted.name, cascades)?);
     }
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
-    for wanted in names {
-        catalog.rights_mut().forget(&Object::Function(wanted.name.as_str().into()));
+    for name in &gone {
+        catalog.rights_mut().forget(&Object::Function(name.as_str().into()));
     }
     let mut next = schema.clone();
     let trees: Trees = dropped.iter().map(|&id| (id, None)).collect();
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
     let unfilled = next.adopt(catalog, trees, &[])?;
-    refuse_broken_view(&next, sources, names.iter().map(|dropped| dropped.name.clone()))?;
-    Ok(Some(Next { changes, texts, ..Next::new(next, unfilled) }))
+    refuse_broken_view(&next, sources, gone)?;
+    Ok(Some(Next { changes, texts, said, ..Next::new(next, unfilled) }))
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@
 //!              I2 the table of a sequence is used by nobody else, so that the transaction which
 //!              takes a block waits for no other one
 //!              I3 whose transaction keeps a quiet point, because it has definitions, takes blocks
-//!              there, beside it ([`AtQuietPoint`]); of sequences that it has made itself, the tables say
-//!              what was given when it commits
+//!              there, beside it ([`AtQuietPoint`]); of sequences that it has made itself, the
+//!              tables say what was given when it commits
 //! Source       PostgreSQL 15, "Sequence Manipulation Functions". We differ: blocks are of our own
 //!              choosing, CACHE is not
 

@@ -17,6 +17,7 @@ use crate::client::{Mailbox, Priority};
 use crate::core::Core;
 use crate::drawing;
 use crate::error::Error;
+use crate::notifications::notifications_of;
 use crate::reply::Reply;
 use crate::rows::Rows;
 
@@ -73,7 +74,7 @@ impl Procedure {
         let deadline = self.core.config.call_deadline;
         let called = self.drawing(|mailbox| self.core.call(mailbox, None, deadline));
         Mailbox::renew(&self.mailbox);
-        let called = called.and_then(|reply| self.core.settle(reply, &self.books));
+        let called = called.and_then(|reply| self.settle(reply));
         self.books.note_statement(called.is_ok());
         called
     }
@@ -87,8 +88,22 @@ impl Procedure {
         let _guard = panics::guard();
         self.address(arguments)?;
         let called = self.drawing(|mailbox| self.core.try_call(mailbox, None));
-        let called = called.and_then(|reply| self.core.settle(reply, &self.books));
+        let called = called.and_then(|reply| self.settle(reply));
         self.books.note_statement(called.is_ok());
+        called
+    }
+
+    /// Tells how a call has ended when that is durable, and sends what it has said to whoever
+    /// listens.
+    fn settle(&self, mut reply: Reply) -> Result<Rows, Error> {
+        let said = match &mut reply.answer {
+            Ok(rows) => notifications_of(rows.notices_mut(), 0),
+            Err(_) => Vec::new(),
+        };
+        let called = self.core.settle(reply, &self.books);
+        if called.is_ok() {
+            self.core.notifications.send(&self.core.journal, said);
+        }
         called
     }
 

@@ -80,12 +80,14 @@ pub(crate) fn put_in_force(
     quiet: &Quiet<'_>,
     sources: &mut Sources,
     alone: &mut Alone,
-    next: Next,
+    mut next: Next,
     entry: &TextEntry<'_>,
 ) -> Reply {
+    let mut rows = Rows::default();
+    rows.notices_mut().append(&mut next.take_said());
     let done = next.put_in_force(quiet, sources, entry).and_then(|()| alone.definition(entry));
     match done {
-        Ok(durable_in) => Reply::new(Ok(Rows::default()), durable_in),
+        Ok(durable_in) => Reply::new(Ok(rows), durable_in),
         // It may tell of rows that were looked through.
         Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
     }

@@ -6,6 +6,7 @@
 mod calling;
 mod checking;
 mod copying;
+mod notifying;
 mod settings;
 mod submitting;
 

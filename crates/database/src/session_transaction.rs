@@ -250,8 +250,8 @@ impl SessionTransaction {
     }
 
     /// Has definitions be part of the transaction of BEGIN that is open, if one is; a batch's is
-    /// committed. Where statements lock what they touch, it goes on as another one behind what it has
-    /// done so far; fails with 25001 where that is more than reading.
+    /// committed. Where statements lock what they touch, it goes on as another one behind what it
+    /// has done so far; fails with 25001 where that is more than reading.
     pub(crate) fn begin_definitions(&mut self, context: &Context, what: &str) -> Result<(), Error> {
         let Some(open) = &mut self.open else { return Ok(()) };
         if open.extent() == Extent::Batch {

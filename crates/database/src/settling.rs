@@ -49,13 +49,19 @@ use crate::books::SessionBooks;
 use crate::context::Context;
 use crate::core::Core;
 use crate::error::{Error, lost};
+use crate::notifications::is_notice;
 use crate::reply::Reply;
 use crate::rows::Rows;
 
 impl Context {
     /// Tells what `reply` says when it is durable.
-    pub(crate) fn settle(&self, reply: Reply) -> Result<Rows, Error> {
+    pub(crate) fn settle(&self, mut reply: Reply) -> Result<Rows, Error> {
         let core = &self.core;
+        match &mut reply.answer {
+            Ok(rows) => self.note_notifications(rows.notices_mut()),
+            // What it has said is taken back with what it has done.
+            Err(error) => error.notices.retain(is_notice),
+        }
         if self.held_back.holds()
             && let Some(log) = core.journal.log()
         {

@@ -58,6 +58,9 @@ impl Runner<'_> {
         }
         settle_limits(context, self.transaction);
         self.transaction.settle_advisory(context);
+        if done.is_ok() && !self.transaction.is_open() {
+            context.commit_notifications();
+        }
         if done.is_err() {
             return settle_error(context, prepared, done);
         }
@@ -123,7 +126,8 @@ impl Runner<'_> {
                         }
                         core.checkpoint(&|_| ()).map(drop)?;
                     }
-                    Maintenance::Unlisten => {}
+                    Maintenance::Listen(channel) => context.listen(channel),
+                    Maintenance::Unlisten(channel) => context.unlisten(channel),
                     Maintenance::Vacuum(tables) | Maintenance::Analyze(tables) => {
                         let tag = tag(&statement.text, &Rows::default());
                         self.transaction.refuse_inside(&tag)?;
@@ -322,8 +326,11 @@ impl Runner<'_> {
             return define(context, prepared.statement());
         }
         let schema = core.schema.current();
-        for table in &truncation.tables {
-            let name = quoted_name(&schema.catalog.table(*table).qualified_name());
+        let tables = truncation.tables.iter();
+        let tables = tables.map(|table| schema.catalog.table(*table).qualified_name());
+        let partitions = truncation.partitions.iter().map(|partition| partition.name.clone());
+        for name in tables.chain(partitions) {
+            let name = quoted_name(&name);
             let delete = format!("DELETE FROM {name}");
             let delete = prepare_own(context, self.transaction, &delete)?;
             self.run(&delete, &[])?;
@@ -384,7 +391,10 @@ fn log_notices(context: &Context, notices: &[Notice]) {
         match level {
             NoticeLevel::Log => tracing::info!(number, user, code, message, "LOG was raised"),
             NoticeLevel::Warning => tracing::warn!(number, user, code, message, "a warning"),
-            NoticeLevel::Debug | NoticeLevel::Notice | NoticeLevel::Info => {}
+            NoticeLevel::Debug
+            | NoticeLevel::Notice
+            | NoticeLevel::Info
+            | NoticeLevel::Notification => {}
         }
     }
 }

@@ -7,15 +7,16 @@
 //! Invariants   I1 a failed transaction without savepoints holds nothing any more
 //!              I2 an error of the whole transaction (a deadlock, a time-out, a definition that
 //!              came) takes the savepoints with it
-//!              I3 what a transaction of BEGIN has done is committed by COMMIT alone, but for what it
-//!              has read, and rows of its own temporary tables, before its first definition on an
-//!              engine that locks as it goes: there it goes on as another transaction from then on
+//!              I3 what a transaction of BEGIN has done is committed by COMMIT alone, but for what
+//!              it has read, and rows of its own temporary tables, before its first definition on
+//!              an engine that locks as it goes: there it goes on as another transaction from then
+//!              on
 
 use std::time::Duration;
 
 use hotrow_base::clock;
 use hotrow_base::ids::TableId;
-use hotrow_engine::interactive::{Besides, Failure, InteractiveTransaction, Statement};
+use hotrow_engine::interactive::{Failure, InteractiveTransaction, SchemaCompanion, Statement};
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::Quiet;
 use hotrow_engine::statistics::CallTime;
@@ -138,9 +139,9 @@ impl OpenTransaction {
     /// Has definitions be part of it from here on.
     pub(crate) fn begin_definitions(
         &mut self,
-        besides: Box<dyn Besides>,
+        companion: Box<dyn SchemaCompanion>,
     ) -> Result<(), Box<SqlError>> {
-        self.engine.begin_definitions(besides).map_err(|failure| self.failed_by(failure))
+        self.engine.begin_definitions(companion).map_err(|failure| self.failed_by(failure))
     }
 
     /// Makes a definition in it.
@@ -185,9 +186,10 @@ impl OpenTransaction {
         }
     }
 
-    /// Commits what was done so far and goes on behind it, so that a definition can be made which is
-    /// no part of it; the epoch in which that is durable. Fails with 25001 where more went with it
-    /// than rows of tables that the transaction has made, which nobody can have counted on yet: I3.
+    /// Commits what was done so far and goes on behind it, so that a definition can be made which
+    /// is no part of it; the epoch in which that is durable. Fails with 25001 where more went with
+    /// it than rows of tables that the transaction has made, which nobody can have counted on yet:
+    /// I3.
     pub(crate) fn make_way(&mut self, what: &str) -> Result<u64, Box<SqlError>> {
         self.refuse_definition(what)?;
         let is_own = |table: &TableId| self.created.contains(table);
@@ -195,8 +197,8 @@ impl OpenTransaction {
         if is_kept_by_savepoint || !self.written.iter().all(is_own) {
             let message =
                 format!("{what} cannot run in a transaction that has changed rows before");
-            let hint = "What was done before would be committed with it: write COMMIT first, or begin \
-                        with the definitions.";
+            let hint = "What was done before would be committed with it: write COMMIT first, or \
+                        begin with the definitions.";
             return Err(Box::new(advised(b"25001", message, hint)));
         }
         let durable_in = self.engine.commit().map_err(|error| self.over(error))?;

@@ -123,7 +123,7 @@ pub enum Failure {
 }
 
 /// What a database keeps beside its schema, which definitions change with it.
-pub trait Besides: Send {
+pub trait SchemaCompanion: Send {
     /// Notes how it is, when the transaction has made so many definitions.
     fn note(&mut self, definitions: usize);
 
@@ -176,14 +176,14 @@ pub trait InteractiveTransaction: Send {
     }
 
     /// Has definitions be part of it from here on; nobody else goes on before it ends. What
-    /// `besides` keeps goes back with the definitions that are taken back. Nothing is done where it
+    /// `companion` keeps goes back with the definitions that are taken back. Nothing is done where it
     /// has begun to.
     ///
     /// # Errors
     ///
     /// As of [`InteractiveTransaction::execute`]. 0A000 where it cannot.
-    fn begin_definitions(&mut self, besides: Box<dyn Besides>) -> Result<(), Failure> {
-        drop(besides);
+    fn begin_definitions(&mut self, companion: Box<dyn SchemaCompanion>) -> Result<(), Failure> {
+        drop(companion);
         Err(Failure::Statement(Box::new(SqlError::new(b"0A000", "no definitions in it"))))
     }
 
@@ -205,8 +205,8 @@ pub trait InteractiveTransaction: Send {
         Err(Failure::Statement(Box::new(SqlError::new(b"0A000", "no definitions in it"))))
     }
 
-    /// Of one that defines: has its quiet point stay in hand, so that nobody ends it meanwhile, up to
-    /// [`InteractiveTransaction::put_down`].
+    /// Of one that defines: has its quiet point stay in hand, so that nobody ends it meanwhile, up
+    /// to [`InteractiveTransaction::put_down`].
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};
 pub(crate) use self::path::{AccessPath, indexed_columns};
 pub use self::quiet::{Bystanders, Clearance, KeptQuiet, Purpose, Quiet};
-pub use self::rebuild::{ColumnFrom, Rebuilt};
+pub use self::rebuild::{ColumnFrom, Rebuilt, RowsThat};
 use crate::accesses::AccessTrace;
 use crate::checkpoint::SavedRows;
 use crate::ghosts::Ghosts;
@@ -640,7 +640,8 @@ impl SharedSchema {
         self.generation.load(Ordering::Acquire) // partner: the Release in `replace`
     }
 
-    /// What is pending, or else everybody's schema, with its number; for whoever has the quiet point.
+    /// What is pending, or else everybody's schema, with its number; for whoever has the quiet
+    /// point.
     pub(crate) fn pending_or_committed(&self) -> (Arc<Schema>, u64) {
         match &*self.pending.lock() {
             Some(pending) => (Arc::clone(&pending.schema), pending.generation),

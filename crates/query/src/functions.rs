@@ -134,6 +134,8 @@ pub enum SystemFunction {
     FormatType,
     /// pg_get_viewdef(oid [, pretty])
     ViewDefinition,
+    /// pg_get_partkeydef(oid)
+    PartitionKey,
     /// pg_get_indexdef(oid [, column, pretty])
     IndexDefinition,
     /// pg_get_constraintdef(oid [, pretty])

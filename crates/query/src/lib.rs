@@ -64,6 +64,7 @@ pub use host::drawn;
 use lock::Lock;
 pub use memory::Limits;
 use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value};
+pub use order::compare as compare_values;
 use order::{compare_nulls, key_of};
 pub use plan::{
     Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,

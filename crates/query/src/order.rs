@@ -11,7 +11,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::program::CompareOp;
 
 /// Which of two values that are not NULL comes first.
-pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
+pub fn compare(left: &Value, right: &Value) -> Ordering {
     use Value as V;
     match (left, right) {
         (V::Bool(a), V::Bool(b)) => a.cmp(b),

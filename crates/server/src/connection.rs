@@ -9,11 +9,12 @@
 //!                 its Sync is a transaction that may be repeated, several are one that may not
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, BytesMut};
-use hotrow::Horizon;
+use hotrow::{Horizon, SqlError};
 use hotrow_base::clock::Ticks;
 use hotrow_base::panics::Panicked;
 use pgwire::messages::Message;
@@ -57,6 +58,8 @@ pub(crate) enum Ended {
     Failed,
     /// what it said or heard met a bug
     Panicked(Panicked),
+    /// more notifications came than are kept for a client that does not take them
+    Overrun(Box<SqlError>),
 }
 
 /// Where a client was when it said nothing for too long.
@@ -217,7 +220,7 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// Answers on a stream.
     pub(crate) fn new(stream: Arc<Socket>) -> Self {
-        let stream = Stream { socket: stream, deadline: None, look_every: None };
+        let stream = Stream { socket: stream, deadline: None, look_every: None, wake: None };
         let (channel, buffer) = (Channel::Plain(stream), BytesMut::new());
         Self { channel, buffer, whole: 0, held: None, is_broken: false }
     }
@@ -248,14 +251,26 @@ impl Outgoing {
         }
     }
 
+    /// What a byte is written to by whoever wants a wait for what comes to end at once with
+    /// [`Ended::TimedOut`]; none: there is no room for it.
+    pub(crate) fn waker(&mut self) -> Option<Arc<UnixStream>> {
+        let (wake, waker) = UnixStream::pair().ok()?;
+        wake.set_nonblocking(true).and_then(|()| waker.set_nonblocking(true)).ok()?;
+        match &mut self.channel {
+            Channel::Plain(stream) => stream.wake = Some(wake),
+            Channel::Encrypted(tls) => tls.sock.wake = Some(wake),
+        }
+        Some(Arc::new(waker))
+    }
+
     /// Encrypts from now on; what was said before has been sent.
     pub(crate) fn encrypt(&mut self, config: &Arc<ServerConfig>) -> Result<(), Ended> {
-        let Channel::Plain(Stream { socket, deadline, look_every }) = &self.channel else {
+        let Channel::Plain(Stream { socket, deadline, look_every, .. }) = &self.channel else {
             return Err(Ended::Malformed("it is encrypted already".to_owned()));
         };
         let connection = ServerConnection::new(Arc::clone(config)).map_err(|_| Ended::Failed)?;
         let (deadline, look_every) = (*deadline, *look_every);
-        let stream = Stream { socket: Arc::clone(socket), deadline, look_every };
+        let stream = Stream { socket: Arc::clone(socket), deadline, look_every, wake: None };
         self.channel = Channel::Encrypted(Box::new(StreamOwned::new(connection, stream)));
         Ok(())
     }
@@ -429,6 +444,8 @@ struct Stream {
     deadline: Option<Ticks>,
     /// the socket's own time-out, after which it is looked whether the deadline has passed
     look_every: Option<Duration>,
+    /// what it wakes by, too
+    wake: Option<UnixStream>,
 }
 
 impl Stream {
@@ -445,8 +462,37 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Waits until something has come, or it is woken, or the deadline has passed.
+    fn wait_or_wake(&self, wake: &UnixStream) -> io::Result<()> {
+        let mut look =
+            [PollFd::new(&*self.socket, PollFlags::IN), PollFd::new(wake, PollFlags::IN)];
+        loop {
+            let left = self.deadline.map(Ticks::remaining);
+            let timeout = left.map(|left| Timespec {
+                tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+                tv_nsec: left.subsec_nanos().into(),
+            });
+            match poll(&mut look, timeout.as_ref()) {
+                Ok(0) => return Err(ErrorKind::TimedOut.into()),
+                Ok(_) if !look[0].revents().is_empty() => return Ok(()),
+                Ok(_) => {
+                    let mut scrap = [0; 64];
+                    while (&*wake).read(&mut scrap).is_ok_and(|read| read == scrap.len()) {}
+                    return Err(ErrorKind::TimedOut.into());
+                }
+                Err(error) if error == rustix::io::Errno::INTR => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
 impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if let Some(wake) = &self.wake {
+            self.wait_or_wake(wake)?;
+        }
         loop {
             if let Some(left) = self.deadline.map(Ticks::remaining) {
                 if left.is_zero() {

@@ -13,18 +13,24 @@
 //!              executed
 
 use std::cell::Cell;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow::{
     CopyIn, Direction, NamedBy, Naming, Outcome, Prepared, Script, Session, SqlError,
     StatementResult, TransactionState, Value,
 };
+use hotrow_base::clock::Ticks;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{
     BindComplete, CloseComplete, ParseComplete, PortalSuspended,
 };
-use pgwire::messages::response::{EmptyQueryResponse, ReadyForQuery, TransactionStatus};
+use pgwire::messages::response::{
+    EmptyQueryResponse, NotificationResponse, ReadyForQuery, TransactionStatus,
+};
 use pgwire::messages::startup::ParameterStatus;
 
 use crate::answer::{
@@ -41,6 +47,8 @@ const STATEMENTS_MAX: usize = 10_000;
 
 /// Bytes of the texts of a connection's prepared statements, and of its portals' values.
 const KEPT_BYTES_MAX: usize = 64 << 20;
+/// Between two looks at whether a notification that has come is durable.
+const DURABLE_LOOKS_EVERY: Duration = Duration::from_millis(1);
 /// Between two looks at whether a COPY was cancelled whose client is silent.
 const COPY_LOOKS_EVERY: Duration = Duration::from_millis(100);
 
@@ -54,6 +62,12 @@ pub(crate) struct Conversation<'a> {
     skips: bool,
     /// rows that are to come
     copying: Option<Copying>,
+    /// of one that listens: since when its client has said nothing
+    quiet_since: Option<Ticks>,
+    /// what wakes it where something has come that it listens to; none: it has not listened
+    waker: Option<Arc<UnixStream>>,
+    /// notifications were lost that its client has not been told of
+    lost: Option<SqlError>,
 }
 
 /// A COPY FROM STDIN that waits for rows.
@@ -77,7 +91,9 @@ impl<'a> Conversation<'a> {
     pub(crate) fn new(session: Session, out: &'a mut Outgoing) -> Self {
         out.hold_back(session.hold_back());
         let (statements, portals) = (Statements::default(), Portals::default());
-        Self { session, out, statements, portals, skips: false, copying: None }
+        let (copying, quiet_since, waker, lost) = (None, None, None, None);
+        let skips = false;
+        Self { session, out, statements, portals, skips, copying, quiet_since, waker, lost }
     }
 
     /// What answers go to.
@@ -86,10 +102,51 @@ impl<'a> Conversation<'a> {
     }
 
     /// How long its client may say nothing; none: for ever.
-    pub(crate) fn patience(&self) -> Option<Duration> {
-        match self.copying {
-            Some(_) => Some(COPY_LOOKS_EVERY),
-            None => self.session.idle_limit(),
+    pub(crate) fn patience(&mut self) -> Option<Duration> {
+        if self.copying.is_some() {
+            return Some(COPY_LOOKS_EVERY);
+        }
+        let limit = self.session.idle_limit();
+        if !self.session.listens() {
+            return limit;
+        }
+        let since = *self.quiet_since.get_or_insert_with(Ticks::now);
+        let left = limit.map(|limit| limit.saturating_sub(since.elapsed()));
+        match self.may_be_told() && self.session.waits_for_notifications() {
+            true => Some(left.map_or(DURABLE_LOOKS_EVERY, |left| left.min(DURABLE_LOOKS_EVERY))),
+            false => left,
+        }
+    }
+
+    /// Whether the client may be told of notifications now: in a transaction it hears of none.
+    fn may_be_told(&self) -> bool {
+        self.session.transaction_state() == TransactionState::Idle
+    }
+
+    /// Why its client may not go on: it has lost notifications.
+    pub(crate) fn lost(&mut self) -> Option<SqlError> {
+        self.lost.take()
+    }
+
+    /// Tells the notifications that have come.
+    fn say_notifications(&mut self) {
+        if !self.may_be_told() || !self.session.listens() {
+            return;
+        }
+        if self.waker.is_none() {
+            self.waker = self.out.waker();
+        }
+        if let Some(waker) = self.waker.clone() {
+            self.session.on_notification(move || {
+                // Full, it wakes all the same.
+                let _ = (&*waker).write(&[0]);
+            });
+        }
+        match self.session.notifications() {
+            Ok(all) => all.into_iter().for_each(|of| {
+                self.out.say(&NotificationResponse::new(of.sender, of.channel, of.payload));
+            }),
+            Err(lost) => self.lost = Some(sql_error(lost)),
         }
     }
 
@@ -104,6 +161,12 @@ impl<'a> Conversation<'a> {
             }
             return None;
         }
+        if let Some(since) = self.quiet_since.filter(|_| self.session.listens()) {
+            self.say_notifications();
+            if self.session.idle_limit().is_none_or(|limit| since.elapsed() < limit) {
+                return None;
+            }
+        }
         Some(Ended::Idle(match self.session.transaction_state() {
             TransactionState::Idle => Idle::Outside,
             TransactionState::Open | TransactionState::Failed => Idle::InTransaction,
@@ -113,6 +176,7 @@ impl<'a> Conversation<'a> {
     /// Answers a message; `is_last` is of an Execute: the next one comes behind a Sync. `has_more`:
     /// another message has come already, before which nobody waits for this answer.
     pub(crate) fn answer(&mut self, message: Frontend<'_>, is_last: bool, has_more: bool) -> Goes {
+        self.quiet_since = None;
         // One that ends a batch is waited for with those before it.
         self.session.set_patient(has_more || self.out.holds_any());
         let goes = self.answer_message(message, is_last);
@@ -192,6 +256,7 @@ impl<'a> Conversation<'a> {
         for (name, value) in self.session.changed_settings() {
             self.out.say(&ParameterStatus::new(name.to_owned(), value));
         }
+        self.say_notifications();
         self.out.say(&ReadyForQuery::new(status));
         self.out.mark(true);
     }

@@ -554,6 +554,9 @@ impl Shared {
         });
         let mut conversation = Conversation::new(session, &mut out);
         let ended = loop {
+            if let Some(lost) = conversation.lost() {
+                break Ended::Overrun(Box::new(lost));
+            }
             let patience = conversation.patience();
             conversation.out().wait_until(patience.map(Ticks::from_now));
             let raw = match incoming.message(conversation.out()) {
@@ -617,6 +620,7 @@ impl Shared {
             Ended::TimedOut => info!(number, %from, "a client began no session in time"),
             Ended::Panicked(_) => {} // told where it happened
             Ended::Idle(idle) => info!(number, %from, ?idle, "a client was silent for too long"),
+            Ended::Overrun(_) => warn!(number, %from, "a client has not taken its notifications"),
         }
         let is_terminated = || {
             let connections = self.connections.lock();
@@ -650,6 +654,10 @@ impl Shared {
             Ended::Idle(Idle::Outside) => {
                 let message = "terminating connection due to idle-session timeout";
                 refuse(out, b"57P05", message.to_owned(), "");
+            }
+            Ended::Overrun(lost) => {
+                out.say(&response(&lost, Severity::Fatal, ""));
+                let _ = out.flush(); // it ends in any case
             }
             Ended::Closed | Ended::Left | Ended::Failed => return, // nobody listens any more
         }

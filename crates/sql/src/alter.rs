@@ -38,6 +38,9 @@ impl Compiler<'_> {
     pub(crate) fn alter_table(&mut self, written: &ast::AlterTable) -> Result<Compiled> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
+        if let Some((view, _)) = self.partition_named(&name) {
+            return Err(self.refuse_altered_partition(view, &written.operations, place));
+        }
         let table = match self.table(&name, place) {
             Ok(table) => table,
             Err(_) if written.if_exists => {
@@ -315,6 +318,7 @@ impl Compiler<'_> {
             let hint = "write an ALTER TABLE of its own for it";
             return Err(unsupported(place, "another type of a column that is new", hint));
         };
+        altered.refuse_key(self.catalog, ("alter", &old.name), place)?;
         altered.refuse_needed_type(&old.name, id, place)?;
         let cannot = |what: &str| {
             let message =

@@ -53,6 +53,10 @@ pub(crate) enum Altering {
     Constraint(String, String),
     /// OWNED BY, of a sequence: the parts of a column's name, or `none`
     OwnedBy(Place, Vec<String>),
+    /// ATTACH PARTITION of this name, with this bound
+    Attach(String, Place, Box<ast::ForValues>),
+    /// DETACH PARTITION of this name
+    Detach(String, Place),
 }
 
 /// Takes WITH [NO] DATA from behind the query of CREATE MATERIALIZED VIEW, and says WITH NO DATA by

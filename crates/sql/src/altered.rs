@@ -18,6 +18,7 @@ use crate::drop::cut_reference;
 use crate::error::{Advice, Result, error, ident_place, unsupported};
 use crate::hidden::{gone_with, identity_column, identity_key, without};
 use crate::mention::may_name;
+use crate::partition::is_of_key;
 use crate::policy::{policy_with, switched_security};
 use crate::token::folded;
 use crate::trigger::{switched, trigger_with};
@@ -79,6 +80,20 @@ impl<'c> Altered<'c> {
     pub(crate) fn put_hidden_back(&mut self, (columns, hidden): (Vec<Column>, Vec<Hidden>)) {
         self.draft.table.columns.extend(columns);
         self.draft.table.hidden = hidden;
+    }
+
+    /// Fails where a column tells the partition of a row.
+    pub(crate) fn refuse_key(
+        &self,
+        catalog: &Catalog,
+        (verb, column): (&str, &str),
+        place: Place,
+    ) -> Result<()> {
+        let mut keys = catalog.partition_keys(self.table);
+        match keys.find(|(_, key)| key.reads(column)) {
+            Some((relation, _)) => Err(is_of_key(verb, column, relation, place)),
+            None => Ok(()),
+        }
     }
 
     /// Fails where something was compiled for the type that a column has.
@@ -196,6 +211,7 @@ impl<'c> Altered<'c> {
         };
         let table = self.table;
         let name = &table.columns[column.index()].name;
+        self.refuse_key(catalog, ("drop", name), place)?;
         let needs = |what: String| {
             let text = format!("cannot drop column {name} of table {}", table.name);
             let text = format!("{text} because other objects depend on it");

@@ -1,11 +1,12 @@
 //! ALTER of what has a name, and REFRESH MATERIALIZED VIEW, as they are read.
 
+use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
 use crate::alter_syntax::{AlterSyntax, Altering, RefreshSyntax, RelationKind};
-use crate::error::Result;
+use crate::error::{Result, syntax};
 use crate::syntax::Syntax;
-use crate::token::Cursor;
+use crate::token::{Cursor, parse_statement, tokenize};
 
 /// ALTER of something that has a name; none: it is another ALTER, or no ALTER.
 pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
@@ -36,6 +37,18 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
             cursor.expect("to")?;
             Altering::Constraint(from, cursor.identifier()?)
         }
+        () if kind == RelationKind::Any && cursor.accept_all(&["attach", "partition"]) => {
+            let place = cursor.place();
+            let name = cursor.object_name()?;
+            Altering::Attach(name, place, Box::new(bound(cursor)?))
+        }
+        () if kind == RelationKind::Any && cursor.accept_all(&["detach", "partition"]) => {
+            let place = cursor.place();
+            let name = cursor.object_name()?;
+            // Nobody waits for it beyond a quiet point, however it is said.
+            let _ = cursor.accept("concurrently") || cursor.accept("finalize");
+            Altering::Detach(name, place)
+        }
         () if kind == RelationKind::Sequence && cursor.accept_all(&["owned", "by"]) => {
             let place = cursor.place();
             let mut names = vec![cursor.identifier()?];
@@ -52,6 +65,17 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
             Ok(Some(Syntax::Alter(Box::new(altered))))
         }
         false => Err(cursor.unexpected("the end")),
+    }
+}
+
+/// FOR VALUES ..., or DEFAULT: read as a part of CREATE TABLE, where the parser knows it.
+fn bound(cursor: &mut Cursor<'_>) -> Result<ast::ForValues> {
+    let place = cursor.place();
+    let mut tokens = tokenize("CREATE TABLE partition PARTITION OF parent", place)?;
+    tokens.extend_from_slice(cursor.rest());
+    match parse_statement(&tokens, place)? {
+        ast::Statement::CreateTable(ast::CreateTable { for_values: Some(bound), .. }) => Ok(bound),
+        _ => Err(syntax(place, "ATTACH PARTITION needs FOR VALUES ..., or DEFAULT")),
     }
 }
 

@@ -6,7 +6,7 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
     Catalog, Column, DeclaredRouting, ForeignKey, IndexDefinition, IndexKind, NamedType, Object,
-    PUBLIC, SearchPath, Table, View, local, qualified, split,
+    PUBLIC, PartitionKey, Partitioning, SearchPath, Table, View, local, qualified, split,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -141,6 +141,10 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.table_mut(*table).security.clone_from(security);
             Ok(())
         }
+        CatalogChange::SetPartitioning { table, partitioning } => {
+            catalog.table_mut(*table).partitioning = Some(Arc::new(partitioning.clone()));
+            Ok(())
+        }
         CatalogChange::SetTriggerFunction(function) => {
             for table in tables_with(catalog, &function.name) {
                 let triggers = catalog.table_mut(table).triggers.iter_mut();
@@ -205,7 +209,10 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.rights_mut().set_defaults(maker, *kind, grants.clone());
             Ok(())
         }
-        CatalogChange::Nothing(_) => Ok(()),
+        CatalogChange::DropDependents
+        | CatalogChange::MoveRows(_)
+        | CatalogChange::RequireRows { .. }
+        | CatalogChange::Nothing(_) => Ok(()),
     }
 }
 
@@ -380,6 +387,8 @@ fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<(
     table.foreign_keys = foreign_keys;
     table.routing = definition.routing;
     table.is_kept = definition.is_kept;
+    let partitioning = |key: &PartitionKey| Partitioning { key: key.clone(), checks: Vec::new() };
+    table.partitioning = definition.partition_key.as_ref().map(|key| Arc::new(partitioning(key)));
     Ok(())
 }
 

@@ -246,9 +246,10 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         "commit" | "rollback" => ending(cursor),
         "select" | "insert" | "update" | "delete" | "merge" | "with" => sql_statement(cursor),
         "create" if cursor.is_at(1, "temp") || cursor.is_at(1, "temporary") => {
-            table_statement(cursor)
+            whole_statement(cursor)
         }
-        "drop" if cursor.is_at(1, "table") => table_statement(cursor),
+        "drop" if cursor.is_at(1, "table") => whole_statement(cursor),
+        "notify" => whole_statement(cursor),
         _ => Err(refused(cursor)),
     }
 }
@@ -455,8 +456,8 @@ fn perform(cursor: &mut Cursor<'_>) -> Result<Kind> {
     Ok(Kind::Perform(Box::new(query)))
 }
 
-/// CREATE TEMP TABLE, and DROP TABLE of one.
-fn table_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
+/// CREATE TEMP TABLE, DROP TABLE of one, and NOTIFY.
+fn whole_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
     let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
     let statement = Box::new(parse_statement(tokens, cursor.place())?);
     cursor.expect_token(&Token::SemiColon)?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
     Catalog, Check, Column, DeclaredRouting, ForeignKey, Generated, Grants, Hidden,
-    IndexDefinition, Membership, NamedType, Object, ObjectKind, ReferentialAction, Role,
-    RowSecurity, Sequence, Table, Trigger, TriggerFunction, View, local,
+    IndexDefinition, Membership, NamedType, Object, ObjectKind, PartitionKey, Partitioning,
+    ReferentialAction, Role, RowSecurity, Sequence, Table, Trigger, TriggerFunction, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Expr;
@@ -162,6 +162,26 @@ pub enum CatalogChange {
         /// what it says then
         security: RowSecurity,
     },
+    /// what a partitioned table asks of its rows, whose partitions have changed
+    SetPartitioning {
+        /// which table
+        table: TableId,
+        /// how it is partitioned then
+        partitioning: Partitioning,
+    },
+    /// rows of a partition that go, or that come to be in another table
+    MoveRows(Box<MovedRows>),
+    /// rows that there are have to satisfy something
+    RequireRows {
+        /// of which table
+        table: TableId,
+        /// what is false for none of them
+        rows: Check,
+        /// what it fails with otherwise
+        refused: Box<SqlError>,
+    },
+    /// CASCADE: procedures go that would not compile behind the other changes
+    DropDependents,
     /// CREATE OR REPLACE of a function that triggers use
     SetTriggerFunction(Arc<TriggerFunction>),
     /// CREATE [OR REPLACE] VIEW
@@ -321,6 +341,23 @@ pub enum Filled {
     Identity,
 }
 
+/// Rows that leave a table.
+#[derive(Clone, Debug)]
+pub struct MovedRows {
+    /// whose rows they are
+    pub from: TableId,
+    /// where they come to be; none: they go
+    pub into: Option<TableId>,
+    /// which of them: those for which it is true
+    pub of: Check,
+    /// what fills the columns where they come to be
+    pub columns: Vec<Filled>,
+    /// it has to be true for all of them, or this is what it fails with
+    pub refused: Option<SqlError>,
+    /// what has to be true for the rows that are there already, and what it fails with
+    pub kept: Option<(Check, SqlError)>,
+}
+
 /// What a client is told about something that was left out.
 pub(crate) fn left_out(text: String) -> Notice {
     Notice::new(SqlError::new(b"00000", text))
@@ -362,6 +399,8 @@ pub struct TableDefinition {
     pub routing: Option<DeclaredRouting>,
     /// it has the rows of a materialized view
     pub is_kept: bool,
+    /// PARTITION BY
+    pub partition_key: Option<PartitionKey>,
 }
 
 impl TableDefinition {
@@ -412,6 +451,7 @@ impl TableDefinition {
             foreign_keys: table.foreign_keys.iter().map(key).collect(),
             routing: table.routing,
             is_kept: table.is_kept,
+            partition_key: table.partitioning.as_ref().map(|of| of.key.clone()),
         }
     }
 }

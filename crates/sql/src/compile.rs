@@ -18,6 +18,7 @@ use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::extension::create_extension;
+use crate::notify::notification;
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
@@ -195,6 +196,9 @@ fn compile_by(
     // What no change of rows has asked for is an argument, or a value of a definition.
     let compiled = compiled.and_then(|of| compiler.needs_query.take().map_or(Ok(of), Err));
     let mut compiled = compiled.map_err(|e| e.or_at(statement.place))?;
+    if let Compiled::Catalog(changes) = &mut compiled {
+        compiler.settle_partitions(changes).map_err(|e| e.or_at(statement.place))?;
+    }
     compiler.give_needs(&mut compiled);
     compiler.give_maker(&mut compiled);
     Ok(compiled)
@@ -273,6 +277,9 @@ fn sql_statement(
             query_of_rows(compiler, query)
         }
         ast::Statement::Merge(_) => change_of_rows(compiler, statement, None),
+        ast::Statement::NOTIFY { .. } => {
+            one_program(compiler, |compiler, body| compiler.sql(statement, None, body))
+        }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)
             if compiler.view_that_acts(statement)?.is_some() =>
         {
@@ -335,6 +342,12 @@ fn sql_statement(
 
 /// A query: one access, or operators.
 fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
+    if let Some(given) = notification(query) {
+        return one_program(compiler, |compiler, body| {
+            compiler.notify(given, body)?;
+            compiler.emit_notified(body)
+        });
+    }
     if compiler.programs == Programs::One {
         return one_program(compiler, |compiler, body| {
             compiler.emit_query(body, query, Wanted::All, |_, _| Ok(Sink::Result))

@@ -461,10 +461,14 @@ fn referential_actions(
         Some(Written::SetNull) => ReferentialAction::SetNull,
         Some(Written::SetDefault) => ReferentialAction::SetDefault,
     };
-    if matches!(
-        key.match_kind,
-        Some(ast::ConstraintReferenceMatchKind::Full | ast::ConstraintReferenceMatchKind::Partial)
-    ) {
+    use ast::ConstraintReferenceMatchKind as Match;
+    let is_other = match key.match_kind {
+        // Of one column it is what there is.
+        Some(Match::Full) => key.columns.len() > 1,
+        Some(Match::Partial) => true,
+        Some(Match::Simple) | None => false,
+    };
+    if is_other {
         return Err(unsupported(place, "MATCH FULL or PARTIAL", "declare the columns NOT NULL"));
     }
     Ok([action(key.on_delete), action(key.on_update)])

@@ -426,7 +426,18 @@ impl Compiler<'_> {
             }
             Source::Table { name, place, columns } => (name, *place, columns),
         };
-        let table = self.table(name, at)?;
+        let partition = self.partition_named(name);
+        let table = match partition {
+            Some((_, partition)) => self.catalog.table(partition.table),
+            None => self.table(name, at)?,
+        };
+        if table.partitioning.is_some() && partition.is_none() && !is_in {
+            let message = format!("cannot copy from partitioned table \"{}\"", table.name);
+            let hint = "Try the COPY (SELECT ...) TO variant.";
+            return Err(error(b"42809", at, message).hint(hint));
+        }
+        let name =
+            partition.map_or_else(|| table.qualified_name(), |(view, _)| view.qualified_name());
         let mut names = Vec::new();
         for (column, at) in columns {
             self.table_column(table, column, *at)?;
@@ -459,10 +470,10 @@ impl Compiler<'_> {
             return Err(unsupported(*place, what, hint));
         }
         let what = if *is_in {
-            Copied::In { table: table.qualified_name(), columns: names }
+            Copied::In { table: name, columns: names }
         } else {
             let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-            let from = quoted_name(&table.qualified_name());
+            let from = quoted_name(&name);
             Copied::Out { query: format!("SELECT {} FROM {from}", list.join(", ")) }
         };
         Ok(Copy { what, form: form.clone() })

@@ -94,6 +94,9 @@ impl Compiler<'_> {
             return Ok(vec![CatalogChange::Nothing(is_there(&name))]);
         }
         refuse_table_clauses(written, place)?;
+        if written.partition_of.is_some() {
+            return self.create_partition(written, (schema, name), place);
+        }
         let table = TableDefinition {
             name,
             schema,
@@ -106,6 +109,7 @@ impl Compiler<'_> {
             foreign_keys: Vec::new(),
             routing: None,
             is_kept: false,
+            partition_key: None,
         };
         let options = storage_options(&written.table_options, place)?;
         let mut draft = Draft::of(table, options.primary_kind, place);
@@ -130,6 +134,11 @@ impl Compiler<'_> {
             self.table_constraint(&mut draft, constraint)?;
         }
         refuse_generated_of_generated(&draft.table, place)?;
+        if let Some(by) = &written.partition_by {
+            let rows = (draft.table.shown(), draft.table.generated.as_slice());
+            draft.table.partition_key =
+                Some(self.partition_key(&draft.table.name, rows, by, place)?);
+        }
         self.copy_indexes(&mut draft)?;
         if draft.table.primary.is_none() && !draft.table.unique.is_empty() {
             let name = self.free_name(&draft, identity_name(&draft.table.name));
@@ -348,11 +357,15 @@ pub(crate) fn joined_name(table: &TableDefinition, columns: &[ColumnId], suffix:
 }
 
 fn refuse_table_clauses(written: &ast::CreateTable, place: Place) -> Result<()> {
+    let is_partitioned = written.partition_by.is_some() || written.partition_of.is_some();
     let refused = [
         (written.like.is_some(), "LIKE in CREATE TABLE", "write the columns out"),
-        (written.inherits.is_some(), "INHERITS", "write the columns out"),
-        (written.partition_by.is_some(), "PARTITION BY", "engines partition by keys themselves"),
-        (written.partition_of.is_some(), "PARTITION OF", "engines partition by keys themselves"),
+        (
+            written.inherits.is_some(),
+            "INHERITS",
+            "write LIKE parent for its columns and UNION ALL in a view for both, or PARTITION BY",
+        ),
+        (is_partitioned && written.temporary, "a partitioned temporary table", "leave TEMP out"),
         (written.or_replace, "OR REPLACE for a table", "DROP TABLE IF EXISTS first"),
     ];
     match refused.iter().find(|(given, ..)| *given) {

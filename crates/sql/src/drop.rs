@@ -51,6 +51,9 @@ pub(crate) fn drop_relations(
                     changes.push(CatalogChange::DropTable(table.id));
                     changes.extend(owned_by(catalog, table).map(CatalogChange::DropTable));
                 }
+                None if let Some((view, partition)) = compiler.partition_named(&name) => {
+                    changes.extend(compiler.partition_dropped((view, partition))?);
+                }
                 None if compiler.materialized_named(&name).is_some() => {
                     return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
                         .hint("Use DROP MATERIALIZED VIEW to remove a materialized view."));
@@ -122,8 +125,11 @@ pub(crate) fn drop_relations(
     let tables: BTreeSet<TableId> = dropped.iter().map(|id| catalog.index(*id).table).collect();
     let tables = tables.into_iter().map(|id| catalog.table(id));
     changes.extend(tables.filter_map(|table| without_unused(catalog, table, &dropped)));
+    changes.extend(compiler.policies_gone(&changes, cascades)?);
     if cascades {
         changes.extend(compiler.views_lost(&changes)?);
+        let does_any = |change: &CatalogChange| !matches!(change, CatalogChange::Nothing(_));
+        changes.extend(changes.iter().any(does_any).then_some(CatalogChange::DropDependents));
     }
     Ok(Compiled::Catalog(changes))
 }

@@ -157,10 +157,19 @@ impl Asked<'_> {
                 _ => Ok(()),
             },
             CatalogChange::SetSecurity { table, .. } => self.owner(&Object::Table(*table)),
-            CatalogChange::SetView(view) => match self.catalog.view(&view.qualified_name()) {
-                Some(old) => self.owner(&Object::View(old.id)),
-                None => self.creates_in(&view.schema),
-            },
+            CatalogChange::SetView(view) => {
+                let known = self.catalog.view(&view.qualified_name());
+                match (known, &view.partition) {
+                    // It follows what somebody may do to its table.
+                    (Some(_), Some(_)) => Ok(()),
+                    (Some(old), None) => self.owner(&Object::View(old.id)),
+                    (None, None) => self.creates_in(&view.schema),
+                    (None, Some(partition)) => {
+                        self.creates_in(&view.schema)?;
+                        self.owner(&Object::Table(partition.table))
+                    }
+                }
+            }
             CatalogChange::DropView(name) if self.is_named(name) => {
                 let view = self.catalog.view(name);
                 view.map_or(Ok(()), |view| self.owner(&Object::View(view.id)))

@@ -140,7 +140,7 @@ impl Compiler<'_> {
             return Ok(self.trigger_depth());
         }
         let row = functions::with_count(&name, argument_count(function));
-        if let Some(asked) = self.asked_of_session(&name, row, function, place)? {
+        if let Some(asked) = self.asked_of_session(&name, row, Some(function), place)? {
             return Ok(asked);
         }
         if let Some(row) = row

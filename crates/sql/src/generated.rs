@@ -137,6 +137,8 @@ pub(crate) enum Computed {
     Indexed,
     /// the condition of an index
     Condition,
+    /// an expression that tells a row's partition
+    PartitionKey,
 }
 
 impl Computed {
@@ -146,6 +148,7 @@ impl Computed {
             Self::Column => "generation expression is not immutable",
             Self::Indexed => "functions in index expression must be marked IMMUTABLE",
             Self::Condition => "functions in index predicate must be marked IMMUTABLE",
+            Self::PartitionKey => "functions in partition key expression must be marked IMMUTABLE",
         }
     }
 }
@@ -166,7 +169,7 @@ pub(crate) fn computed(
     let bound = &row.bound;
     let is_other = |slot| !bound.iter().any(|(_, of)| *of == slot);
     let needs_query = compiler.needs_query.take().is_some();
-    if needs_query && what != Computed::Column {
+    if needs_query && matches!(what, Computed::Indexed | Computed::Condition) {
         let hint = "keep what is looked for in a column of its own, and index that";
         return Err(unsupported(place, "this expression in an index", hint));
     }

@@ -19,6 +19,8 @@
 //! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
 //! | which rows are for whom | `secured`, `policy` |
 //! | what views do instead | `instead` |
+//! | what whoever listens is sent | `notify` |
+//! | partitions | `partition`, `partition_checks`, `partition_rows` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
 //! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `altered`, `rename`, `like`, `materialized`, `apply` |
@@ -98,6 +100,7 @@ mod materialized;
 pub mod mention;
 mod named_type;
 mod needs;
+mod notify;
 mod open_literals;
 mod operand;
 mod operator;
@@ -106,6 +109,9 @@ mod overlay;
 mod overload;
 mod parameters;
 mod parser_order;
+mod partition;
+mod partition_checks;
+mod partition_rows;
 mod path;
 mod policy;
 mod policy_syntax;
@@ -151,8 +157,8 @@ mod written;
 pub use apply::{apply, tables_with, views_with};
 pub use call::Argument;
 pub use changes::{
-    CatalogChange, Columns, Filled, ForeignKeyDefinition, Made, MadeName, SequenceDefinition,
-    TableDefinition,
+    CatalogChange, Columns, Filled, ForeignKeyDefinition, Made, MadeName, MovedRows,
+    SequenceDefinition, TableDefinition,
 };
 pub use compile::{compile, compile_for, compile_with_literals, compile_with_parameters};
 pub use compiled::{Compiled, Dropped, Refresh};
@@ -164,7 +170,7 @@ pub use functions::{
     function_document, resolve as resolve_function,
 };
 pub use literals::{SHAPED_BYTES_MAX, SHAPED_LINE_FIRST, Shape, parse_shaped, place_in_text};
-pub use maintenance::{Maintenance, Truncation};
+pub use maintenance::{EmptiedPartition, Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
     Change, Fields, SystemContext, has_right, is_function, sequence_named, system_function,

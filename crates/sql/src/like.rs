@@ -96,6 +96,10 @@ impl Compiler<'_> {
         let parts = parts_of(options, place)?;
         let name = object_name(name, place)?;
         self.refuse_hidden(&name, place)?;
+        if let Some((_, partition)) = self.partition_named(&name) {
+            let table = self.catalog.table(partition.table);
+            return self.like_table(draft, table, &parts, place);
+        }
         if let Some(view) = self.view_named(&name) {
             let view = std::sync::Arc::clone(view);
             return like_view(draft, &view, place);

@@ -1,16 +1,17 @@
 //! TRUNCATE, and what PostgreSQL's users do for their tables' sake: VACUUM, ANALYZE, CHECKPOINT;
-//! and UNLISTEN, which pools of connections say before they give one to somebody else.
+//! and LISTEN and UNLISTEN, which are the session's own.
 //!
 //! ```text
 //! VACUUM [FULL] [FREEZE] [VERBOSE] [ANALYZE] [table [(columns)], ...]
 //! VACUUM (option [value], ...) [table [(columns)], ...]
 //! ANALYZE [VERBOSE] [table [(columns)], ...]
 //! CHECKPOINT
+//! LISTEN channel
 //! UNLISTEN {* | channel}
 //! ```
 
 use hotrow_base::ids::TableId;
-use hotrow_transaction::catalog::{Object, Privileges};
+use hotrow_transaction::catalog::{Check, Object, Privileges};
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::Place;
@@ -32,12 +33,14 @@ pub enum Maintenance {
     Analyze(Vec<(String, Place)>),
     /// a checkpoint is taken
     Checkpoint,
-    /// nothing to do: LISTEN is refused, so nobody listens
-    Unlisten,
+    /// LISTEN to a channel
+    Listen(String),
+    /// UNLISTEN of a channel; none: of all
+    Unlisten(Option<String>),
 }
 
 /// TRUNCATE
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Truncation {
     /// which tables, those that refer to others before them
     pub tables: Vec<TableId>,
@@ -45,8 +48,21 @@ pub struct Truncation {
     pub notices: Vec<Notice>,
     /// RESTART IDENTITY: sequences that begin anew, and with which number
     pub restarted: Vec<(TableId, i64)>,
+    /// partitions of other tables
+    pub partitions: Vec<EmptiedPartition>,
     /// what whoever sends it needs the right to do
     pub needs: Needs,
+}
+
+/// TRUNCATE of a partition
+#[derive(Clone, Debug)]
+pub struct EmptiedPartition {
+    /// the table that has its rows
+    pub table: TableId,
+    /// its name, with its schema
+    pub name: String,
+    /// which rows of the table are in it
+    pub rows: Check,
 }
 
 impl Maintenance {
@@ -54,9 +70,13 @@ impl Maintenance {
     pub(crate) fn check(&self, compiler: &Compiler<'_>) -> Result<()> {
         match self {
             Self::Vacuum(tables) | Self::Analyze(tables) => {
-                tables.iter().try_for_each(|(name, at)| compiler.table(name, *at).map(drop))
+                let is_there = |(name, at): &(String, Place)| match compiler.table_of_rows(name) {
+                    Some(_) => Ok(()),
+                    None => compiler.table(name, *at).map(drop),
+                };
+                tables.iter().try_for_each(is_there)
             }
-            Self::Checkpoint | Self::Unlisten => Ok(()),
+            Self::Checkpoint | Self::Listen(_) | Self::Unlisten(_) => Ok(()),
         }
     }
 }
@@ -72,14 +92,23 @@ pub(crate) fn maintenance(cursor: &mut Cursor<'_>) -> Result<Option<Maintenance>
     } else if cursor.accept("checkpoint") {
         Maintenance::Checkpoint
     } else if cursor.accept("unlisten") {
-        if !cursor.accept_token(&Token::Mul) {
-            cursor.identifier()?;
+        match cursor.accept_token(&Token::Mul) {
+            true => Maintenance::Unlisten(None),
+            false => Maintenance::Unlisten(Some(channel(cursor)?)),
         }
-        Maintenance::Unlisten
+    } else if cursor.accept("listen") {
+        Maintenance::Listen(channel(cursor)?)
     } else {
         return Ok(None);
     };
     if cursor.at_end() { Ok(Some(maintenance)) } else { Err(cursor.unexpected("the end")) }
+}
+
+/// The name of a channel, which is cut as all names are.
+fn channel(cursor: &mut Cursor<'_>) -> Result<String> {
+    let mut name = cursor.identifier()?;
+    name.truncate(name.floor_char_boundary(63));
+    Ok(name)
 }
 
 fn options(cursor: &mut Cursor<'_>, words: &[&str]) -> Result<()> {
@@ -108,10 +137,22 @@ fn tables(cursor: &mut Cursor<'_>) -> Result<Vec<(String, Place)>> {
 impl Compiler<'_> {
     /// TRUNCATE.
     pub(crate) fn truncation(&self, written: &ast::Truncate) -> Result<Truncation> {
-        let mut named = Vec::new();
+        let (mut named, mut partitions) = (Vec::new(), Vec::new());
         for target in &written.table_names {
             let place = place_in(&target.name, self.place);
-            let table = self.table(&object_name(&target.name, place)?, place)?;
+            let name = object_name(&target.name, place)?;
+            if let Some((view, partition)) = self.partition_named(&name) {
+                if let Some((_, child)) = self.left_referrer(&[partition.table]) {
+                    let message = "cannot truncate a table referenced in a foreign key constraint";
+                    let (child, own) = (&self.catalog.table(child).name, &view.name);
+                    let detail = format!("Table \"{child}\" references \"{own}\".");
+                    let hint = "DELETE the rows of the partition.";
+                    return Err(error(b"0A000", place, message).detail(detail).hint(hint));
+                }
+                partitions.push((view, self.partition_emptied((view, partition))?));
+                continue;
+            }
+            let table = self.table(&name, place)?;
             if !named.contains(&table.id) {
                 named.push(table.id);
             }
@@ -142,7 +183,14 @@ impl Compiler<'_> {
         for table in &named {
             needs.add(&self.by, Object::Table(*table), Privileges::TRUNCATE);
         }
-        Ok(Truncation { tables: self.children_first(named), notices, restarted, needs })
+        // What goes with its table need not go before it.
+        partitions.retain(|(_, of)| !named.contains(&of.table));
+        for (view, _) in &partitions {
+            needs.add(&self.by, Object::View(view.id), Privileges::TRUNCATE);
+        }
+        let partitions = partitions.into_iter().map(|(_, of)| of).collect();
+        let tables = self.children_first(named);
+        Ok(Truncation { tables, notices, restarted, partitions, needs })
     }
 
     /// A table that refers to one of these and is none of them.

@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use hotrow_base::ids::ColumnId;
-use hotrow_transaction::catalog::{POLICIES_MAX, Policy, PolicyCommand, RowSecurity, Table};
+use hotrow_transaction::catalog::{POLICIES_MAX, Policy, PolicyCommand, RowSecurity, Table, local};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::AlterTableOperation as Operation;
 
+use crate::apply::apply;
 use crate::changes::{CatalogChange, left_out};
 use crate::error::{Advice, Result, error, unsupported};
 use crate::mention::may_name;
@@ -116,6 +117,66 @@ impl Compiler<'_> {
             }
         }
         Ok(policy)
+    }
+
+    /// What becomes of policies that name what these changes drop: with CASCADE they go, else it is
+    /// 2BP01.
+    pub(crate) fn policies_gone(
+        &self,
+        changes: &[CatalogChange],
+        cascades: bool,
+    ) -> Result<Vec<CatalogChange>> {
+        let dropped: Vec<&str> = changes.iter().filter_map(|of| self.relation_gone(of)).collect();
+        let mut gone = Vec::new();
+        let names = |policy: &Policy| {
+            let mut conditions = policy.using.iter().chain(&policy.check);
+            conditions.any(|text| dropped.iter().any(|name| may_name(text, name)))
+        };
+        let secured = self.catalog.tables().iter();
+        if !secured.clone().any(|table| table.security.policies.iter().any(names)) {
+            return Ok(gone);
+        }
+        let mut next = self.catalog.clone();
+        changes.iter().try_for_each(|change| apply(&mut next, change))?;
+        for table in next.tables().iter() {
+            let mut security = table.security.clone();
+            for policy in table.security.policies.iter().filter(|policy| names(policy)) {
+                let mut compiler = Compiler::new(&next).seeing(&policy.path);
+                compiler.procedures = self.procedures;
+                let conditions = policy.using.iter().chain(&policy.check);
+                let mut conditions = conditions.map(|text| (text.clone(), self.place));
+                let check = |written| compiler.check_policy(table, &written);
+                match conditions.try_for_each(check) {
+                    Ok(()) => continue,
+                    Err(refused) if refused.is_refusal() => return Err(refused),
+                    Err(_) => {}
+                }
+                let (of, what) = (&policy.name, dropped.first().copied().unwrap_or_default());
+                let told = format!("policy {of} on table {}", table.name);
+                if !cascades {
+                    let message =
+                        format!("cannot drop table {what} because other objects depend on it");
+                    return Err(error(b"2BP01", self.place, message)
+                        .detail(format!("{told} depends on table {what}"))
+                        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                }
+                security.drop(of);
+                gone.push(CatalogChange::Nothing(left_out(format!("drop cascades to {told}"))));
+            }
+            if security != table.security {
+                gone.push(CatalogChange::SetSecurity { table: table.id, security });
+            }
+        }
+        Ok(gone)
+    }
+
+    /// The name of a table or a view that goes.
+    fn relation_gone<'n>(&'n self, change: &'n CatalogChange) -> Option<&'n str> {
+        match change {
+            CatalogChange::DropTable(table) => Some(&self.catalog.table(*table).name),
+            CatalogChange::DropView(name) => Some(local(name)),
+            _ => None,
+        }
     }
 
     /// Roles of TO. The database's maker sees all rows in any case, and needs no place there.

@@ -15,12 +15,16 @@ use crate::scope::Compiler;
 
 impl Compiler<'_> {
     /// RENAME TO, RENAME CONSTRAINT and OWNED BY.
-    pub(crate) fn altering(&self, written: &AlterSyntax) -> Result<Vec<CatalogChange>> {
+    pub(crate) fn altering(&mut self, written: &AlterSyntax) -> Result<Vec<CatalogChange>> {
         self.refuse_hidden(&written.name, written.place)?;
         match &written.what {
             Altering::Name(to) => self.rename(written, to),
             Altering::Constraint(from, to) => self.rename_constraint(written, (from, to)),
             Altering::OwnedBy(place, names) => self.owned(written, (names, *place)),
+            Altering::Attach(name, at, bound) => {
+                self.attach((&written.name, written.place), (name, *at), bound)
+            }
+            Altering::Detach(name, at) => self.detach((&written.name, written.place), (name, *at)),
         }
     }
 
@@ -56,7 +60,10 @@ impl Compiler<'_> {
                 name_of(&view.schema)?;
                 return Ok(self.rename_materialized(view, to));
             }
-            written.refuse_other(RelationKind::View)?;
+            written.refuse_other(match view.kind {
+                ViewKind::Partition => RelationKind::Any,
+                _ => RelationKind::View,
+            })?;
             let (name, to) = (view.qualified_name(), name_of(&view.schema)?);
             return Ok(vec![CatalogChange::RenameView { name, to }]);
         }

@@ -28,7 +28,7 @@ impl Compiler<'_> {
             },
             TypeNameKind::Record | TypeNameKind::SameAs(_) => return None,
         };
-        if let Some(table) = self.table_named(&name) {
+        if let Some(table) = self.table_of_rows(&name) {
             let field = |column: &hotrow_transaction::catalog::Column| {
                 (column.name.clone(), SqlType::Scalar(column.data_type))
             };

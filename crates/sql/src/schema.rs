@@ -249,8 +249,14 @@ impl<'c> Compiler<'c> {
             names.extend(match view.kind {
                 ViewKind::Plain => Some(format!("view {name}")),
                 ViewKind::Kept { .. } => Some(format!("materialized view {name}")),
+                ViewKind::Partition => Some(format!("table {name}")),
                 ViewKind::Definition => None,
             });
+            if let Some(partition) = &view.partition
+                && *self.catalog.table(partition.table).schema != *schema
+            {
+                changes.extend(self.partition_dropped((view, partition))?);
+            }
             changes.push(CatalogChange::DropView(view.qualified_name()));
         }
         let tables = self.catalog.tables().iter().filter(|table| &*table.schema == schema);

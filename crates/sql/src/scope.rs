@@ -416,8 +416,7 @@ impl<'c> Compiler<'c> {
                 format!("record \"{name}\" as a value"),
                 format!("write its fields: {name}.column"),
             )),
-            // Which the parser takes for a column.
-            (None, None) if name == "current_role" => self.named(name, Vec::new(), place),
+            (None, None) if name == "current_role" => self.current_role(place),
             (None, None) if name == "found" && self.is_procedure && !self.ad_hoc => {
                 Ok(self.slot_expr(FOUND))
             }
@@ -502,6 +501,10 @@ impl<'c> Compiler<'c> {
                 .hint("ask nextval, currval or the view pg_sequences"));
         }
         if let Some(view) = self.view_named(name) {
+            if view.kind == ViewKind::Partition {
+                let what = format!("the partition \"{name}\" here");
+                return Err(unsupported(place, what, "name the table that it is a partition of"));
+            }
             if view.kind != ViewKind::Plain {
                 return Err(error(b"42809", place, format!("\"{name}\" is not a table")));
             }

@@ -371,8 +371,6 @@ fn set_schema(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
 /// Statements refused by their first word, before the parser sees them.
 fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
     const ADVICE: &[(&str, &str)] = &[
-        ("listen", "keep what is new in a table, and ask for it"),
-        ("notify", "keep what is new in a table, which others ask for"),
         ("revoke", "all users may do everything: keep a user out by DROP USER"),
         ("lock", "the engine locks by itself: leave it out"),
         ("cluster", "rows have no order on pages: leave it out"),

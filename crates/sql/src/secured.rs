@@ -23,7 +23,7 @@ use hotrow_transaction::program::{Expr, Place, SlotId, Statement, StatementKind}
 use sqlparser::ast;
 
 use crate::error::{Result, error, unsupported};
-use crate::functions::{Evaluation, FunctionRow};
+use crate::functions::{Evaluation, FunctionRow, with_count};
 use crate::scope::Compiler;
 use crate::state::{Names, Variable};
 use crate::token::{parse_expression, quoted, tokenize};
@@ -145,7 +145,7 @@ impl<'c> Compiler<'c> {
         &mut self,
         name: &str,
         row: Option<&FunctionRow>,
-        function: &ast::Function,
+        function: Option<&ast::Function>,
         place: Place,
     ) -> Result<Option<Expr>> {
         let in_policy = !self.security.within.is_empty();
@@ -168,6 +168,7 @@ impl<'c> Compiler<'c> {
             SystemFunction::CurrentUser => SessionDraw::CurrentUser(by),
             SystemFunction::SessionUser => SessionDraw::SessionUser,
             SystemFunction::CurrentSetting => {
+                let Some(function) = function else { return Ok(None) };
                 let (_, written) = arguments(function, place)?;
                 let Some(setting) = written.first().and_then(|of| literal(of)) else {
                     let advice = "write the setting's name as a literal";
@@ -178,6 +179,13 @@ impl<'c> Compiler<'c> {
             _ => return Ok(None),
         };
         self.session_value(draw).map(Some)
+    }
+
+    /// current_role, which the parser takes for a column.
+    pub(crate) fn current_role(&mut self, place: Place) -> Result<Expr> {
+        let (name, arguments) = ("current_role", Vec::new());
+        let asked = self.asked_of_session(name, with_count(name, 0), None, place)?;
+        asked.map_or_else(|| self.named(name, arguments, place), Ok)
     }
 
     fn session_value(&mut self, draw: SessionDraw) -> Result<Expr> {

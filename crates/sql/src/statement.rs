@@ -15,6 +15,7 @@ use crate::consume::Sink;
 use crate::error::{
     Advice, Result, error, exhausted, place_in, refuse_operators, syntax, unsupported,
 };
+use crate::notify::notification;
 use crate::relation::FoundRow;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
@@ -153,6 +154,9 @@ impl Compiler<'_> {
             Kind::Call(call) => self.call_statement(call, out),
             Kind::Perform(query) => {
                 let query = as_query(query, self.place)?;
+                if let Some(given) = notification(query) {
+                    return self.notify(given, out);
+                }
                 if self.select_of_call(query, None, out)? {
                     return Ok(());
                 }
@@ -435,6 +439,9 @@ impl Compiler<'_> {
                     }
                     None => Err(unsupported(this.place, "this statement", "write it alone")),
                 })
+            }
+            ast::Statement::NOTIFY { channel, payload } => {
+                self.notify_statement((channel, payload.as_deref()), out)
             }
             ast::Statement::Query(query) => {
                 if into.is_none() && !self.ad_hoc {

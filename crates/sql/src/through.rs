@@ -85,6 +85,8 @@ struct Narrowing {
     columns: Option<Vec<ViewColumn>>,
     /// new rows have to satisfy it: WITH CHECK OPTION
     is_checked: bool,
+    /// it is a partition's bound
+    is_bound: bool,
 }
 
 impl Target<'_> {
@@ -165,7 +167,7 @@ impl<'c> Compiler<'c> {
                 let table = self.table(name, place)?;
                 (table, None, &table.name)
             }
-            Some(view) if view.kind != ViewKind::Plain => {
+            Some(view) if !matches!(view.kind, ViewKind::Plain | ViewKind::Partition) => {
                 let message = format!("cannot change materialized view \"{}\"", view.name);
                 return Err(error(b"42809", place, message));
             }
@@ -237,6 +239,7 @@ impl<'c> Compiler<'c> {
             alias,
             columns: beneath,
             is_checked: view.check != ViewCheck::None,
+            is_bound: view.kind == ViewKind::Partition,
         }));
         let (id, schema, beneath) = (view.id, view.schema.clone(), of_table.map(Box::new));
         let view = view.name.clone();
@@ -437,8 +440,15 @@ impl<'c> Compiler<'c> {
         for narrowing in through.narrowings.iter().filter(|narrowing| narrowing.is_checked) {
             let Some(condition) = self.narrowing_condition(narrowing, row)? else { continue };
             self.needs_query.take().map_or(Ok(()), Err)?;
-            let message = format!("new row violates check option for view \"{}\"", narrowing.view);
-            require(row, set, condition, (b"44000", message));
+            let of = &narrowing.view;
+            let (code, message) = match narrowing.is_bound {
+                true => (
+                    b"23514",
+                    format!("new row for relation \"{of}\" violates partition constraint"),
+                ),
+                false => (b"44000", format!("new row violates check option for view \"{of}\"")),
+            };
+            require(row, set, condition, (code, message));
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ impl<'c> Compiler<'c> {
     pub(crate) fn create_trigger(&mut self, written: &TriggerSyntax) -> Result<CatalogChange> {
         let (name, place) = (&written.name, written.place);
         let (table, at) = (&written.table.0, written.table.1);
-        if let Some(view) = self.view_named(table) {
+        if let Some(view) = self.view_named(table).filter(|view| view.partition.is_none()) {
             return self.create_view_trigger(view, written);
         }
         let table = self.table(table, at)?;

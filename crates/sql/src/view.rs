@@ -40,6 +40,9 @@ impl Compiler<'_> {
         refuse_clauses(written, place)?;
         let name = self.new_name(&object_name(&written.name, place)?, place)?;
         let old = self.view_named(&name).filter(|_| written.or_replace).cloned();
+        if old.as_ref().is_some_and(|old| old.kind != ViewKind::Plain) {
+            return Err(error(b"42809", place, format!("\"{}\" is not a view", local(&name))));
+        }
         if old.is_none() && self.is_there(&name, written.if_not_exists, place)? {
             return Ok(CatalogChange::Nothing(is_there(local(&name))));
         }
@@ -101,7 +104,20 @@ impl Compiler<'_> {
         let (schema, name) = (schema.unwrap_or(PUBLIC).to_owned(), name.to_owned());
         let (path, kind) = (self.path.clone(), ViewKind::Plain);
         let triggers = Vec::new();
-        let view = View { id: 0, name, schema, columns, path, text, check, given, kind, triggers };
+        let partition = None;
+        let view = View {
+            id: 0,
+            name,
+            schema,
+            columns,
+            path,
+            text,
+            check,
+            given,
+            kind,
+            triggers,
+            partition,
+        };
         if check != ViewCheck::None {
             self.refuse_check(&view, place)?;
         }
@@ -112,7 +128,7 @@ impl Compiler<'_> {
     pub(crate) fn view_query(&self, view: &View, place: Place) -> Result<Box<ast::Query>> {
         let kept;
         let text = match view.kind {
-            ViewKind::Plain | ViewKind::Definition => &view.text,
+            ViewKind::Plain | ViewKind::Definition | ViewKind::Partition => &view.text,
             ViewKind::Kept { is_filled: true } => {
                 kept = rows_of(view);
                 &kept
@@ -153,8 +169,12 @@ impl Compiler<'_> {
     ) -> Result<CatalogChange> {
         if let Some(view) = self.view_named(name) {
             if view.kind != ViewKind::Plain {
-                return Err(error(b"42809", place, format!("\"{name}\" is not a view"))
-                    .hint("Use DROP MATERIALIZED VIEW to remove a materialized view."));
+                let hint = match view.kind {
+                    ViewKind::Partition => "Use DROP TABLE to remove a table.",
+                    _ => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
+                };
+                let message = format!("\"{name}\" is not a view");
+                return Err(error(b"42809", place, message).hint(hint));
             }
             return Ok(CatalogChange::DropView(view.qualified_name()));
         }

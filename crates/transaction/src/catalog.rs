@@ -11,7 +11,9 @@
 //!              I4 `table_names` and `index_names` have what is there, and nothing else
 
 mod by_id;
+mod foreign_key;
 mod named;
+mod partition;
 mod policy;
 mod rights;
 mod role;
@@ -28,7 +30,12 @@ use hotrow_base::types::{DataType, SqlType};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
+pub use self::foreign_key::{ForeignKey, ReferentialAction};
 pub use self::named::{Domain, NamedType, View, ViewCheck, ViewKind, kept_name, query_name};
+pub use self::partition::{
+    Partition, PartitionBound, PartitionCheck, PartitionKey, PartitionKeyPart, PartitionStrategy,
+    Partitioning, RangeEnd, is_hashed,
+};
 pub use self::policy::{ALL_ROWS, POLICIES_MAX, Policy, PolicyCommand, RowSecurity};
 pub use self::rights::{
     Grant, Grants, Maker, Object, ObjectKind, Privileges, Rights, add, shown_grants, take,
@@ -125,59 +132,6 @@ pub enum Hidden {
     Identity,
 }
 
-/// A foreign key; `sql` enforces it by adding accesses to the procedures that write either side.
-#[derive(Clone, Debug)]
-pub struct ForeignKey {
-    /// constraint name
-    pub name: String,
-    /// referencing table
-    pub child: TableId,
-    /// referencing columns
-    pub child_columns: Vec<ColumnId>,
-    /// referenced table
-    pub parent: TableId,
-    /// unique index of the parent that holds the referenced columns, in `child_columns`' order
-    pub parent_index: IndexId,
-    /// ON DELETE
-    pub on_delete: ReferentialAction,
-    /// ON UPDATE
-    pub on_update: ReferentialAction,
-}
-
-/// What becomes of children whose parent goes or gets another key.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum ReferentialAction {
-    /// while there are children, it is an error
-    #[default]
-    NoAction,
-    /// as `NoAction`: statements are checked at their end alike
-    Restrict,
-    /// they go, too, or get the new key
-    Cascade,
-    /// they refer to nothing
-    SetNull,
-    /// they refer to what they refer to by default
-    SetDefault,
-}
-
-impl ReferentialAction {
-    /// Its name in SQL.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoAction => "NO ACTION",
-            Self::Restrict => "RESTRICT",
-            Self::Cascade => "CASCADE",
-            Self::SetNull => "SET NULL",
-            Self::SetDefault => "SET DEFAULT",
-        }
-    }
-
-    /// Whether children are changed.
-    pub const fn changes_children(self) -> bool {
-        matches!(self, Self::Cascade | Self::SetNull | Self::SetDefault)
-    }
-}
-
 /// How an index is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IndexKind {
@@ -258,6 +212,8 @@ pub struct Table {
     pub sequence: Option<Sequence>,
     /// it has the rows of a materialized view
     pub is_kept: bool,
+    /// how its rows are told apart: PARTITION BY
+    pub partitioning: Option<Arc<Partitioning>>,
 }
 
 impl Table {
@@ -281,6 +237,7 @@ impl Table {
             routing: None,
             sequence: None,
             is_kept: false,
+            partitioning: None,
         }
     }
 
@@ -545,7 +502,7 @@ impl Catalog {
         };
         let table = self.tables.change(id.index());
         (table.columns, table.hidden, table.layout) = (columns, hidden, layout);
-        table.checks.iter_mut().for_each(|check| moved(&mut check.columns));
+        table.all_checks_mut().for_each(|check| moved(&mut check.columns));
         table.triggers.iter_mut().for_each(|trigger| moved(&mut trigger.columns));
         table.foreign_keys.iter_mut().for_each(|key| moved(&mut key.child_columns));
         let indexes: Vec<IndexId> = table.indexes().collect();
@@ -711,7 +668,7 @@ impl Catalog {
                     walk::map_types(default, &with_it);
                 }
             }
-            let checks = table.checks.iter_mut();
+            let checks = table.all_checks_mut();
             checks.for_each(|check| walk::map_types(&mut check.condition, &with_it));
             let generated = table.generated.iter_mut();
             generated.for_each(|generated| walk::map_types(&mut generated.value, &with_it));

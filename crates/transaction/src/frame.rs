@@ -22,7 +22,7 @@ use hotrow_base::types::SqlType;
 use crate::bytecode::{PACKED_BYTES_MAX, Program, ReturnCode};
 use crate::interpret::{Fault, Totals};
 use crate::invocation::{Arguments, Invocation};
-use crate::outcome::{Notice, SqlError};
+use crate::outcome::{Notice, NoticeLevel, SqlError};
 use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
 
 pub use result::{RowStore, StoredRows};
@@ -76,8 +76,9 @@ pub struct Machine {
     pub error: Option<SqlError>,
     /// it says that the call may not go on: no handler is to catch it
     pub(crate) is_over: bool,
-    /// the protected blocks that are entered, the innermost last; empty when execution ends
-    pub(crate) protected: Vec<u16>,
+    /// the protected blocks that are entered, the innermost last, and how much had been said before
+    /// each; empty when execution ends
+    pub(crate) protected: Vec<(u16, usize)>,
     /// what the handlers that run have caught, the innermost last
     pub(crate) caught: Vec<SqlError>,
     /// what was said, and the bytes that it takes
@@ -393,6 +394,19 @@ impl Machine {
         self.error = None;
         self.notices.0.clear();
         self.notices.1 = 0;
+    }
+
+    /// Enters a protected block at a depth.
+    pub(crate) fn protect(&mut self, block: u16, depth: u16) {
+        self.protected.truncate(usize::from(depth));
+        self.protected.push((block, self.notices.0.len()));
+    }
+
+    /// Takes the notifications back that stand behind so many notices: what was done with them is.
+    pub(crate) fn take_notifications_back(&mut self, said: usize) {
+        let behind = self.notices.0.split_off(said.min(self.notices.0.len()));
+        let is_other = |notice: &Notice| notice.level != NoticeLevel::Notification;
+        self.notices.0.extend(behind.into_iter().filter(is_other));
     }
 
     /// Notes what is to be told. It counts as rows do.

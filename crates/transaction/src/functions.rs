@@ -11,6 +11,7 @@
 mod array;
 pub mod cast;
 mod format;
+pub(crate) mod hash;
 mod json;
 mod like;
 mod number;
@@ -53,6 +54,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Format => return format::call(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
         Function::Require => return required(machine, code),
+        Function::SatisfiesHash => return hash::satisfies(machine, code),
         Function::ElementOf => return Ok(element_of(machine, code)),
         Function::ArrayAppend => return appended(machine, code),
         Function::ArrayCast => return array_cast(machine, code),

@@ -193,8 +193,11 @@ impl Catalog {
             }
             Object::View(number) => {
                 let view = self.views().find(|view| view.id == *number);
-                let is_kept = view.is_some_and(|view| matches!(view.kind, ViewKind::Kept { .. }));
-                let what = if is_kept { "materialized view" } else { "view" };
+                let what = match view.map(|view| view.kind) {
+                    Some(ViewKind::Kept { .. }) => "materialized view",
+                    Some(ViewKind::Partition) => "table",
+                    _ => "view",
+                };
                 (what, view.map_or_else(String::new, |view| view.name.clone()))
             }
             Object::Function(key) => ("function", routine_name(key).to_owned()),

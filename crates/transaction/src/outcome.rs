@@ -113,6 +113,9 @@ pub enum NoticeLevel {
     Warning,
     /// RAISE INFO: asked for, so always told
     Info,
+    /// NOTIFY: no notice, but what whoever listens is sent once the call has committed. The
+    /// channel is the detail, the payload the hint
+    Notification,
 }
 
 impl NoticeLevel {
@@ -124,6 +127,7 @@ impl NoticeLevel {
             Self::Notice => "NOTICE",
             Self::Warning => "WARNING",
             Self::Info => "INFO",
+            Self::Notification => "NOTIFICATION",
         }
     }
 }

@@ -40,5 +40,5 @@ files! {
     arrays calls_and_rows cursors generated statements constraints control indexes kept_rows
     reconnaissance concurrency definitions order json interval lists templates times
     patterns schemas temporary expressions_in_indexes triggers writable_views merge overloads
-    array_columns rights numerics alterations materialized variadic row_security instead
+    array_columns rights numerics alterations materialized variadic row_security instead partitions
 }

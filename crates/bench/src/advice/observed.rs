@@ -93,10 +93,15 @@ impl Observed {
         })
     }
 
+    /// Whether its threads wait for calls, so that no engine would be faster.
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle >= IDLE
+    }
+
     /// What makes the map say less than it seems to.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
-        if self.idle >= IDLE {
+        if self.is_idle() {
             remarks.push(format!(
                 "its threads have nothing to do {:.0} % of their time: no engine is faster before \
                  clients ask for more",
@@ -112,7 +117,8 @@ impl Observed {
         }
         if self.session_transactions >= 1.0 {
             remarks.push(format!(
-                "for each call there are {:.1} transactions of statements; the map knows calls only",
+                "for each call there are {:.1} transactions of statements; the map knows calls \
+                 only",
                 self.session_transactions
             ));
         }

@@ -83,6 +83,11 @@ fn where_nothing_is_clearly_faster_what_runs_stays() {
     assert_eq!(mild.candidates[0].label, "Silo");
     assert_eq!(mild.better(), None, "a tenth is not worth it");
     assert!(told(&mild).contains("stay with what runs"));
+    let grid = Grid::of_program();
+    let idle = Observed { idle: 0.6, ..observed(WAIT_DIE.0, WAIT_DIE.1, 3.0) };
+    let idle = advise(&map(&grid), &grid, &idle, &BTreeMap::new()).expect("it is on the map");
+    assert_eq!(idle.better(), None, "four times nothing is nothing");
+    assert!(told(&idle).contains("it is not the limit"));
     let none = advice(0.0, &[]).expect("it is on the map");
     assert_eq!(none.better().map(|better| better.label.as_str()), Some("Silo"));
 }

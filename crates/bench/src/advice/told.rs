@@ -67,7 +67,11 @@ fn write_if_known(advice: &Advice, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_conclusion(advice: &Advice, out: &mut dyn Write) -> io::Result<()> {
     let Some(better) = advice.better() else {
-        return writeln!(out, "Advice: stay with what runs; nothing is clearly faster here.");
+        let why = match advice.observed.is_idle() {
+            true => "it is not the limit",
+            false => "nothing is clearly faster here",
+        };
+        return writeln!(out, "Advice: stay with what runs; {why}.");
     };
     let [least, median, most] = better.gain;
     writeln!(

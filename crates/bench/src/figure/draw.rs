@@ -28,8 +28,8 @@ pub(crate) fn colour(number: usize) -> RGBColor {
     COLOURS[number % COLOURS.len()]
 }
 
-/// Colours that people with any colour vision tell apart: Okabe's and Ito's, and two more for the many
-/// series of the map.
+/// Colours that people with any colour vision tell apart: Okabe's and Ito's, and two more for the
+/// many series of the map.
 const COLOURS: [RGBColor; 10] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),

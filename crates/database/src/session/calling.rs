@@ -36,6 +36,7 @@ impl Session {
         let _running = self.context.interrupt.begin();
         let called = self.calls.call(&self.context, &mut self.transaction(), name, arguments);
         self.context.books.note_statement(called.is_ok());
+        self.settle_notifications();
         called
     }
 
@@ -49,6 +50,7 @@ impl Session {
         let _running = self.context.interrupt.begin();
         let called = self.calls.try_call(&self.context, &mut self.transaction(), name, arguments);
         self.context.books.note_statement(called.is_ok());
+        self.settle_notifications();
         called
     }
 
@@ -94,6 +96,7 @@ impl Session {
         self.transaction().refuse_inside("a call with a key")?;
         let called = self.calls.call_once(&self.context, key, name, arguments);
         self.context.books.note_statement(called.is_ok());
+        self.settle_notifications();
         called
     }
 

@@ -68,6 +68,8 @@ impl Session {
         self.context.settings().say(ROLE, None, false);
         self.context.drawn().forget();
         self.drop_temporary_tables();
+        self.context.unlisten(None);
+        self.settle_notifications();
         self.context.advisory.release(AdvisoryLevel::Session);
         settle_limits(&self.context, &mut self.transaction());
         Ok(())

@@ -3,7 +3,7 @@
 use crate::scratch::Directory;
 use hotrow::{Config, Database, Error, LogEntries, Session};
 
-fn texts(session: &Session, query: &str) -> Vec<String> {
+pub(crate) fn texts(session: &Session, query: &str) -> Vec<String> {
     let results = session.execute(query).unwrap_or_else(|error| panic!("{query}: {error}"));
     let rows = &results.last().expect("a result").rows;
     let row = |row: &[hotrow::Value]| {
@@ -16,7 +16,7 @@ fn texts(session: &Session, query: &str) -> Vec<String> {
     rows.iter().map(row).collect()
 }
 
-fn refusal(session: &Session, script: &str) -> (String, String, String) {
+pub(crate) fn refusal(session: &Session, script: &str) -> (String, String, String) {
     match session.execute(script) {
         Err(Error::Sql(error)) => {
             let detail = error.detail.clone().unwrap_or_default();

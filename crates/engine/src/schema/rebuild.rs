@@ -27,13 +27,28 @@ use hotrow_transaction::random::Spot;
 
 use super::{QUIET_WORKER, Schema};
 
-/// A table whose rows are made anew.
+/// A table whose rows are made anew, or that gets rows of another one.
 #[derive(Clone, Debug)]
 pub struct Rebuilt {
     /// which
     pub table: TableId,
+    /// the table whose rows they are: itself, or one that it gets rows of
+    pub from: TableId,
     /// where each of its columns comes from; none: the rows go
     pub columns: Option<Vec<ColumnFrom>>,
+    /// which of the rows
+    pub rows: Vec<RowsThat>,
+}
+
+/// Which rows of a table are copied, by a condition on them that is true or false.
+#[derive(Clone, Debug)]
+pub enum RowsThat {
+    /// those that satisfy it
+    Satisfy(Check),
+    /// those that do not
+    DoNot(Check),
+    /// all of them, which have to satisfy it, or this is what they fail with
+    Must(Check, Box<SqlError>),
 }
 
 /// What a column of a rebuilt table has in it.
@@ -56,12 +71,20 @@ pub enum ColumnFrom {
 }
 
 impl Rebuilt {
+    /// All rows of a table as they are.
+    pub fn unchanged(table: &Table) -> Self {
+        let columns = (0..table.columns.len()).map(|at| ColumnFrom::Old(ColumnId(at as u16)));
+        let columns = Some(columns.collect());
+        Self { table: table.id, from: table.id, columns, rows: Vec::new() }
+    }
+
     /// Adds what becomes of the rows after this: numbers of old columns are those between both.
     ///
     /// # Errors
     ///
     /// 0A000 where that would need rows which are neither the old ones nor the new ones.
     pub fn followed_by(&mut self, next: Self) -> Result<(), SqlError> {
+        self.rows.extend(next.rows);
         let (Some(before), Some(columns)) = (self.columns.take(), next.columns) else {
             return Ok(()); // the rows go
         };
@@ -98,6 +121,56 @@ pub(super) struct OldRows {
     types: Vec<DataType>,
     /// their primary key
     order: Option<Index>,
+    rows: Vec<RowsThat>,
+}
+
+/// Conditions on the rows that are copied, ready to be computed.
+struct Sieve<'a> {
+    of: Vec<(&'a RowsThat, Computation, Vec<DataType>)>,
+}
+
+impl<'a> Sieve<'a> {
+    fn new(rows: &'a [RowsThat], types: &[DataType]) -> Result<Self, SqlError> {
+        let of = rows.iter().map(|rows| {
+            let check = rows.check();
+            let types: Vec<_> = check.columns.iter().map(|of| types[of.index()]).collect();
+            Ok((rows, Computation::new(check.condition.clone(), &types)?, types))
+        });
+        Ok(Self { of: of.collect::<Result<_, SqlError>>()? })
+    }
+
+    /// Whether a row, whose columns `read` gives, is copied.
+    fn passes(
+        &mut self,
+        heap: &mut Vec<u8>,
+        read: impl Fn(ColumnId, &mut Vec<u8>) -> Datum,
+    ) -> Result<bool, SqlError> {
+        for (rows, computation, types) in &mut self.of {
+            let columns = rows.check().columns.iter().zip(&*types);
+            let values: Vec<_> = columns
+                .map(|(column, of)| {
+                    let datum = read(*column, heap);
+                    Value::from_datum(datum, *of, heap)
+                })
+                .collect();
+            let is_true = computation.value(0, &values)? == Value::Bool(true);
+            match rows {
+                RowsThat::Satisfy(_) if !is_true => return Ok(false),
+                RowsThat::DoNot(_) if is_true => return Ok(false),
+                RowsThat::Must(_, refused) if !is_true => return Err(SqlError::clone(refused)),
+                _ => {}
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl RowsThat {
+    fn check(&self) -> &Check {
+        match self {
+            Self::Satisfy(check) | Self::DoNot(check) | Self::Must(check, _) => check,
+        }
+    }
 }
 
 /// A column that is computed for each row.
@@ -207,11 +280,19 @@ impl Schema {
         changed: &BTreeSet<TableId>,
         rebuilt: &[Rebuilt],
     ) -> Vec<(TableId, Option<OldRows>)> {
-        let mut taken = Vec::new();
+        let mut taken: Vec<_> = rebuilt
+            .iter()
+            .filter(|rebuilt| rebuilt.from != rebuilt.table)
+            .filter_map(|rebuilt| {
+                self.old_rows(rebuilt, self.tables[rebuilt.from.index()].clone()?)
+            })
+            .map(|rows| (rows.table, Some(rows)))
+            .collect();
         let of_rows = changed.iter().copied().chain(rebuilt.iter().map(|rebuilt| rebuilt.table));
         for id in of_rows.collect::<BTreeSet<_>>() {
             let Some(old) = self.catalog.tables().at(id.index()) else { continue };
-            let asked = rebuilt.iter().find(|rebuilt| rebuilt.table == old.id);
+            let is_own = |of: &&Rebuilt| of.table == id && of.from == id;
+            let asked = rebuilt.iter().find(is_own);
             let is_dropped = next.tables().at(id.index()).is_none();
             if asked.is_none() && !is_dropped {
                 continue;
@@ -220,20 +301,25 @@ impl Schema {
             let empty = (!is_dropped).then(empty);
             let stored = std::mem::replace(&mut self.tables[old.id.index()], empty);
             let Some(stored) = stored else { continue };
-            let columns = asked.and_then(|rebuilt| rebuilt.columns.clone());
-            let (table, layout) = (old.id, old.layout.clone());
-            let types = old.columns.iter().map(|column| column.data_type).collect();
-            let order = old.primary.map(|primary| self.catalog.index(primary).clone());
-            let rows =
-                columns.map(|columns| OldRows { table, stored, layout, columns, types, order });
-            taken.push((table, rows));
+            taken.push((id, asked.and_then(|rebuilt| self.old_rows(rebuilt, stored))));
         }
         taken
     }
 
+    /// Rows of a table of this schema that are to be copied; none: they go.
+    fn old_rows(&self, rebuilt: &Rebuilt, stored: Arc<StoredTable>) -> Option<OldRows> {
+        let old = self.catalog.tables().at(rebuilt.from.index())?;
+        let (columns, rows) = (rebuilt.columns.clone()?, rebuilt.rows.clone());
+        let (table, layout) = (rebuilt.table, old.layout.clone());
+        let types = old.columns.iter().map(|column| column.data_type).collect();
+        let order = old.primary.map(|primary| self.catalog.index(primary).clone());
+        Some(OldRows { table, stored, layout, columns, types, order, rows })
+    }
+
     /// Makes the new rows of old ones. They are in no index yet.
     pub(super) fn copy_rows(&self, old: &OldRows) -> Result<(), SqlError> {
-        let OldRows { table, stored, layout, columns, types: old_types, .. } = old;
+        let OldRows { table, stored, layout, columns, types: old_types, rows, .. } = old;
+        let mut sieve = Sieve::new(rows, old_types)?;
         let table = self.catalog.table(*table);
         let new_types: Vec<DataType> =
             table.columns.iter().map(|column| column.data_type).collect();
@@ -276,6 +362,14 @@ impl Schema {
                 return;
             }
             heap.truncate(constants.len());
+            if !sieve.of.is_empty() {
+                let read = |from, heap: &mut Vec<u8>| layout.read(record.row(), from, heap);
+                match sieve.passes(&mut heap, read) {
+                    Ok(true) => {}
+                    Ok(false) => return,
+                    Err(refused) => return failed = Some(refused),
+                }
+            }
             for (value, from) in values.iter_mut().zip(columns) {
                 if let ColumnFrom::Old(column) = from {
                     *value = layout.read(record.row(), *column, &mut heap);
@@ -361,6 +455,27 @@ impl Schema {
     ///
     /// As said, and what computing the condition comes to.
     pub fn check_rows(&self, table: TableId, check: &Check) -> Result<(), SqlError> {
+        self.require_rows(table, check, || {
+            let (name, of) = (&check.name, &self.catalog.table(table).name);
+            let text =
+                format!("check constraint \"{name}\" of relation \"{of}\" is violated by some row");
+            let mut error = SqlError::new(b"23514", text);
+            (error.table, error.constraint) = (Some(of.clone()), Some(name.clone()));
+            error
+        })
+    }
+
+    /// Fails where a condition is false for a row.
+    ///
+    /// # Errors
+    ///
+    /// What is given, and what computing the condition comes to.
+    pub fn require_rows(
+        &self,
+        table: TableId,
+        check: &Check,
+        refused: impl Fn() -> SqlError,
+    ) -> Result<(), SqlError> {
         let table = self.catalog.table(table);
         let types: Vec<DataType> =
             check.columns.iter().map(|column| table.columns[column.index()].data_type).collect();
@@ -377,15 +492,7 @@ impl Schema {
                 values.push(Value::from_datum(datum, *of, &heap));
             }
             failed = match computation.value(0, &values) {
-                Ok(Value::Bool(false)) => {
-                    let (name, of) = (&check.name, &table.name);
-                    let text = format!(
-                        "check constraint \"{name}\" of relation \"{of}\" is violated by some row"
-                    );
-                    let mut error = SqlError::new(b"23514", text);
-                    (error.table, error.constraint) = (Some(of.clone()), Some(name.clone()));
-                    Some(error)
-                }
+                Ok(Value::Bool(false)) => Some(refused()),
                 done => done.err(),
             };
         });

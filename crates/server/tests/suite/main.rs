@@ -7,6 +7,7 @@ mod held;
 mod limits;
 mod loading;
 mod local;
+mod notifying;
 mod passwords;
 mod pipelines;
 mod rights;

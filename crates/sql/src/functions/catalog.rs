@@ -17,6 +17,8 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
         "a type's name, with the modifier's digits", "format_type(23, NULL)", "integer";
     pg_get_viewdef(OID, opt(BOOLEAN)) -> TEXT, Stable, Host(H::System(S::ViewDefinition)),
         "a view's query", "pg_get_viewdef('cheap'::regclass) LIKE '%price%'", "true";
+    pg_get_partkeydef(OID) -> TEXT, Stable, Host(H::System(S::PartitionKey)),
+        "how a table is partitioned", "pg_get_partkeydef('item'::regclass) IS NULL", "true";
     pg_get_indexdef(OID, opt(INTEGER), opt(BOOLEAN)) -> TEXT, Stable,
         Host(H::System(S::IndexDefinition)),
         "CREATE INDEX of an index, or a column of it",
@@ -103,8 +105,8 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
     obj_description | col_description | shobj_description | pg_describe_object(ANY, many(ANY))
         -> TEXT, Immutable, NOTHING,
         "NULL: there are no comments", "obj_description(1, 'pg_class') IS NULL", "true";
-    pg_get_partkeydef | pg_get_partition_constraintdef | pg_get_function_sqlbody
+    pg_get_partition_constraintdef | pg_get_function_sqlbody
         | pg_get_statisticsobjdef_columns | pg_get_ruledef | oidvectortypes
         | pg_tablespace_location(ANY, many(ANY)) -> TEXT, Immutable, NOTHING,
-        "NULL: there is nothing of the kind", "pg_get_partkeydef(1) IS NULL", "true";
+        "NULL: there is nothing of the kind", "pg_get_ruledef(1) IS NULL", "true";
 };

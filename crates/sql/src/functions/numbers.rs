@@ -6,7 +6,9 @@ use hotrow_transaction::program::{
 
 use super::row::Evaluation::{Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
-use super::signature::{ANY_NUMERIC, BIGINT, DOUBLE, INTEGER, NUMBER, NUMERIC, REAL, TEXT};
+use super::signature::{
+    ANY, ANY_NUMERIC, BIGINT, BOOLEAN, DOUBLE, INTEGER, NUMBER, NUMERIC, OID, REAL, TEXT, many,
+};
 
 pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
     abs(NUMBER) -> NUMBER, Immutable, Program(F::Abs),
@@ -140,6 +142,10 @@ pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
         "the least common multiple", "lcm(4, 6)", "12";
     lcm(BIGINT, BIGINT) -> BIGINT, Immutable, Program(F::Whole(WholeFunction::Lcm)),
         "the least common multiple", "lcm(4::bigint, 6)", "12";
+    satisfies_hash_partition(OID, INTEGER, INTEGER, ANY, many(ANY)) -> BOOLEAN, Immutable,
+        Program(F::SatisfiesHash),
+        "whether values are in a partition by HASH: any number, modulus, remainder, values",
+        "satisfies_hash_partition(0, 1, 0, 5)", "true";
     factorial(BIGINT) -> ANY_NUMERIC, Immutable, Program(F::Numeric(N::Factorial)),
         "the product of the whole numbers up to it", "factorial(5)", "120";
 };

@@ -92,9 +92,15 @@ pub(super) const REFUSED: FunctionGroup = functions! { "Refused":
     timeofday() -> TEXT, Volatile, Refused(PASS_VALUE), "the clock as text", "timeofday()", "";
     txid_current() -> BIGINT, Volatile, Refused(PASS_VALUE),
         "the transaction's number", "txid_current()", "";
+    pg_notify(TEXT, TEXT) -> VOID, Volatile, Refused(NOTIFY_ALONE),
+        "sends a text to whoever listens to a channel; alone in PERFORM or SELECT it is there",
+        "pg_notify('orders', '17')", "";
     random_normal(opt(DOUBLE), opt(DOUBLE)) -> DOUBLE, Volatile, Refused(PASS_VALUE),
         "a random value of a normal distribution", "random_normal()", "";
 };
+
+/// Where `pg_notify` stands.
+const NOTIFY_ALONE: &str = "write PERFORM pg_notify(channel, payload), or SELECT of it, alone";
 
 /// What to do in place of a function whose value a replay would not find again.
 pub(crate) const PASS_VALUE: &str = "a procedure must do the same when it is replayed from the \

@@ -69,7 +69,7 @@ impl Compiler<'_> {
             (HostFunction::Itself, [relation, ..]) => {
                 let relation =
                     self.fixed_argument(relation, SqlType::Scalar(DataType::BigInt), place)?;
-                let columns = vec![(name, SqlType::Scalar(DataType::BigInt))];
+                let columns = vec![("relid", SqlType::Scalar(DataType::BigInt))];
                 (HostFunction::Itself, vec![relation], columns)
             }
             (HostFunction::JsonRows(function), [json, ..]) => {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hotrow_base::types::DataType;
 use hotrow_query::{HostFunction, JoinKind, Plan, Step, StepKind};
-use hotrow_transaction::catalog::{Object, View};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
@@ -12,7 +11,6 @@ use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::functions::{self, Evaluation};
 use crate::relation::level::{Bound, Late, Level, Relation, RelationColumn, RelationKind};
 use crate::scope::Compiler;
-use crate::state::ReadOf;
 use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
 use crate::written::{alias_of, dotted, has_hints, object_name};
@@ -376,7 +374,10 @@ impl Compiler<'_> {
         self.refuse_hidden(&full_name, place)?;
         if let Some(view) = self.view_named(&full_name) {
             self.need_view(view);
-            return self.bind_view(view, (shown, columns), place);
+            return match &view.partition {
+                Some(partition) => self.bind_partition((view, partition), (shown, columns), place),
+                None => self.bind_view(view, (shown, columns), place),
+            };
         }
         let (kind, schema, known) = match self.table_named(&full_name) {
             Some(_) => {
@@ -417,6 +418,7 @@ impl Compiler<'_> {
             shown: known.len(),
             kind,
             read_of: None,
+            partition: None,
         };
         for (at, (name, sql_type)) in known.iter().enumerate() {
             relation.columns.push(RelationColumn {
@@ -428,30 +430,6 @@ impl Compiler<'_> {
             });
         }
         Ok(relation)
-    }
-
-    /// Compiles a view's query where it is named, as if nothing were around it.
-    fn bind_view(
-        &mut self,
-        view: &View,
-        (shown, aliases): (String, Vec<String>),
-        place: Place,
-    ) -> Result<Relation> {
-        let query = self.view_query(view, place)?;
-        let bound = self.apart_from_statement(&view.path, |this| {
-            this.as_view(view.id, |this| this.query_plan(&query))
-        })?;
-        let types = view.columns.iter().map(|(_, sql_type)| *sql_type);
-        let gives = bound.outputs.iter().map(|(name, slot)| (name, self.slot_type(*slot)));
-        if !gives.eq(view.given.iter().zip(types)) {
-            let message = format!("view \"{}\" would have other columns", view.name);
-            return Err(error(b"0A000", place, message).hint("name its columns in place of *"));
-        }
-        let own = view.columns.iter().skip(aliases.len()).map(|(name, _)| name.clone());
-        let names: Vec<_> = aliases.iter().cloned().chain(own).collect();
-        let read_of = Some(ReadOf::own(Object::View(view.id)));
-        let relation = self.planned(shown, &names, bound, place)?;
-        Ok(Relation { read_of, ..relation })
     }
 
     /// The query that WITH gave a name to.
@@ -497,7 +475,8 @@ impl Compiler<'_> {
         });
         let (columns, shown) = (columns.collect(), bound.outputs.len());
         let kind = RelationKind::Planned(Some(bound.plan));
-        Ok(Relation { name, schema: None, columns, shown, star: None, kind, read_of: None })
+        let (schema, star, read_of, partition) = (None, None, None, None);
+        Ok(Relation { name, schema, columns, shown, star, kind, read_of, partition })
     }
 
     /// A function that gives rows; it sees what stands before it.

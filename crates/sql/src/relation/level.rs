@@ -8,6 +8,7 @@ use hotrow_base::types::SqlType;
 use hotrow_query::{
     Frame, FrameBound, GroupAggregate, HostFunction, Plan, SortKey, Step, WindowFunction,
 };
+use hotrow_transaction::catalog::View;
 use hotrow_transaction::program::{Expr, SlotId};
 use sqlparser::ast;
 
@@ -82,6 +83,8 @@ pub(crate) struct Relation {
     pub(crate) kind: RelationKind,
     /// whose right it takes to read their columns; none: nobody's
     pub(crate) read_of: Option<ReadOf>,
+    /// which of a table's rows they are, where these are not all
+    pub(crate) partition: Option<Arc<View>>,
 }
 
 pub(crate) struct RelationColumn {
@@ -112,7 +115,7 @@ impl Relation {
             hidden: false,
         });
         let (columns, kind) = (columns.collect(), RelationKind::Table(table));
-        Self { name, schema, columns, shown, star, kind, read_of }
+        Self { name, schema, columns, shown, star, kind, read_of, partition: None }
     }
 
     /// The columns that can be named.

@@ -82,7 +82,8 @@ impl Compiler<'_> {
         let columns = columns.collect();
         let kind = RelationKind::Planned(Some(plan));
         let (name, schema, star, read_of) = (String::new(), None, None, None);
-        let relation = Relation { name, schema, columns, shown: 0, star, kind, read_of };
+        let partition = None;
+        let relation = Relation { name, schema, columns, shown: 0, star, kind, read_of, partition };
         self.level().relations.push(relation);
         let at = self.level().relations.len() - 1;
         if let Tree::Inner { items, .. } = tree {

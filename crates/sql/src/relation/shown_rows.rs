@@ -1,21 +1,23 @@
-//! Row security in queries: which rows of a table FROM brings in.
+//! Which rows FROM brings in: those of a view's query, of a partition, and of a table with row
+//! security those that are shown.
 //!
 //! Role         called by FROM for each table that somebody has named, and by changes for their
 //!              target. A condition of policies stands below all joins, as a part of the table
 //! Invariants   I1 a condition sees its table by its own name, and nothing of the query around it
 
 use std::mem::take;
+use std::sync::Arc;
 
 use hotrow_base::ids::TableId;
-use hotrow_transaction::catalog::PolicyCommand;
+use hotrow_transaction::catalog::{Object, Partition, PolicyCommand, View};
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::error::Result;
+use crate::error::{Advice, Result, error};
 use crate::relation::level::{Clause, Level, Relation, RelationKind, RelationNames};
 use crate::scope::Compiler;
 use crate::secured::SecurityCondition;
-use crate::state::Row;
+use crate::state::{ReadOf, Row};
 
 use super::from::Tree;
 
@@ -32,11 +34,71 @@ impl Compiler<'_> {
             RelationKind::Table(table) if !is_target => Some(table),
             _ => None,
         };
+        let partition = relation.partition.clone();
         let tree = self.enter(relation, place)?;
-        match table {
-            Some(table) => self.rows_shown_of(tree, table),
-            None => Ok(tree),
+        match (table, partition) {
+            (Some(_), Some(partition)) => self.rows_of_partition(tree, &partition, place),
+            (Some(table), None) => self.rows_shown_of(tree, table),
+            (None, _) => Ok(tree),
         }
+    }
+
+    /// A partition: its table's rows, of which those are brought in that its bound says. Who may
+    /// read it sees all of them, whatever policies its table has.
+    pub(super) fn bind_partition(
+        &mut self,
+        (view, partition): (&Arc<View>, &Partition),
+        (shown, aliases): (String, Vec<String>),
+        place: Place,
+    ) -> Result<Relation> {
+        self.refuse_changed(partition.table, place)?;
+        let schema = Some(view.schema.as_str().into());
+        let row = Row {
+            read_of: Some(ReadOf::own(Object::View(view.id))),
+            ..self.row_of(partition.table, &shown)
+        };
+        let mut relation = Relation::over(row, schema);
+        for (column, name) in relation.columns[..relation.shown].iter_mut().zip(aliases) {
+            column.name = name;
+        }
+        relation.partition = Some(Arc::clone(view));
+        Ok(relation)
+    }
+
+    fn rows_of_partition(&mut self, tree: Tree, view: &View, place: Place) -> Result<Tree> {
+        let (Tree::Leaf(at), Some(partition)) = (&tree, &view.partition) else { return Ok(tree) };
+        let (at, query) = (*at, self.view_query(view, place)?);
+        let ast::SetExpr::Select(select) = &*query.body else { return Ok(tree) };
+        let Some(written) = select.selection.clone() else { return Ok(tree) };
+        let (table, path) = (partition.table, view.path.clone());
+        let condition = SecurityCondition { table, written, path };
+        let (on, late) =
+            self.on_relation(at, &condition, |this, written| this.join_condition(written))?;
+        Ok(Tree::Inner { items: vec![tree], on, late })
+    }
+
+    /// Compiles a view's query where it is named, as if nothing were around it.
+    pub(super) fn bind_view(
+        &mut self,
+        view: &View,
+        (shown, aliases): (String, Vec<String>),
+        place: Place,
+    ) -> Result<Relation> {
+        let query = self.view_query(view, place)?;
+        let bound = self.apart_from_statement(&view.path, |this| {
+            this.as_view(view.id, |this| this.query_plan(&query))
+        })?;
+        let types = view.columns.iter().map(|(_, sql_type)| *sql_type);
+        let gives = bound.outputs.iter().map(|(name, slot)| (name, self.slot_type(*slot)));
+        if !gives.eq(view.given.iter().zip(types)) {
+            let message = format!("view \"{}\" would have other columns", view.name);
+            return Err(error(b"0A000", place, message).hint("name its columns in place of *"));
+        }
+        let own = view.columns.iter().skip(aliases.len()).map(|(name, _)| name.clone());
+        let names: Vec<_> = aliases.iter().cloned().chain(own).collect();
+        let read_of = Some(ReadOf::own(Object::View(view.id)));
+        let relation = self.planned(shown, &names, bound, place)?;
+        Ok(Relation { read_of, ..relation })
     }
 
     /// A table that has just been brought in, with the rows that its policies show.

@@ -8,10 +8,12 @@
 //!              from ids, which are not used twice
 
 mod cells;
+mod classes;
 mod constraints;
 mod deparse;
 mod functions;
 mod information;
+mod partitions;
 mod policies;
 mod rights;
 mod rows;

@@ -101,7 +101,7 @@ fn access_may_stop(access: &Access) -> bool {
 /// Whether anything in a statement ends the call as the program means it to: RAISE, STRICT, a CHECK
 /// of a table that is written.
 pub(super) fn decides(catalog: &Catalog, statement: &Statement) -> bool {
-    let has_checks = |table: TableId| !catalog.table(table).checks.is_empty();
+    let has_checks = |table: TableId| catalog.table(table).all_checks().next().is_some();
     let access_decides = |access: &Access| match access.effect {
         Effect::Update { .. } => has_checks(access.table),
         _ => matches!(access.effect.consume(), Consume::First { strict: true, .. }),

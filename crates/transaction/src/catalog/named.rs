@@ -6,6 +6,7 @@ use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 
+use super::partition::Partition;
 use super::schemas::{self, SearchPath};
 use super::trigger::Trigger;
 use super::{Catalog, Column, Table, key_of, layout_of};
@@ -34,6 +35,8 @@ pub struct View {
     pub kind: ViewKind,
     /// what its rows are changed by, in the order in which they fire: that of their names
     pub triggers: Vec<Trigger>,
+    /// what it is a partition of, if it is one
+    pub partition: Option<Arc<Partition>>,
 }
 
 /// What a view is for.
@@ -49,6 +52,8 @@ pub enum ViewKind {
     },
     /// the query of a materialized view, [`query_name`]
     Definition,
+    /// a partition: those of its table's rows that its bound says
+    Partition,
 }
 
 /// What the table is called that has a materialized view's rows.

@@ -22,8 +22,7 @@ pub(super) fn enter<A: RecordAccess>(
 ) -> Result<(), Stop> {
     let code = &program.protected[usize::from(block)];
     access.note_place(code.depth)?;
-    machine.protected.truncate(usize::from(code.depth));
-    machine.protected.push(block);
+    machine.protect(block, code.depth);
     Ok(())
 }
 
@@ -49,13 +48,14 @@ pub(super) fn caught<A: RecordAccess>(
         machine.protected.clear();
         return Err(stop);
     };
-    while let Some(block) = machine.protected.pop() {
+    while let Some((block, said)) = machine.protected.pop() {
         let code = &program.protected[usize::from(block)];
         let names = |handler: &&crate::bytecode::HandlerCode| {
             handler.catches.iter().any(|catch| catch.names(error.sqlstate))
         };
         if let Some(handler) = code.handlers.iter().find(names) {
             access.take_back_to(code.depth)?;
+            machine.take_notifications_back(said);
             let to = handler.to as usize;
             return match tell(code, error, machine) {
                 Ok(()) => Ok(to),

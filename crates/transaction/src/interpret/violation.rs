@@ -7,8 +7,8 @@ use hotrow_base::row::{ROW_WORDS_MAX, RowError, Words};
 use hotrow_base::value::Value;
 
 use super::Fault;
-use crate::bytecode::{AccessCode, InsertCode, Program, TableCode};
-use crate::catalog::Index;
+use crate::bytecode::{AccessCode, CheckCode, InsertCode, Program, TableCode};
+use crate::catalog::{Column, Index, Table};
 use crate::frame::{Frame, Machine};
 use crate::outcome::SqlError;
 
@@ -35,7 +35,11 @@ fn not_null_error(code: &TableCode, column: usize) -> SqlError {
 pub(super) fn check(program: &Program, check: u16, machine: &Machine) -> Fault {
     let code = &program.checks[check as usize];
     let table = &program.tables[code.table as usize].table;
-    let name = &table.checks[code.check as usize].name;
+    let number = code.check as usize;
+    let Some(own) = table.checks.get(number) else {
+        return no_partition(table, number - table.checks.len(), code, machine).into();
+    };
+    let name = &own.name;
     let message =
         format!("new row for relation \"{}\" violates check constraint \"{name}\"", table.name);
     let mut error = SqlError::new(b"23514", message);
@@ -48,13 +52,37 @@ pub(super) fn check(program: &Program, check: u16, machine: &Machine) -> Fault {
     error.into()
 }
 
-fn failing_row(table: &crate::catalog::Table, values: &[Datum], heap: &[u8]) -> String {
-    let text = |(datum, column): (&Datum, &crate::catalog::Column)| match datum.is_null() {
+/// A row that is in no partition.
+fn no_partition(table: &Table, number: usize, code: &CheckCode, machine: &Machine) -> SqlError {
+    let check = table.partitioning.as_ref().and_then(|of| of.checks.get(number));
+    let name = check.map_or(&table.name, |check| &check.check.name);
+    let message = format!("no partition of relation \"{name}\" found for row");
+    let mut error = SqlError::new(b"23514", message);
+    error.table = Some(name.clone());
+    let key = check.map_or(&[][..], |check| &check.key);
+    if let Some(slots) = code.values.as_ref().filter(|_| !key.is_empty()) {
+        let columns = key.iter().map(|column| &table.columns[column.index()]);
+        let names: Vec<_> = columns.clone().map(|column| column.name.as_str()).collect();
+        let values = key.iter().map(|column| machine.slots[slots[column.index()]]);
+        let values = texts(columns.zip(values), &machine.heap);
+        let names = names.join(", ");
+        error.detail =
+            Some(format!("Partition key of the failing row contains ({names}) = ({values})."));
+    }
+    error
+}
+
+fn failing_row(table: &Table, values: &[Datum], heap: &[u8]) -> String {
+    let shown = texts(table.shown().iter().zip(values.iter().copied()), heap);
+    format!("Failing row contains ({shown}).")
+}
+
+fn texts<'c>(values: impl Iterator<Item = (&'c Column, Datum)>, heap: &[u8]) -> String {
+    let text = |(column, datum): (&Column, Datum)| match datum.is_null() {
         true => "null".to_owned(),
-        false => Value::from_datum(*datum, column.data_type, heap).to_string(),
+        false => Value::from_datum(datum, column.data_type, heap).to_string(),
     };
-    let texts: Vec<_> = values.iter().zip(table.shown()).map(text).collect();
-    format!("Failing row contains ({}).", texts.join(", "))
+    values.map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// Builds the row of an insert.

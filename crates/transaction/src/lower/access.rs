@@ -125,7 +125,7 @@ impl Lowerer<'_> {
         };
         let keeps = matches!(kind, BumpKind::Greatest | BumpKind::Least); // what is not NULL
         let is_safe = owner.nullable || keeps || !self.is_nullable(operand);
-        let is_unchecked = table.checks.iter().all(|check| !check.columns.contains(column));
+        let is_unchecked = table.all_checks().all(|check| !check.columns.contains(column));
         if !(access.filter.is_none() && is_simple && is_safe && is_unchecked)
             || value.data_type() != owner.data_type
         {

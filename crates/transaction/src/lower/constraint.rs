@@ -8,11 +8,11 @@ use crate::catalog::{Check, Index};
 use crate::program::{Access, Insert};
 
 impl Lowerer<'_> {
-    /// NOT NULL and CHECK constraints of a row whose values lie in `values`. NOT NULL is left to
-    /// the making of the row where there is no CHECK to come after it.
+    /// NOT NULL, CHECK constraints and partitions of a row whose values lie in `values`. NOT NULL
+    /// is left to the making of the row where there is no CHECK to come after it.
     pub(super) fn insert_checks(&mut self, insert: &Insert, table_code: u16, values: &[u16]) {
         let table = self.catalog.table(insert.table);
-        if table.checks.is_empty() {
+        if table.all_checks().next().is_none() {
             return;
         }
         for (i, (column, value)) in table.columns.iter().zip(&insert.values).enumerate() {
@@ -20,7 +20,7 @@ impl Lowerer<'_> {
                 self.emit(Op::NotNull { a: values[i], table: table_code, column: i as u16 });
             }
         }
-        for (number, check) in table.checks.iter().enumerate() {
+        for (number, check) in table.all_checks().enumerate() {
             let slots = check.columns.iter().map(|column| values[column.index()]).collect();
             self.check(check, slots, (table_code, number), Some(values.into()));
         }
@@ -36,7 +36,7 @@ impl Lowerer<'_> {
     ) {
         let table = self.catalog.table(access.table);
         let new_value = |column: ColumnId| sets.iter().find(|set| set.column == column);
-        for (number, check) in table.checks.iter().enumerate() {
+        for (number, check) in table.all_checks().enumerate() {
             if !check.columns.iter().any(|&column| new_value(column).is_some()) {
                 continue;
             }

@@ -15,6 +15,7 @@ use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
 use super::expr::common_type;
+use crate::catalog::is_hashed;
 use crate::outcome::SqlError;
 use crate::program::{
     ArrayFunction, BitFunction, Expr, ExprKind, Function, IntervalFunction, NumericFunction,
@@ -224,6 +225,13 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
             }
             [] => false,
         },
+        F::SatisfiesHash => {
+            let is_key = |of: &SqlType| matches!(of, SqlType::Scalar(of) if is_hashed(*of));
+            let numbers = given.iter().take(3);
+            given.len() > 3
+                && numbers.into_iter().all(|of| W::Int.fits(*of))
+                && given[3..].iter().all(is_key)
+        }
         F::Real(R::AtanOfTwo | R::AtanOfTwoInDegrees | R::LogOf) => takes(&[W::Number; 2]),
         F::Real(_) => takes(&[W::Number]),
         F::Whole(_) => takes(&[W::Int; 2]),

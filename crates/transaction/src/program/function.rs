@@ -323,6 +323,8 @@ pub enum Function {
     /// the first argument where the second is true, else an error: (value, condition, its SQLSTATE,
     /// its message)
     Require,
+    /// whether a row is in a partition by HASH: (number, modulus, remainder, values of the key ...)
+    SatisfiesHash,
     /// greatest non-NULL argument
     Greatest,
     /// least non-NULL argument

@@ -4,12 +4,12 @@
 //!              what it defines is in force there for its own statements, and for nobody else
 //!              before COMMIT ([`SharedSchema::set_pending`])
 //! States       phases: what was changed under one schema, and the definition that ended it. Taking
-//!              back goes through them from the last one on, each with the schema under which it was
-//!              changed; COMMIT writes all of them as one group of the log
+//!              back goes through them from the last one on, each with the schema under which it
+//!              was changed; COMMIT writes all of them as one group of the log
 //! Invariants   I1 a phase's rows are encoded for the log before its definition is made, which may
 //!              put other rows in their place
-//!              I2 a crash finds all of a transaction's entries in the log, or none: they are of one
-//!              epoch
+//!              I2 a crash finds all of a transaction's entries in the log, or none: they are of
+//!              one epoch
 //!              I3 nobody waits for ever for whoever thinks in such a transaction: after a while
 //!              it is taken back by its [watcher](watch)
 
@@ -26,7 +26,7 @@ use hotrow_transaction::program::Place;
 use super::Reruns;
 use super::moment::Moment;
 use crate::in_place::{InPlace, Part, Savepoint, Scratch};
-use crate::interactive::Besides;
+use crate::interactive::SchemaCompanion;
 use crate::journal::text::TextEntry;
 use crate::journal::{Committer, Effect};
 use crate::protection::Alone;
@@ -41,7 +41,7 @@ pub(super) struct Definitions {
     owner: Arc<Interrupt>,
     phases: Vec<Phase>,
     savepoints: Vec<Mark>,
-    besides: Box<dyn Besides>,
+    companion: Box<dyn SchemaCompanion>,
     /// the transaction has no quiet point any more
     is_over: Arc<AtomicBool>,
 }
@@ -77,7 +77,7 @@ impl Moment {
         &mut self,
         (shared, owner): (&Arc<SharedSchema>, &Arc<Interrupt>),
         savepoints: Vec<(usize, Savepoint)>,
-        besides: Box<dyn Besides>,
+        companion: Box<dyn SchemaCompanion>,
     ) -> Arc<AtomicBool> {
         let mark = |(number, before)| Mark { number, phases: 0, before };
         let is_over = Arc::new(AtomicBool::new(false));
@@ -86,7 +86,7 @@ impl Moment {
             owner: Arc::clone(owner),
             phases: Vec::new(),
             savepoints: savepoints.into_iter().map(mark).collect(),
-            besides,
+            companion,
             is_over: Arc::clone(&is_over),
         });
         is_over
@@ -102,7 +102,7 @@ impl Moment {
         let Some(definitions) = &mut self.definitions else { return Err(no_definitions()) };
         let made = definitions.phases.len();
         if made == 0 || definitions.savepoints.iter().any(|mark| mark.phases == made) {
-            definitions.besides.note(made);
+            definitions.companion.note(made);
         }
         let values = scratch.changed_since(&Savepoint::default()).map(|hash| {
             let mut bytes = Vec::new();
@@ -162,18 +162,18 @@ impl Moment {
             self.schema = phase.schema;
         }
         if is_other {
-            let Definitions { shared, owner, besides, .. } = definitions;
+            let Definitions { shared, owner, companion, .. } = definitions;
             match left {
                 0 => shared.end_pending(),
                 _ => shared.set_pending(Arc::clone(&self.schema), owner),
             }
-            besides.take_back(left);
+            companion.take_back(left);
             (self.schema, self.generation) = shared.pending_or_committed();
         }
     }
 
-    /// Commits all phases as one group (I2); in which epoch it is durable. Where the log has failed,
-    /// all stands as before.
+    /// Commits all phases as one group (I2); in which epoch it is durable. Where the log has
+    /// failed, all stands as before.
     pub(super) fn commit_definitions(
         &mut self,
         scratch: &mut Scratch,

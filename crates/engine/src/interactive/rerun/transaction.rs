@@ -12,7 +12,7 @@ use hotrow_transaction::outcome::SqlError;
 
 use super::super::housekeeping::{ended_for, idle_for, shut_down};
 use super::super::transaction::too_large;
-use super::super::{Besides, Failure, InteractiveTransaction, Statement};
+use super::super::{Failure, InteractiveTransaction, SchemaCompanion, Statement};
 use super::definitions;
 use super::list::{List, Step};
 use super::moment::{Halt, Moment, follows_from_rows};
@@ -301,7 +301,7 @@ impl InteractiveTransaction for Rerun {
         true
     }
 
-    fn begin_definitions(&mut self, besides: Box<dyn Besides>) -> Result<(), Failure> {
+    fn begin_definitions(&mut self, companion: Box<dyn SchemaCompanion>) -> Result<(), Failure> {
         self.go_on().map_err(Failure::Ended)?;
         if self.defines {
             return Ok(());
@@ -309,7 +309,7 @@ impl InteractiveTransaction for Rerun {
         let savepoints = self.stand()?;
         let Some(moment) = &mut self.moment else { return Err(Failure::Outdated) };
         let of = (&self.shared.schema, &self.interrupt);
-        let is_over = moment.begin_definitions(of, savepoints, besides);
+        let is_over = moment.begin_definitions(of, savepoints, companion);
         self.defines = true;
         let watched = definitions::watch(&self.shared, self.number, is_over);
         self.linger_unless_held();

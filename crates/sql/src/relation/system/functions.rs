@@ -16,7 +16,7 @@ use crate::typing::joined;
 use crate::written::name_in_text;
 
 use super::cells::name_from;
-use super::{KNOWN, SystemContext, deparse, rights, triggers};
+use super::{KNOWN, SystemContext, deparse, partitions, rights, triggers};
 
 /// Where the numbers of a kind of objects begin. They never meet: there are at most 65,536 tables
 /// and as many indexes, with at most 2,048 parts each.
@@ -230,6 +230,7 @@ pub fn system_function(
             index_text(context, number, column, brackets)
         }
         F::ViewDefinition => view(context, number).map(definition_of),
+        F::PartitionKey => partitions::key_text(context, number),
         F::ConstraintDefinition => constraint_text(context, number),
         F::TriggerDefinition => triggers::definition(context, number),
         F::FunctionResult => {
@@ -239,6 +240,7 @@ pub fn system_function(
             procedure(context, number).map(|(procedure, _)| arguments_text(procedure))
         }
         F::FunctionDefinition => procedure(context, number).map(|(_, source)| source.to_owned()),
+        F::RelationName if arguments.first().is_some_and(Value::is_null) => None,
         F::RelationName => Some(relation_name(context, number)),
         F::TypeName => format_type(number, -1),
         F::RelationOid => {

@@ -10,7 +10,7 @@ use crate::relation::system::cells::{
 };
 use crate::relation::system::constraints::{foreign_keys, key_kind};
 
-use super::{Fields, SystemContext, functions, rights};
+use super::{Fields, SystemContext, functions, partitions, rights};
 use crate::scope::Compiler;
 
 pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
@@ -54,6 +54,13 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 fields.push(("is_typed", text("NO")));
                 all.push(fields);
             }
+            for (view, _) in partitions::all(context) {
+                let mut fields = of_relation(&view.schema, &view.name);
+                fields.push(("table_type", text("BASE TABLE")));
+                fields.push(("is_insertable_into", text("YES")));
+                fields.push(("is_typed", text("NO")));
+                all.push(fields);
+            }
             for view in views(context) {
                 let mut fields = of_relation(&view.schema, &view.name);
                 let is_updatable = yes_or_no(Compiler::new(context.catalog).is_updatable(view));
@@ -88,6 +95,15 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             for table in tables(context) {
                 for (at, column) in table.shown().iter().enumerate() {
                     let mut fields = of_table(table);
+                    let generation = functions::generation_text(table, at);
+                    fields.extend(column_information(context, (at, generation), column));
+                    all.push(fields);
+                }
+            }
+            for (view, partition) in partitions::all(context) {
+                let table = context.catalog.table(partition.table);
+                for (at, column) in table.shown().iter().enumerate() {
+                    let mut fields = of_relation(&view.schema, &view.name);
                     let generation = functions::generation_text(table, at);
                     fields.extend(column_information(context, (at, generation), column));
                     all.push(fields);

@@ -5,33 +5,32 @@ use std::sync::Arc;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{
-    ForeignKey, Index, IndexKind, NamedType, Object, PUBLIC, Table, View, ViewKind, is_temporary,
-};
+use hotrow_transaction::catalog::{NamedType, Object, PUBLIC, View, ViewKind};
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::relation::system::cells::{
     PUBLIC_SCHEMA, default_text, identity, indexes, is_function, kept, materialized, schema_number,
     sequences, small, tables, text, views,
 };
-use crate::relation::system::constraints::{constraints, foreign_keys, index_row};
+use crate::relation::system::classes::classes;
+use crate::relation::system::constraints::{constraints, index_row};
 use crate::type_table::{TYPES, enum_type};
 
 use super::functions::{
     self, Brackets, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
     index_definition,
 };
-use super::{Fields, KNOWN, SystemContext, columns, policies, rights, triggers};
+use super::{Fields, KNOWN, SystemContext, columns, partitions, policies, rights, triggers};
 
-const PG_CATALOG: i64 = 11;
+pub(super) const PG_CATALOG: i64 = 11;
 /// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
 const VOID: i64 = 2278;
 const TRIGGER: i64 = 2279;
 const RECORD: i64 = 2249;
-const INFORMATION_SCHEMA: i64 = 13_000;
-const HOTROW: i64 = 13_001;
-const BTREE: i64 = 403;
-const HASH: i64 = 405;
+pub(super) const INFORMATION_SCHEMA: i64 = 13_000;
+pub(super) const HOTROW: i64 = 13_001;
+pub(super) const BTREE: i64 = 403;
+pub(super) const HASH: i64 = 405;
 const PLPGSQL: i64 = 13_500;
 const DATABASE: i64 = 16_383;
 
@@ -100,6 +99,8 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         own if own.starts_with("hotrow.") => (context.own)(own),
         own @ "pg_catalog.pg_prepared_statements" => (context.own)(own),
         "pg_catalog.pg_class" => classes(context),
+        "pg_catalog.pg_inherits" => partitions::inheritance(context),
+        "pg_catalog.pg_partitioned_table" => partitions::partitioned(context),
         "pg_catalog.pg_attribute" => attributes(context),
         "pg_catalog.pg_attrdef" => defaults(context),
         "pg_catalog.pg_type" => types(context),
@@ -146,6 +147,13 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("rowsecurity", Value::Bool(table.security.is_enabled)),
                 ]
             })
+            .chain(partitions::all(context).map(|(view, _)| {
+                vec![
+                    ("schemaname", text(&view.schema)),
+                    ("tablename", text(&view.name)),
+                    ("tableowner", rights::owner_name(context, &Object::View(view.id))),
+                ]
+            }))
             .collect(),
         "pg_catalog.pg_views" => {
             let view = |view: &Arc<View>| {
@@ -232,101 +240,6 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     }
 }
 
-fn class(oid: i64, (schema, name): (i64, &str), kind: &str, columns: usize) -> Fields {
-    vec![
-        ("oid", Value::BigInt(oid)),
-        ("relname", text(name)),
-        ("relnamespace", Value::BigInt(schema)),
-        ("reltuples", Value::Real(-1.0)),
-        ("relpersistence", text("p")),
-        ("relkind", text(kind)),
-        ("relnatts", small(columns)),
-        ("relispopulated", Value::Bool(true)),
-        ("relreplident", text("d")),
-    ]
-}
-
-/// Whose a relation is, and who may what with it.
-fn owned(context: &SystemContext<'_>, fields: &mut Fields, object: &Object) {
-    fields.push(("relowner", rights::owner(context, object)));
-    fields.push(("relacl", rights::acl(context, object)));
-}
-
-fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
-    let mut all = Vec::new();
-    for table in tables(context) {
-        let (oid, shown) = (TABLES.of(table.id.index()), table.shown().len());
-        let mut fields = class(oid, named(context, table), "r", shown);
-        fields.push(("relhasindex", Value::Bool(table.declared_indexes().next().is_some())));
-        fields.push(("relchecks", small(table.checks.len())));
-        let refers =
-            |(child, key): (&Table, &ForeignKey)| child.id == table.id || key.parent == table.id;
-        let has_triggers = !table.triggers.is_empty() || foreign_keys(context).any(refers);
-        fields.push(("relhastriggers", Value::Bool(has_triggers)));
-        fields.extend(policies::switches(table));
-        fields.push(("relam", Value::BigInt(2)));
-        owned(context, &mut fields, &Object::Table(table.id));
-        if is_temporary(&table.schema) {
-            fields.retain(|(name, _)| *name != "relpersistence");
-            fields.push(("relpersistence", text("t")));
-        }
-        all.push(fields);
-    }
-    for table in kept(context) {
-        let Some(view) = materialized(context.catalog, table) else { continue };
-        let name = (schema_number(context.catalog, &view.schema), &*view.name);
-        let mut fields = class(TABLES.of(table.id.index()), name, "m", table.shown().len());
-        fields.retain(|(name, _)| *name != "relispopulated");
-        let is_filled = view.kind == (ViewKind::Kept { is_filled: true });
-        fields.push(("relispopulated", Value::Bool(is_filled)));
-        fields.push(("relhasindex", Value::Bool(table.declared_indexes().next().is_some())));
-        fields.push(("relhasrules", Value::Bool(true)));
-        fields.push(("relam", Value::BigInt(2)));
-        owned(context, &mut fields, &Object::View(view.id));
-        all.push(fields);
-    }
-    for (table, _) in sequences(context) {
-        let mut fields = class(TABLES.of(table.id.index()), named(context, table), "S", 3);
-        owned(context, &mut fields, &Object::Table(table.id));
-        all.push(fields);
-    }
-    for view in views(context) {
-        let name = (schema_number(context.catalog, &view.schema), &*view.name);
-        let mut fields = class(VIEWS.of(view.id as usize), name, "v", view.columns.len());
-        fields.push(("relhasrules", Value::Bool(true)));
-        fields.push(("relhastriggers", Value::Bool(!view.triggers.is_empty())));
-        owned(context, &mut fields, &Object::View(view.id));
-        all.push(fields);
-    }
-    for (table, index) in indexes(context) {
-        let oid = INDEXES.of(index.id.index());
-        let name = (schema_number(context.catalog, &table.schema), &*index.name);
-        let mut fields = class(oid, name, "i", table.key_of(index).len());
-        fields.push(("relam", Value::BigInt(method(index))));
-        fields.push(("relowner", rights::owner(context, &Object::Table(table.id))));
-        all.push(fields);
-    }
-    for (at, known) in KNOWN.iter().enumerate() {
-        let oid = SYSTEM_RELATIONS.of(at);
-        let schema = match known.schema {
-            "information_schema" => INFORMATION_SCHEMA,
-            "hotrow" => HOTROW,
-            _ => PG_CATALOG,
-        };
-        let mut fields = class(oid, (schema, known.name), "v", known.columns.len());
-        fields.push(("relowner", Value::BigInt(rights::MAKER)));
-        all.push(fields);
-    }
-    all
-}
-
-fn method(index: &Index) -> i64 {
-    match index.kind {
-        IndexKind::Hash => HASH,
-        IndexKind::BTree => BTREE,
-    }
-}
-
 fn attribute(relation: i64, at: usize, name: &str, of: SqlType) -> Fields {
     let data_type = of.packed();
     vec![
@@ -373,9 +286,12 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             all.push(attribute(INDEXES.of(index.id.index()), at, name, of));
         }
     }
-    for view in views(context) {
+    let partitions = partitions::all(context).map(|(view, _)| view);
+    for view in views(context).chain(partitions) {
         for (at, (name, of)) in view.columns.iter().enumerate() {
             let mut fields = attribute(VIEWS.of(view.id as usize), at, name, *of);
+            let is_required = partitions::is_required(context, view, at);
+            fields.push(("attnotnull", Value::Bool(is_required)));
             fields.push(("attacl", rights::column_acl(context, &Object::View(view.id), at)));
             all.push(fields);
         }
@@ -438,11 +354,6 @@ fn schema_of_enum(context: &SystemContext<'_>, wanted: &str) -> i64 {
     let mut all = context.catalog.types();
     let found = all.find(|(_, name, _)| *name == wanted);
     schema_number(context.catalog, found.map_or(PUBLIC, |(schema, ..)| schema))
-}
-
-/// The number of a table's schema, and its name.
-fn named<'c>(context: &SystemContext<'c>, table: &'c Table) -> (i64, &'c str) {
-    (schema_number(context.catalog, &table.schema), &table.name)
 }
 
 /// The enums that there are.
