@@ -176,7 +176,7 @@ pub trait InteractiveTransaction: Send {
     }
 
     /// Has definitions be part of it from here on; nobody else goes on before it ends. What
-    /// `companion` keeps goes back with the definitions that are taken back. Nothing is done where it
+    /// `companion` keeps goes back with the definitions that are taken back. Does nothing where it
     /// has begun to.
     ///
     /// # Errors
