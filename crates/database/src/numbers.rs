@@ -138,7 +138,7 @@ pub(crate) fn give_back(core: &Core, id: TableId, (used, unused): (&[i64], &[i64
     let schema = core.schema.current();
     let Ok((_, of)) = sequence(&schema, id) else { return };
     let counter = core.sequences.counter(id);
-    let mut state = counter.state.lock();
+    let Ok(mut state) = locked(&counter) else { return };
     if let Some(now) = &mut *state {
         now.give_back(&of, used.last().copied(), unused);
     }
@@ -147,7 +147,7 @@ pub(crate) fn give_back(core: &Core, id: TableId, (used, unused): (&[i64], &[i64
 /// The last number that a sequence has given; none: there is none yet.
 pub(crate) fn last(core: &Core, id: TableId) -> Option<i64> {
     let counter = core.sequences.counter(id);
-    let state = counter.state.lock();
+    let state = locked(&counter).ok()?;
     state.filter(|state| state.is_called).map(|state| state.last)
 }
 
