@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use hotrow_base::thread::available_cores;
 use hotrow_bench::{
-    Driver, EngineMap, FigureRunner, Grid, Length, MapPoint, MapRunner, Progress, Situation,
-    map_document, on_virtual_machine, virtual_machine_named, virtual_machines, write_map_svg,
+    Driver, EngineMap, Grid, Length, MapPoint, MapRunner, Progress, Situation, map_document,
+    on_virtual_machine, virtual_machine_named, virtual_machines, write_map_svg,
 };
 
 use crate::arguments::MapArguments;
@@ -87,17 +87,11 @@ fn runner(arguments: &MapArguments) -> MapRunner {
         progress: Progress::Off,
         ..Driver::default()
     };
-    let runner = FigureRunner {
-        driver,
-        size: 1.0,
-        repetitions: 1,
-        directory: std::env::temp_dir(),
-        threads: Vec::new(),
-        is_quick: false,
-        coherence: Vec::new(),
-    };
-    let threads = arguments.threads.iter().map(|&threads| threads.into()).collect();
-    MapRunner { grid: Grid::of_program(), runner, threads }
+    let mut grid = Grid::of_program();
+    if !arguments.threads.is_empty() {
+        grid.threads = arguments.threads.iter().map(|&threads| threads.into()).collect();
+    }
+    MapRunner::new(grid, driver)
 }
 
 /// Writes the program's map into a chapter, and its picture beside it.

@@ -46,8 +46,6 @@ pub(crate) struct Context {
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
     temporary: RefCell<TemporaryTables>,
-    /// its transaction has definitions
-    pub(crate) has_definitions: Cell<bool>,
     pub(crate) notifying: RefCell<Notifying>,
     /// what the operators of the next query took, if that is asked
     profile: RefCell<Option<Profile>>,
@@ -87,7 +85,6 @@ impl Context {
             drawn: RefCell::default(),
             names: RefCell::default(),
             temporary: RefCell::default(),
-            has_definitions: Cell::new(false),
             notifying: RefCell::default(),
             profile: RefCell::default(),
             core,

@@ -204,7 +204,7 @@ impl CopyIn {
 
     fn failed(&self, runner: &mut Runner<'_>, error: Error) -> Error {
         match self.is_own {
-            true => runner.transaction.abandon(runner.context),
+            true => runner.transaction.abandon(),
             false => runner.transaction.fail(),
         }
         error

@@ -66,11 +66,6 @@ const PAUSE_TO_PLAN: Duration = Duration::from_millis(20);
 /// are none that an open transaction has changed and may take back.
 fn quiet_to_plan<'a>(context: &'a Context, name: &str) -> Result<Quiet<'a>, Error> {
     let core = &context.core;
-    if context.has_definitions.get() {
-        let message =
-            "EXPLAIN of a call cannot be in a transaction that has definitions".to_owned();
-        return Err(advised(b"25001", message, "Write COMMIT first.").into());
-    }
     let looks = |schema: &Schema| -> Result<bool, SqlError> {
         Ok(lookup::procedure_named(schema, name)?.1.plan.needs_reconnaissance)
     };

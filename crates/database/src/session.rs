@@ -363,7 +363,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         // What it holds would keep its own tables from being emptied.
-        self.transaction.get_mut().abandon(&self.context);
+        self.transaction.get_mut().abandon();
         self.context.temporary().end(&self.context.core);
     }
 }

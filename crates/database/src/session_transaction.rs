@@ -23,7 +23,7 @@ use crate::books::{SessionBooks, Spent};
 use crate::config::Config;
 use crate::context::Context;
 use crate::defining::{TakenBack, define, define_inside};
-use crate::error::{Error, changing};
+use crate::error::{Error, advised, changing};
 use crate::lookup::unknown_procedure;
 use crate::numbers::{AtQuietPoint, storing};
 use crate::parts::{Nothing, run_in};
@@ -106,6 +106,16 @@ impl SessionTransaction {
         if self.open.is_some() { Err(inside(what)) } else { Ok(()) }
     }
 
+    /// Fails with 25001 in a transaction that has definitions: it keeps a quiet point, and what is
+    /// asked for waits for one.
+    pub(crate) fn refuse_beside_definitions(&self, what: &str) -> Result<(), SqlError> {
+        if self.open.as_ref().is_some_and(OpenTransaction::defines) {
+            let message = format!("{what} cannot be in a transaction that has definitions");
+            return Err(advised(b"25001", message, "Write COMMIT first."));
+        }
+        Ok(())
+    }
+
     /// BEGIN, COMMIT and so on.
     pub(crate) fn control(
         &mut self,
@@ -120,7 +130,7 @@ impl SessionTransaction {
             TransactionControl::Commit => self.commit(context),
             TransactionControl::Rollback => {
                 let warning = ending(self.open.as_ref());
-                self.abandon(context);
+                self.abandon();
                 Ok(Said { tag: "ROLLBACK", warning })
             }
             TransactionControl::Savepoint(name) => {
@@ -165,13 +175,11 @@ impl SessionTransaction {
         if self.open.as_ref().is_some_and(defines)
             && let Err(error) = self.store_numbers(context)
         {
-            self.abandon(context);
+            self.abandon();
             return Err(error);
         }
         let Some(open) = self.open.take() else { return Ok(Said { tag: "COMMIT", warning }) };
-        let ended = open.commit();
-        context.has_definitions.set(false);
-        match ended? {
+        match open.commit()? {
             Ended::RolledBack => {
                 self.books.rollbacks.increment();
                 Ok(Said { tag: "ROLLBACK", warning })
@@ -234,7 +242,7 @@ impl SessionTransaction {
             Some(open) if open.extent() == Extent::Block => Some(Ok(true)),
             Some(_) if stays => Some(self.commit(context).map(|said| said.tag == "COMMIT")),
             _ => {
-                self.abandon(context);
+                self.abandon();
                 Some(Ok(stays))
             }
         }
@@ -269,7 +277,6 @@ impl SessionTransaction {
             context.settle(Reply::new(Ok(Rows::default()), durable_in))?;
         }
         open.begin_definitions(Box::new(TakenBack::new(&context.core)))?;
-        context.has_definitions.set(true);
         Ok(())
     }
 
@@ -340,11 +347,10 @@ impl SessionTransaction {
     }
 
     /// Takes back what [`SessionTransaction::begin_unless_open`] began.
-    pub(crate) fn abandon(&mut self, context: &Context) {
+    pub(crate) fn abandon(&mut self) {
         if self.open.take().is_some() {
             self.books.rollbacks.increment();
         }
-        context.has_definitions.set(false);
     }
 
     fn in_block(&mut self, verb: &str) -> Result<&mut OpenTransaction, SqlError> {

@@ -114,6 +114,9 @@ impl Runner<'_> {
             }
             Some(Compiled::ExplainProcedure { name, arguments }) => {
                 let arguments = arguments.map(|written| given(&written, values)).transpose()?;
+                if arguments.is_some() {
+                    self.transaction.refuse_beside_definitions("EXPLAIN of a call")?;
+                }
                 types = text();
                 explain(context, &name, arguments)?
             }
@@ -121,9 +124,7 @@ impl Runner<'_> {
                 match maintenance {
                     Maintenance::Checkpoint => {
                         refuse_checkpoint(context)?;
-                        if context.has_definitions.get() {
-                            self.transaction.refuse_inside("CHECKPOINT")?;
-                        }
+                        self.transaction.refuse_beside_definitions("CHECKPOINT")?;
                         core.checkpoint(&|_| ()).map(drop)?;
                     }
                     Maintenance::Listen(channel) => context.listen(channel),

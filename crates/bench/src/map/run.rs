@@ -1,20 +1,31 @@
 //! Running the grid: every engine at every point.
 
 use super::{EngineMap, Grid, MapPoint, Signs, Situation};
+use crate::driver::Driver;
 use crate::error::BenchError;
 use crate::figure::FigureRunner;
 
 /// Measures the map.
 pub struct MapRunner {
-    /// the grid
-    pub grid: Grid,
-    /// runs the engines
-    pub runner: FigureRunner,
-    /// numbers of threads instead of the grid's own; none: the grid's
-    pub threads: Vec<usize>,
+    grid: Grid,
+    runner: FigureRunner,
 }
 
 impl MapRunner {
+    /// A grid, whose runs a driver makes: each once, on populations of the grid's sizes.
+    pub fn new(grid: Grid, driver: Driver) -> Self {
+        let runner = FigureRunner {
+            driver,
+            size: 1.0,
+            repetitions: 1,
+            directory: std::env::temp_dir(),
+            threads: Vec::new(),
+            is_quick: false,
+            coherence: Vec::new(),
+        };
+        Self { grid, runner }
+    }
+
     /// Measures one point.
     ///
     /// # Errors
@@ -37,11 +48,7 @@ impl MapRunner {
 
     /// The points that are to be measured and that a map does not have.
     pub fn missing(&self, map: &EngineMap) -> Vec<Situation> {
-        let mut grid = self.grid.clone();
-        if !self.threads.is_empty() {
-            grid.threads.clone_from(&self.threads);
-        }
-        let all = grid.situations().into_iter();
+        let all = self.grid.situations().into_iter();
         all.filter(|situation| map.point(situation).is_none()).collect()
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::driver::{Driver, Length};
-use crate::figure::FigureRunner;
 
 fn signs(calls_per_s: f64) -> Signs {
     Signs { calls_per_s, ..Signs::default() }
@@ -53,19 +52,13 @@ fn a_point_is_measured_on_all_engines_with_its_checks() {
     let mut grid = Grid::of_program();
     grid.set.insert("records".to_owned(), Setting::Integer(2_000));
     let driver = Driver { length: Length::Calls(300), ..Driver::default() };
-    let runner = FigureRunner {
-        driver,
-        size: 1.0,
-        repetitions: 1,
-        directory: std::env::temp_dir(),
-        threads: Vec::new(),
-        is_quick: false,
-        coherence: Vec::new(),
-    };
-    let runner = MapRunner { grid: grid.clone(), runner, threads: vec![2] };
+    let all = grid.situations().len();
+    let sizes = grid.threads.len();
+    grid.threads = vec![2];
+    let runner = MapRunner::new(grid.clone(), driver);
     let mut map = EngineMap::default();
     let missing = runner.missing(&map);
-    assert_eq!(missing.len() * grid.threads.len(), grid.situations().len());
+    assert_eq!(missing.len() * sizes, all);
     // The last one has most of everything: hot, in several partitions, with aborts.
     let last = missing.last().expect("there are points");
     let point = runner.measure(last).expect("all engines can run it");

@@ -72,26 +72,38 @@ fn check(session: &Session) {
     }
 }
 
+/// Executes a history in a directory of its own, with a checkpoint behind one of its statements,
+/// and checks what is there: at once, and after each of two restarts.
+pub fn survives_restarts(
+    (name, config): (&str, &Config),
+    history: &[&str],
+    checkpoint_behind: Option<usize>,
+    check: impl Fn(&Session),
+) {
+    let directory = Directory::new(name);
+    let open = || Database::open(&directory.0, config.clone()).expect("open");
+    let db = open();
+    for (at, statement) in history.iter().enumerate() {
+        let done = db.session().execute(statement);
+        done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+        if checkpoint_behind == Some(at) {
+            db.session().execute("CHECKPOINT").expect("a checkpoint");
+        }
+    }
+    check(&db.session());
+    for _ in 0..2 {
+        db.shutdown();
+        let db = open();
+        check(&db.session());
+        db.shutdown();
+    }
+}
+
 #[test]
 fn altered_tables_survive_restarts_with_and_without_a_checkpoint() {
     for checkpoint_behind in [None, Some(0), Some(6), Some(11), Some(HISTORY.len() - 1)] {
-        let directory = Directory::new("alterations");
-        let open = || Database::open(&directory.0, Config::default().threads(1)).expect("open");
-        let db = open();
-        for (at, statement) in HISTORY.iter().enumerate() {
-            let done = db.session().execute(statement);
-            done.unwrap_or_else(|error| panic!("{statement}: {error}"));
-            if checkpoint_behind == Some(at) {
-                db.session().execute("CHECKPOINT").expect("a checkpoint");
-            }
-        }
-        check(&db.session());
-        for _ in 0..2 {
-            db.shutdown();
-            let db = open();
-            check(&db.session());
-            db.shutdown();
-        }
+        let config = Config::default().threads(1);
+        survives_restarts(("alterations", &config), HISTORY, checkpoint_behind, check);
     }
 }
 
@@ -136,24 +148,8 @@ fn columns_that_nobody_sees_survive_restarts_with_and_without_a_checkpoint() {
     let logs = [LogEntries::Commands, LogEntries::Values];
     let checkpoints = (0..INDEXED.len()).map(Some).chain([None]);
     for (checkpoint_behind, entries) in checkpoints.zip(logs.into_iter().cycle()) {
-        let directory = Directory::new("indexed");
         let config = Config::default().threads(1).log_entries(entries);
-        let open = || Database::open(&directory.0, config.clone()).expect("open");
-        let db = open();
-        for (at, statement) in INDEXED.iter().enumerate() {
-            let done = db.session().execute(statement);
-            done.unwrap_or_else(|error| panic!("{statement}: {error}"));
-            if checkpoint_behind == Some(at) {
-                db.session().execute("CHECKPOINT").expect("a checkpoint");
-            }
-        }
-        check_indexed(&db.session());
-        for _ in 0..2 {
-            db.shutdown();
-            let db = open();
-            check_indexed(&db.session());
-            db.shutdown();
-        }
+        survives_restarts(("indexed", &config), INDEXED, checkpoint_behind, check_indexed);
     }
 }
 
@@ -251,24 +247,8 @@ fn what_migrations_write_survives_restarts_with_and_without_a_checkpoint() {
     let logs = [LogEntries::Commands, LogEntries::Values];
     let checkpoints = (0..MIGRATED.len()).map(Some).chain([None]);
     for (checkpoint_behind, entries) in checkpoints.zip(logs.into_iter().cycle()) {
-        let directory = Directory::new("migrated");
         let config = Config::default().threads(1).log_entries(entries);
-        let open = || Database::open(&directory.0, config.clone()).expect("open");
-        let db = open();
-        for (at, statement) in MIGRATED.iter().enumerate() {
-            let done = db.session().execute(statement);
-            done.unwrap_or_else(|error| panic!("{statement}: {error}"));
-            if checkpoint_behind == Some(at) {
-                db.session().execute("CHECKPOINT").expect("a checkpoint");
-            }
-        }
-        check_migrated(&db.session());
-        for _ in 0..2 {
-            db.shutdown();
-            let db = open();
-            check_migrated(&db.session());
-            db.shutdown();
-        }
+        survives_restarts(("migrated", &config), MIGRATED, checkpoint_behind, check_migrated);
     }
 }
 

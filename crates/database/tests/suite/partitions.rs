@@ -1,9 +1,8 @@
 //! Partitioned tables: that a restart finds them again, rows, bounds and what calls check.
 
-use hotrow::{Config, Database, Session};
+use hotrow::{Config, Session};
 
-use crate::alterations::{refusal, texts};
-use crate::scratch::Directory;
+use crate::alterations::{refusal, survives_restarts, texts};
 
 /// Partitions that come, go, are detached, attached, emptied, renamed and altered.
 const HISTORY: &[&str] = &[
@@ -73,22 +72,7 @@ fn check(session: &Session) {
 #[test]
 fn partitions_survive_restarts_with_and_without_a_checkpoint() {
     for checkpoint_behind in [None, Some(1), Some(8), Some(14), Some(20), Some(HISTORY.len() - 1)] {
-        let directory = Directory::new("partitions");
-        let open = || Database::open(&directory.0, Config::default().threads(1)).expect("open");
-        let db = open();
-        for (at, statement) in HISTORY.iter().enumerate() {
-            let done = db.session().execute(statement);
-            done.unwrap_or_else(|error| panic!("{statement}: {error}"));
-            if checkpoint_behind == Some(at) {
-                db.session().execute("CHECKPOINT").expect("a checkpoint");
-            }
-        }
-        check(&db.session());
-        for _ in 0..2 {
-            db.shutdown();
-            let db = open();
-            check(&db.session());
-            db.shutdown();
-        }
+        let config = Config::default().threads(1);
+        survives_restarts(("partitions", &config), HISTORY, checkpoint_behind, check);
     }
 }

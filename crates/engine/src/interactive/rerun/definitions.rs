@@ -24,7 +24,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
 use super::Reruns;
-use super::moment::Moment;
+use super::moment::{Moment, undo};
 use crate::in_place::{InPlace, Part, Savepoint, Scratch};
 use crate::interactive::SchemaCompanion;
 use crate::journal::text::TextEntry;
@@ -213,12 +213,6 @@ impl Moment {
         self.schema.reclaim(QUIET_WORKER);
         Ok(group.position(count.saturating_sub(1)).epoch)
     }
-}
-
-/// Takes back what was changed under a schema.
-fn undo(schema: &Schema, scratch: &mut Scratch) {
-    let _pin = schema.memory.epochs().pin(QUIET_WORKER);
-    InPlace::resume(schema, scratch, Alone).undo();
 }
 
 /// Has a transaction watched that keeps its quiet point, until that is over (I3).

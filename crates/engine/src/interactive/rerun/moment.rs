@@ -201,10 +201,15 @@ impl Moment {
         if scratch.is_unchanged() {
             return;
         }
-        let _pin = self.schema.memory.epochs().pin(QUIET_WORKER);
-        InPlace::resume(&self.schema, scratch, Alone).undo();
+        undo(&self.schema, scratch);
         self.schema.reclaim(QUIET_WORKER);
     }
+}
+
+/// Takes back what was changed under a schema.
+pub(super) fn undo(schema: &Schema, scratch: &mut Scratch) {
+    let _pin = schema.memory.epochs().pin(QUIET_WORKER);
+    InPlace::resume(schema, scratch, Alone).undo();
 }
 
 fn check(at: usize, step: &Step, ran: &Ran) -> Result<(), Halt> {
