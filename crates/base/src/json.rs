@@ -16,6 +16,7 @@ mod call;
 mod change;
 mod node;
 mod number;
+mod order;
 mod path;
 mod records;
 mod rows;

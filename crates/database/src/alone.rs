@@ -1,14 +1,15 @@
 //! Calls and statements run alone, at a quiet point, outside any engine.
 //!
 //! Role         statements typed outside procedures, and calls of a database without an engine
-//! Concurrency  used only at quiet points, which exclude each other
+//! Concurrency  used only at quiet points, which exclude each other, or by whoever keeps the gate
+//!              open to make a definition
 
 use std::sync::Arc;
 
 use hotrow_base::interrupt::Interrupt;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::journal::{Committer, Effect, Journal};
+use hotrow_engine::journal::{Commit, Committer, Effect, Journal};
 use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::schema::{QUIET_WORKER, Schema};
 use hotrow_engine::worker;
@@ -130,7 +131,19 @@ impl Alone {
 
     /// Tells the log of a definition that has taken effect; the epoch in which it is durable.
     pub(crate) fn definition(&self, entry: &TextEntry<'_>) -> Result<u64, SqlError> {
-        let commit = self.committer.commit_alone(Effect::Write { hash: 0 });
+        self.tell_definition(self.committer.commit_alone(Effect::Write { hash: 0 }), entry)
+    }
+
+    /// The same of one that is made while calls run.
+    pub(crate) fn definition_beside(&self, entry: &TextEntry<'_>) -> Result<u64, SqlError> {
+        self.tell_definition(self.committer.commit_beside(Effect::Write { hash: 0 }), entry)
+    }
+
+    fn tell_definition(
+        &self,
+        commit: Result<Commit, Stop>,
+        entry: &TextEntry<'_>,
+    ) -> Result<u64, SqlError> {
         let commit = commit.map_err(|_| self.committer.failure())?;
         self.committer.record_text(commit, Kind::Definition, entry);
         Ok(commit.position().epoch)

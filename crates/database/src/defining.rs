@@ -1,17 +1,19 @@
 //! Definitions of sessions: made beside calls, and put in force at a quiet point.
 //!
 //! Role         compiles a definition, and what it makes of the schema, while calls run on; keeps
-//!              them out only to put that in force, and to look after rows that it concerns. In a
+//!              them out only to put that in force, and to look after rows that it concerns; and
+//!              where it only adds a procedure, not even for that. In a
 //!              transaction of several statements it is part of that, which keeps everybody else
 //!              out until it ends ([`define_inside`])
-//! States       made of the schema in force -> quiet point -> put in force, if that schema is still
-//!              the one; else made once more, and after [`TRIES_BESIDE`] at the quiet point
+//! States       made of the schema in force -> quiet point, or added without one -> put in force,
+//!              if that schema is still the one; else made once more, and after [`TRIES_BESIDE`] at
+//!              the quiet point
 //! Invariants   I1 one definition is made at a time ([`Core::turn_to_define`]), so that what is
 //!              made is hardly ever made in vain; what comes in between is a transaction's first
 //!              use of a table
 //! Concurrency  the turn is taken before a quiet point is asked for, and kept over it. `sources` is
 //!              read without a quiet point by who has the turn, and by reports; it is written at a
-//!              quiet point by who has the turn
+//!              quiet point, or with the gate kept open, by who has the turn
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +34,7 @@ use crate::definition::{Next, Sources, make};
 use crate::error::{Error, changing};
 use crate::lookup::Registered;
 use crate::quietly::put_in_force;
+use crate::reply::Reply;
 use crate::role_in_force::RoleInForce;
 use crate::rows::Rows;
 use crate::transaction::OpenTransaction;
@@ -158,6 +161,12 @@ pub(crate) fn define(context: &Context, statement: &ScriptStatement) -> Result<R
             Ok(Some(next)) => next,
             found => return told(found),
         };
+        if next.adds_only() {
+            match add(context, next, generation, &entry) {
+                Some(rows) => return rows,
+                None => continue,
+            }
+        }
         let quiet = core.quiet_unless(Purpose::DEFINITION, Some(&context.interrupt))?;
         if core.schema.generation() == generation {
             return finish(context, quiet, next, &entry);
@@ -171,6 +180,24 @@ pub(crate) fn define(context: &Context, statement: &ScriptStatement) -> Result<R
             told(found)
         }
     }
+}
+
+/// Adds what was made of the schema with this number, while calls run; none: another schema came
+/// meanwhile, or there is no room.
+fn add(
+    context: &Context,
+    mut next: Next,
+    made_of: u64,
+    entry: &TextEntry<'_>,
+) -> Option<Result<Rows, Error>> {
+    let core = &context.core;
+    let mut rows = Rows::default();
+    rows.notices_mut().append(&mut next.take_said());
+    let tell = || core.alone.lock().definition_beside(entry);
+    Some(match next.add((&core.schema, made_of), &core.sources, entry, tell)? {
+        Ok(durable_in) => context.settle(Reply::new(Ok(rows), durable_in)),
+        Err(error) => Err(error.into()),
+    })
 }
 
 /// Puts in force what was made of the schema of this quiet point, and ends that.

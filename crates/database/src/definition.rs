@@ -2,7 +2,8 @@
 //!
 //! Role         makes the next schema ([`make`]) and puts it in force ([`Next::put_in_force`]), or
 //!              leaves everything as it was. Only the second half needs a quiet point: it fills new
-//!              indexes, copies rows, and looks after rows that new constraints forbid
+//!              indexes, copies rows, and looks after rows that new constraints forbid. What has no
+//!              more to do than to add a procedure needs none ([`Next::add`])
 //! Invariants   I1 every registered procedure and every view compiles for the catalog in force: a
 //!              change of the catalog compiles those again that it may concern, and one that fails
 //!              refuses the change. It may concern whoever touches a table that is another one
@@ -12,6 +13,7 @@
 //!              before a replacement still fits; a replacement with others gets a new id
 
 mod broken_views;
+mod next;
 mod rows_anew;
 mod sources;
 mod triggers;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::types::SqlType;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{Quiet, Rebuilt, Schema, Trees, Unfilled};
+use hotrow_engine::schema::{Rebuilt, Schema, Trees, Unfilled};
 use hotrow_sql::{
     CatalogChange, Compiled, Dropped, Naming, ProcedureNames, ScriptStatement, WrittenType, apply,
     changed_names, compile, compile_with_parameters, look_up_types, parse_script, split_path,
@@ -36,21 +38,14 @@ use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
-use self::rows_anew::{add_rebuilt, check_constraints, empty, rebuilt};
+pub(crate) use self::next::Next;
+use self::next::Texts;
+use self::rows_anew::{add_rebuilt, empty, rebuilt};
 pub(crate) use self::sources::{Definition, Sources};
 use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
 use crate::lookup::{Registered, procedure_named};
 use crate::mentions::Mentioner;
-
-/// What a definition has changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Defined {
-    /// something is another than before
-    Something,
-    /// rows went; tables are as before
-    Rows,
-}
 
 /// What EXPLAIN PROCEDURE says, or 42883; and the procedure's actions.
 pub(crate) fn explain(schema: &Schema, name: &str) -> Result<(String, ActionProgram), SqlError> {
@@ -83,65 +78,6 @@ pub(crate) fn at_place(text: &str, place: Place) -> String {
     let lines = place.line.saturating_sub(1) as usize;
     let columns = place.column.saturating_sub(1) as usize;
     format!("{}{}{text}", "\n".repeat(lines), " ".repeat(columns))
-}
-
-/// What a definition makes of the schema in force, as far as that needs no rows: made while calls
-/// run, and good for as long as no other schema is in force.
-pub(crate) struct Next {
-    schema: Schema,
-    unfilled: Unfilled,
-    /// CREATE, ALTER and DROP of tables and indexes
-    changes: Vec<CatalogChange>,
-    /// texts of procedures, none for those that go
-    texts: Texts,
-    keeps_statement: bool,
-    defined: Defined,
-    /// what whoever has made it is told
-    said: Vec<Notice>,
-}
-
-impl Next {
-    /// What whoever has made it is told.
-    pub(crate) fn take_said(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.said)
-    }
-
-    fn new(schema: Schema, unfilled: Unfilled) -> Self {
-        Self {
-            schema,
-            unfilled,
-            changes: Vec::new(),
-            texts: Vec::new(),
-            keeps_statement: false,
-            defined: Defined::Something,
-            said: Vec::new(),
-        }
-    }
-
-    /// Puts it in force in place of the schema that it was made of.
-    ///
-    /// # Errors
-    ///
-    /// Rows that there are violate what is asked of them, or there is no memory for them.
-    pub(crate) fn put_in_force(
-        self,
-        quiet: &Quiet<'_>,
-        sources: &mut Sources,
-        entry: &TextEntry<'_>,
-    ) -> Result<(), SqlError> {
-        let Self { schema, unfilled, changes, texts, keeps_statement, defined, .. } = self;
-        schema.fill(&unfilled)?;
-        check_constraints(&schema, &changes)?;
-        let before = quiet.schema();
-        quiet.replace(schema);
-        texts.into_iter().for_each(|(id, text)| sources.set(id, text));
-        sources.set_views(&before.catalog, &changes);
-        sources.count_statement(keeps_statement);
-        if defined == Defined::Something {
-            sources.note(Definition { place: entry.place, text: entry.text.to_owned() });
-        }
-        Ok(())
-    }
 }
 
 /// Makes what a definition makes of a schema; none: it asks for what there is already (IF NOT
@@ -196,7 +132,7 @@ fn change_catalog(
     let mut next = schema.clone();
     if changes.iter().all(CatalogChange::leaves_procedures) {
         next.catalog = catalog;
-        return Ok(Some(Next { changes, ..Next::new(next, Unfilled::default()) }));
+        return Ok(Some(Next::new(next, Unfilled::default()).with_changes(changes)));
     }
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), Trees::new())?;
     let gone = procedures_gone(schema, &trees);
@@ -206,7 +142,7 @@ fn change_catalog(
     let said = gone.iter().map(|name| goes_with(name)).collect();
     let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
     refuse_broken_view(&next, sources, gone)?;
-    Ok(Some(Next { changes, texts, said, ..Next::new(next, unfilled) }))
+    Ok(Some(Next::new(next, unfilled).with_changes(changes).with_texts(texts).saying(said)))
 }
 
 /// The procedures that another catalog may concern, for it: access paths and constraints come from
@@ -470,11 +406,8 @@ fn create_procedure(
     let mut next = schema.clone();
     let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken_view(&next, sources, [name])?;
-    Ok(Next { changes, texts, ..Next::new(next, unfilled) })
+    Ok(Next::new(next, unfilled).with_changes(changes).with_texts(texts))
 }
-
-/// Texts of procedures, as [`Next`] has them.
-type Texts = Vec<(ProcedureId, Option<String>)>;
 
 /// The procedures that go.
 fn dropped_in(trees: &Trees) -> Texts {
@@ -482,7 +415,7 @@ fn dropped_in(trees: &Trees) -> Texts {
 }
 
 /// How many statements are kept in a database's life: each is a definition in its log.
-const STATEMENTS_MAX: usize = 256;
+const STATEMENTS_MAX: usize = 1024;
 
 /// Keeps a single statement as a procedure, unless it would make calls of procedures hold more than
 /// they do: then 0A000. 54000 where [`STATEMENTS_MAX`] others were kept.
@@ -520,7 +453,7 @@ fn keep_statement(
         return Err(advised(b"0A000", message.to_owned(), "Write a procedure for it."));
     }
     let texts = vec![(id, Some(source))];
-    Ok(Some(Next { texts, keeps_statement: true, ..Next::new(next, unfilled) }))
+    Ok(Some(Next::new(next, unfilled).with_texts(texts).keeping_statement()))
 }
 
 fn is_statement(schema: &Schema, id: ProcedureId) -> bool {
@@ -589,7 +522,7 @@ fn drop_procedures(
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
     let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken_view(&next, sources, gone)?;
-    Ok(Some(Next { changes, texts, said, ..Next::new(next, unfilled) }))
+    Ok(Some(Next::new(next, unfilled).with_changes(changes).with_texts(texts).saying(said)))
 }
 
 #[cfg(test)]

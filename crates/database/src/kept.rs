@@ -1,12 +1,14 @@
 //! Single statements as calls, on engines whose statements do not lock what they touch.
 //!
-//! Role         what is sent again and again, with parameters or with other literals each time, is
-//!              kept as a procedure without a name: planned and run as calls are, beside them,
-//!              where it would otherwise close the gate for each execution. It is a definition as
-//!              CREATE PROCEDURE is: the log has it as PREPARE, and its executions as calls
-//! States       sent -> sent again -> kept, or refused as long as definitions are the same. Gone
-//!              when a definition leaves it without sense, or when a procedure comes that uses
-//!              the same tables; then it may be kept again
+//! Role         a statement is kept as a procedure without a name, whatever its parameters and
+//!              literals are: planned and run as calls are, beside them, where it would otherwise
+//!              close the gate for each execution. It is a definition as CREATE PROCEDURE is: the
+//!              log has it as PREPARE, and its executions as calls. Where it changes nothing of
+//!              what calls hold, the gate stays open for the definition, too
+//! States       sent -> kept, or refused as long as definitions are the same; where many kinds are
+//!              kept already: sent -> sent again -> kept. Gone when a definition leaves it without
+//!              sense, or when a procedure comes that uses the same tables; then it may be kept
+//!              again
 //! Invariants   I1 no call of a procedure holds more because a statement is kept
 //!              I2 whatever goes wrong on the way to the call, the statement runs at a quiet point
 
@@ -26,8 +28,12 @@ use crate::rows::Rows;
 use crate::shapes;
 use crate::work::Work;
 
-/// Executions of a session before a statement is kept: most are sent once or twice.
+/// Kinds of statements that are kept when they are sent for the first time.
+const KEPT_AT_ONCE: usize = 256;
+/// Executions of a session before another one is kept: most are sent once or twice, and there is a
+/// bound for all.
 const EXECUTIONS_MIN: u32 = 3;
+
 /// Runs a statement as a call; none: it is to be run at a quiet point.
 pub(crate) fn run(
     context: &Context,
@@ -116,7 +122,9 @@ fn keep(context: &Context, prepared: &Prepared, statement: &KeptStatement) -> Re
     let (core, keeping) = (&context.core, prepared.kept());
     let generation = core.schema.generation();
     keeping.executions.set(keeping.executions.get().saturating_add(1));
-    let is_worth_it = keeping.executions.get() >= EXECUTIONS_MIN || prepared.draws();
+    let is_sent_again = keeping.executions.get() >= EXECUTIONS_MIN;
+    let has_room = || core.sources.read().statements() < KEPT_AT_ONCE;
+    let is_worth_it = is_sent_again || prepared.draws() || has_room();
     if !is_worth_it || keeping.refused.get() == Some(generation) {
         return Ok(false);
     }

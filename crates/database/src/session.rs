@@ -137,9 +137,8 @@ impl Session {
         let _guard = panics::guard();
         let _running = self.context.interrupt.begin();
         let _entered = self.enter();
-        // On other engines single statements are known by their texts.
         // A shape says nothing of a path.
-        let has_shapes = self.context.core.locks_as_it_goes && self.context.has_usual_path();
+        let has_shapes = self.context.has_usual_path();
         let read = || {
             panics::point::reach("parse");
             let known =

@@ -258,26 +258,24 @@ impl SessionTransaction {
     }
 
     /// Has definitions be part of the transaction of BEGIN that is open, if one is; a batch's is
-    /// committed. Where statements lock what they touch, it goes on as another one behind what it
-    /// has done so far; fails with 25001 where that is more than reading.
+    /// committed. Where statements lock what they touch, it goes on as another one, which has what
+    /// was changed so far in hand.
     pub(crate) fn begin_definitions(&mut self, context: &Context, what: &str) -> Result<(), Error> {
         let Some(open) = &mut self.open else { return Ok(()) };
         if open.extent() == Extent::Batch {
             return self.commit(context).map(drop);
         }
         open.refuse_definition(what)?;
-        if !open.can_define() {
-            let Some(definers) = &context.core.definers else {
-                return Err(context.core.no_transactions().into());
-            };
-            let durable_in = open.make_way(what)?;
-            let mut engine = begin_soon(definers, &self.interrupt)?;
-            engine.limit_idle(self.idle_limit);
-            open.go_on_as(engine)?;
-            context.settle(Reply::new(Ok(Rows::default()), durable_in))?;
+        let companion = Box::new(TakenBack::new(&context.core));
+        if open.can_define() {
+            return Ok(open.begin_definitions(companion)?);
         }
-        open.begin_definitions(Box::new(TakenBack::new(&context.core)))?;
-        Ok(())
+        let Some(definers) = &context.core.definers else {
+            return Err(context.core.no_transactions().into());
+        };
+        let mut engine = begin_soon(definers, &self.interrupt)?;
+        engine.limit_idle(self.idle_limit);
+        Ok(open.begin_definitions_as(engine, companion)?)
     }
 
     /// Makes a definition, in the open transaction if it has some.

@@ -1,10 +1,12 @@
 //! Statements that a session has compiled, found by the shapes of their texts.
 //!
 //! Role         a client that sends values within its texts, as simple queries are, has each kind
-//!              of them compiled once, as if it had prepared them
+//!              of them compiled once, as if it had prepared them; and what is kept of a statement
+//!              as a procedure ([`crate::kept`]) is its shape
 //! States       a shape: (unknown) -> seen once -> compiled, or refused -> the same again, when
 //!              definitions have changed; -> (unknown), when room is needed and it was not asked
-//!              for since it was last needed
+//!              for since it was last needed. Where statements are kept, a shape is compiled when
+//!              it is seen first
 //! Invariants   I1 a statement is only used with the schema that it was compiled for, and for texts
 //!                 whose literals that are part of what was compiled are the same
 //!              I2 whatever goes wrong on the way to a statement with its values, the text is
@@ -71,12 +73,15 @@ impl Shapes {
             return None;
         }
         let generation = context.core.schema.generation();
-        let Some(known) = self.known.get_mut(self.look.key()) else {
+        if self.known.get(self.look.key()).is_none() {
             self.make_room();
             let known = Known { state: State::SeenOnce, is_used: false };
             self.known.insert(self.look.key().into(), known);
-            return None;
-        };
+            if context.core.locks_as_it_goes {
+                return None;
+            }
+        }
+        let known = self.known.get_mut(self.look.key())?;
         known.is_used = true;
         let found = match &known.state {
             State::Refused(of) if *of == generation => return None,

@@ -166,14 +166,14 @@ impl OpenTransaction {
         self.engine.put_down();
     }
 
-    /// Goes on as a transaction of another kind, behind what it has committed.
-    pub(crate) fn go_on_as(
+    /// Has definitions be part of it from here on, by going on as a transaction of another kind.
+    pub(crate) fn begin_definitions_as(
         &mut self,
         mut engine: Box<dyn InteractiveTransaction>,
+        companion: Box<dyn SchemaCompanion>,
     ) -> Result<(), Box<SqlError>> {
-        for _ in 0..self.savepoints.len() {
-            engine.savepoint().map_err(|error| self.over(error))?;
-        }
+        let taken = engine.take_over(&mut *self.engine, companion);
+        taken.map_err(|failure| self.failed_by(failure))?;
         self.engine = engine;
         Ok(())
     }

@@ -47,6 +47,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, SqlError};
 use hotrow_transaction::plan::Footprint;
 
+use crate::in_place::{Part, Savepoint};
 use crate::journal::text::TextEntry;
 use crate::protection::Protection;
 use crate::schema::Quiet;
@@ -185,6 +186,40 @@ pub trait InteractiveTransaction: Send {
     fn begin_definitions(&mut self, companion: Box<dyn SchemaCompanion>) -> Result<(), Failure> {
         drop(companion);
         Err(Failure::Statement(Box::new(SqlError::new(b"0A000", "no definitions in it"))))
+    }
+
+    /// As [`InteractiveTransaction::begin_definitions`], of one that has not begun: behind what
+    /// another one has done, which is over then, and whose changes and savepoints become its own.
+    ///
+    /// # Errors
+    ///
+    /// As of that. `other` goes on where [`Failure::Statement`] is told.
+    fn take_over(
+        &mut self,
+        other: &mut dyn InteractiveTransaction,
+        companion: Box<dyn SchemaCompanion>,
+    ) -> Result<(), Failure> {
+        drop((other, companion));
+        Err(Failure::Statement(Box::new(SqlError::new(b"0A000", "no definitions in it"))))
+    }
+
+    /// Whether a quiet point is to come while it holds what it holds, for it to be
+    /// [handed over](InteractiveTransaction::hand_over) there.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be; it goes on.
+    fn stay_for_handing_over(&mut self, _stays: bool) -> Result<(), Box<SqlError>> {
+        Err(Box::new(SqlError::new(b"0A000", "it cannot be handed over")))
+    }
+
+    /// At a quiet point: gives away what it has changed, and its savepoints, and lets go of all.
+    ///
+    /// # Errors
+    ///
+    /// Why the transaction was ended before.
+    fn hand_over(&mut self) -> Result<(Part, Vec<Savepoint>), Box<SqlError>> {
+        Err(Box::new(SqlError::new(b"0A000", "it cannot be handed over")))
     }
 
     /// Whether it has begun to.

@@ -12,11 +12,14 @@
 //!              I2 only a transaction that changed something has an entry; one that only read
 //!              stands right behind what it met, and is as durable as that
 //!              I3 what runs at a quiet point follows all that ran before (`greatest`), and all
-//!                 that runs later follows it (`floor`)
-//! Concurrency  `greatest` of a worker -> raised by it, read at quiet points; `floor` -> raised at
-//!              quiet points, read inside the gate. The gate orders both, so Relaxed is enough. The
-//!              epochs of both are read at other moments, too ([`Journal::entered`]): whatever
-//!              showed the reader a change (a latch, a schema) was released after they were raised
+//!                 that runs later follows it (`floor`). A definition that is made beside calls
+//!                 ([`Committer::commit_beside`]) follows the last one and what ran at quiet
+//!                 points; of the calls beside it, only those follow it whose callers know of it
+//! Concurrency  `greatest` of a worker -> raised by it, read at quiet points; `floor` -> raised by
+//!              whoever has a quiet point or keeps the gate open, one at a time; read inside the
+//!              gate. It may be raised while it is read: see [`Place`]. The epochs of both are read
+//!              at other moments, too ([`Journal::entered`]): whatever showed the reader a change
+//!              (a latch, a schema) was released after they were raised
 
 pub mod command;
 pub mod stay;
@@ -26,8 +29,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use hotrow_base::counters::{Counter, PerWorker};
+use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
+use hotrow_base::sync::facade::plain_atomic::{AtomicU64, Ordering};
 use hotrow_log::entry::Kind;
 use hotrow_log::error::LogFailure;
 use hotrow_log::log::Log;
@@ -53,16 +57,20 @@ pub struct Journal {
     floor: Place,
 }
 
-/// The greatest position so far, with one writer at a time.
+/// The greatest position so far, with one writer at a time. Its two words are written epoch first
+/// and read time first: who reads while it is raised may find a later epoch beside an earlier time,
+/// which is a position that is at least the earlier one, and never the reverse.
 #[derive(Default, Debug)]
 struct Place {
-    epoch: Counter,
-    time: Counter,
+    epoch: AtomicU64,
+    time: AtomicU64,
 }
 
 impl Place {
+    #[inline]
     fn get(&self) -> Position {
-        Position { epoch: self.epoch.get(), time: self.time.get() }
+        let time = self.time.load(Ordering::Acquire); // partner: the Release of `raise_to`
+        Position { epoch: self.epoch.load(Ordering::Acquire), time }
     }
 
     /// Raises it to `position`. A worker's positions need not ascend: its transactions may conflict
@@ -70,8 +78,8 @@ impl Place {
     #[inline]
     fn raise_to(&self, position: Position) {
         if position > self.get() {
-            self.epoch.set(position.epoch);
-            self.time.set(position.time);
+            self.epoch.store(position.epoch, Ordering::Release); // before `time`, see there
+            self.time.store(position.time, Ordering::Release);
         }
     }
 }
@@ -369,6 +377,18 @@ impl Committer {
             return Ok(Commit { position: Position::default(), effect, has_entry: false });
         }
         let commit = self.commit_after(self.journal.greatest_of_all(), effect)?;
+        self.journal.floor.raise_to(commit.position);
+        Ok(commit)
+    }
+
+    /// As [`Committer::commit_alone`], for a definition beside calls, which follows none of them.
+    /// The caller keeps the gate open, and works as [`QUIET_WORKER`](crate::schema::QUIET_WORKER).
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`].
+    pub fn commit_beside(&self, effect: Effect) -> Result<Commit, Stop> {
+        let commit = self.commit(Position::default(), effect)?;
         self.journal.floor.raise_to(commit.position);
         Ok(commit)
     }

@@ -1,12 +1,19 @@
 //! The schema in force: catalog, granules, compiled procedures and the storage behind them.
 //!
 //! Role         read by every worker at every call; replaced as a whole at a quiet point. The next
-//!              one shares with the one before what a definition left alone ([`Schema::adopt`])
+//!              one shares with the one before what a definition left alone ([`Schema::adopt`]).
+//!              What only adds a procedure needs no quiet point ([`SharedSchema::add`])
 //! Invariants   I1 tables and indexes of storage are addressed by the catalog's ids
-//!              I2 a schema never changes; a worker keeps one `Arc` of it for a whole turn
-//! Concurrency  `current` -> replaced only while the gate is closed; `generation` tells a worker
-//!              that its copy is old without touching the latch
+//!              I2 a schema never changes, but for the procedures that are added to it
+//!              ([`additions`]); a worker keeps one `Arc` of it for a whole turn
+//!              I3 the schema that threads of engines know ([`KnownSchema`]) and the one that
+//!              sessions look at are of the same tables, indexes and granules; and at a quiet point
+//!              they are the same
+//! Concurrency  `settled` -> replaced only while the gate is closed; `current` -> replaced while it
+//!              is, or by whoever keeps it open: either has the gate's turn. Generations tell who
+//!              has a copy that it is old without touching the latch
 
+mod additions;
 mod adopt;
 mod parts;
 mod path;
@@ -36,6 +43,8 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::routing::Routing;
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
+pub use self::additions::ADDED_MAX;
+use self::additions::Additions;
 pub use self::adopt::{Trees, Unfilled};
 pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};
@@ -171,6 +180,8 @@ pub struct Schema {
     pub granules: Granules,
     /// procedures by id; none where one was dropped
     pub procedures: Vec<Option<Arc<CompiledProcedure>>>,
+    /// those that come behind them while this is in force
+    added: Arc<Additions>,
     /// epochs, budget
     pub memory: Arc<Memory>,
     /// interactive transactions may be open, so that what is planned meets what is not
@@ -202,6 +213,7 @@ impl Schema {
             catalog: Catalog::default(),
             granules: Granules::default(),
             procedures: Vec::new(),
+            added: Arc::new(Additions::behind(0)),
             memory,
             interactive: false,
             expects_writers: false,
@@ -377,6 +389,11 @@ impl Schema {
         Routing::infer(&self.catalog, granules, procedures)
     }
 
+    /// It is about to be put in force, and nothing was added to it so far.
+    fn begin_additions(&mut self) {
+        self.added = Arc::new(Additions::behind(self.procedures.len()));
+    }
+
     /// The procedure with this name.
     pub fn procedure_named(&self, name: &str) -> Option<(ProcedureId, &Arc<CompiledProcedure>)> {
         let id = *self.names.get(name)?;
@@ -452,7 +469,10 @@ impl Schema {
     /// The procedure with this id.
     #[inline]
     pub fn procedure(&self, id: ProcedureId) -> Option<&Arc<CompiledProcedure>> {
-        self.procedures.get(id.index())?.as_ref()
+        match self.procedures.get(id.index()) {
+            Some(there) => there.as_ref(),
+            None => self.added.get(id),
+        }
     }
 
     /// The hash under which an entry lies in a hash index: that of its declared columns.
@@ -538,8 +558,13 @@ fn max_key_bytes(index: &Index) -> usize {
 /// The current schema and the gate around its changes.
 pub struct SharedSchema {
     gate: Arc<Gate>,
+    /// what was put in force so far, and what was added to it
     generation: AtomicU64,
     current: Latch<Arc<Schema>>,
+    /// what was put in force so far, at quiet points
+    settled_generation: AtomicU64,
+    /// what engines know (I3)
+    settled: Latch<Arc<Schema>>,
     /// interactive transactions of the engine that runs
     bystanders: Latch<Option<Weak<dyn Bystanders>>>,
     /// where commits are told; none before there is one
@@ -570,11 +595,15 @@ const PENDING: u64 = 1 << 63;
 
 impl SharedSchema {
     /// Shares a schema among the workers `0..workers`.
-    pub fn new(schema: Schema, workers: usize) -> Self {
+    pub fn new(mut schema: Schema, workers: usize) -> Self {
+        schema.begin_additions();
+        let schema = Arc::new(schema);
         Self {
             gate: Arc::new(Gate::new(workers)),
             generation: AtomicU64::new(0),
-            current: Latch::new(Arc::new(schema)),
+            current: Latch::new(Arc::clone(&schema)),
+            settled_generation: AtomicU64::new(0),
+            settled: Latch::new(schema),
             bystanders: Latch::new(None),
             journal: OnceLock::new(),
             is_changing: AtomicBool::new(false),
@@ -634,7 +663,7 @@ impl SharedSchema {
         self.own().map_or_else(|| self.committed_generation(), |pending| pending.generation)
     }
 
-    /// Number of replacements so far.
+    /// Number of replacements and additions so far.
     #[inline]
     fn committed_generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire) // partner: the Release in `replace`
@@ -664,6 +693,51 @@ impl SharedSchema {
         self.has_pending.store(false, Ordering::Relaxed); // see `own`
         self.generation.fetch_add(1, Ordering::Release);
     }
+
+    /// Puts a schema in force that only [adds](Unfilled::adds_only) procedures to the one with this
+    /// number, while calls run on. `tell` makes it known before anybody sees it; it works as
+    /// [`QUIET_WORKER`], as at a quiet point, and holds nobody up. None, and nothing is done, if
+    /// another schema is in force by now, or if there is no room: then it takes a quiet point.
+    ///
+    /// # Errors
+    ///
+    /// Those of `tell`; nothing is done then.
+    pub fn add<R, E>(
+        &self,
+        (next, made_of): (Schema, u64),
+        tell: impl FnOnce() -> Result<R, E>,
+    ) -> Option<Result<R, E>> {
+        let _open = self.gate.keep_open(); // nobody has a quiet point
+        let (settled, before) = (Arc::clone(&self.settled.lock()), self.committed());
+        let new = || (0..).map(ProcedureId).zip(&next.procedures).skip(before.procedures.len());
+        let mut ids = new().map(|(id, _)| id);
+        if self.committed_generation() != made_of || !ids.all(|id| settled.added.has_room(id)) {
+            return None;
+        }
+        let told = match tell() {
+            Ok(told) => told,
+            Err(error) => return Some(Err(error)),
+        };
+        for (id, compiled) in new().filter_map(|(id, compiled)| Some((id, compiled.as_ref()?))) {
+            settled.added.add(id, compiled);
+        }
+        *self.current.lock() = Arc::new(next);
+        self.generation.fetch_add(1, Ordering::Release); // partner: as in `committed_generation`
+        Some(Ok(told))
+    }
+
+    /// At a quiet point: puts what was added since the last one where the rest is.
+    fn settle(&self) {
+        let mut settled = self.settled.lock();
+        if settled.added.is_empty() {
+            return;
+        }
+        let mut schema = Schema::clone(&self.committed());
+        schema.begin_additions();
+        *settled = Arc::new(schema);
+        *self.current.lock() = Arc::clone(&settled); // I3; it says what the one before did
+        self.settled_generation.fetch_add(1, Ordering::Release);
+    }
 }
 
 /// The schema as a thread that runs calls knows it.
@@ -676,8 +750,8 @@ impl KnownSchema {
     /// As it is now. The thread need not be inside the gate.
     pub fn new(shared: &SharedSchema) -> Self {
         // In this order: a schema that is newer than its number is only looked at again.
-        let generation = shared.committed_generation();
-        Self { schema: shared.committed(), generation }
+        let generation = Self::generation(shared);
+        Self { schema: Arc::clone(&shared.settled.lock()), generation }
     }
 
     /// The schema, to be kept.
@@ -689,11 +763,17 @@ impl KnownSchema {
     /// gate.
     #[inline]
     pub fn look_again(&mut self, shared: &SharedSchema) -> bool {
-        let changed = shared.committed_generation() != self.generation;
+        let changed = Self::generation(shared) != self.generation;
         if changed {
             *self = Self::new(shared);
         }
         changed
+    }
+
+    #[inline]
+    fn generation(shared: &SharedSchema) -> u64 {
+        // Partner: the Release where a schema is put in force.
+        shared.settled_generation.load(Ordering::Acquire)
     }
 }
 

@@ -11,7 +11,7 @@ use hotrow_base::sync::Latch;
 use hotrow_base::sync::facade::OnceLock;
 use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use hotrow_engine::owners::Owners;
-use hotrow_engine::schema::Schema;
+use hotrow_engine::schema::{ADDED_MAX, Schema};
 use hotrow_transaction::actions::ActionProgram;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::Invocation;
@@ -24,6 +24,8 @@ pub struct World {
     /// the owners of granules
     pub owners: Owners,
     procedures: Vec<Made>,
+    /// of those that are added while the schema is in force
+    added: Box<[OnceLock<Box<Made>>]>,
 }
 
 /// What is made of a procedure.
@@ -39,7 +41,21 @@ impl World {
     pub fn new(schema: Arc<Schema>, partitions: u16) -> Self {
         let owners = Owners::new(&schema, partitions);
         let procedures = schema.procedures.iter().map(|_| Made::default()).collect();
-        Self { owners, procedures, schema }
+        let added = (0..ADDED_MAX).map(|_| OnceLock::new()).collect();
+        Self { owners, procedures, added, schema }
+    }
+
+    #[inline]
+    fn made_of(&self, procedure: ProcedureId) -> &Made {
+        match self.procedures.get(procedure.index()) {
+            Some(made) => made,
+            None => self.made_of_added(procedure),
+        }
+    }
+
+    #[cold]
+    fn made_of_added(&self, procedure: ProcedureId) -> &Made {
+        self.added[procedure.index() - self.procedures.len()].get_or_init(Box::default)
     }
 
     /// How many partitions there are.
@@ -51,7 +67,7 @@ impl World {
     #[inline]
     pub fn place(&self, invocation: &Invocation) -> Lies {
         let Some(routing) = self.owners.routing() else { return Lies::In(PartitionId(0)) };
-        let route = self.procedures[invocation.procedure.index()].route.get_or_init(|| {
+        let route = self.made_of(invocation.procedure).route.get_or_init(|| {
             let (catalog, granules) = (&self.schema.catalog, &self.schema.granules);
             let compiled = self.compiled(invocation.procedure);
             RoutingProgram::new(catalog, granules, routing, &compiled.procedure)
@@ -61,7 +77,7 @@ impl World {
 
     /// A procedure as actions. The schema has the procedure, and so it lowers.
     pub fn program(&self, procedure: ProcedureId) -> &ActionProgram {
-        self.procedures[procedure.index()].program.get_or_init(|| {
+        self.made_of(procedure).program.get_or_init(|| {
             let (catalog, granules) = (&self.schema.catalog, &self.schema.granules);
             let compiled = self.compiled(procedure);
             let program = ActionProgram::new(catalog, granules, &compiled.procedure);

@@ -12,7 +12,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::operand::{Operand, is_array};
 use crate::scope::Compiler;
-use crate::typing::{cast, comparable, compared_type, constant, joined, scalar};
+use crate::typing::{cast, comparable, compared_type, constant, joined, order_of, scalar};
 use crate::written::{bare, row_values};
 
 /// Values of rows that are compared by their order: each lies in what is computed of those before.
@@ -199,6 +199,9 @@ impl Compiler<'_> {
             )
             .hint("You might need to add explicit type casts.")
         })?;
+        if common == DataType::Jsonb && !matches!(sign, "=" | "<>") {
+            return Ok((order_of(cast(left, common)), order_of(cast(right, common))));
+        }
         comparable(common, sign, left_place)?;
         let common = match common {
             DataType::Char(_) | DataType::Varchar(_) | DataType::CatalogChar => DataType::Text,

@@ -34,10 +34,39 @@ pub(crate) fn as_column(tokens: &mut Vec<TokenWithSpan>) {
             let written = column_of_like(&tokens[at + 1..end]);
             tokens.splice(at + 1..end, written);
         }
+        if is(tokens, at, "identity") && is(tokens, at + 2, "sequence") {
+            leave_usual_name_out(tokens, (open, at + 2));
+        }
         if depth == 0 {
             return;
         }
         at += 1;
+    }
+}
+
+/// Leaves `SEQUENCE NAME name` out of the options of an identity column, where that is the name
+/// which the sequence has anyway: `(SEQUENCE NAME table_column_seq INCREMENT BY 1)`.
+fn leave_usual_name_out(tokens: &mut Vec<TokenWithSpan>, (open, at): (usize, usize)) {
+    let word = |at: usize| match tokens.get(at).map(|t| &t.token) {
+        Some(Token::Word(word)) => Some(word.value.as_str()),
+        _ => None,
+    };
+    let (Some(table), Some(given)) = (word(open - 1), word(at + 2)) else { return };
+    if !tokens.get(at + 1).is_some_and(|t| is_word(&t.token, "name")) {
+        return;
+    }
+    let mut depth = 0;
+    let begins = |t: &TokenWithSpan| {
+        depth += i32::from(t.token == Token::RParen) - i32::from(t.token == Token::LParen);
+        depth < 0 || depth == 0 && t.token == Token::Comma
+    };
+    // From before the parenthesis of the options back to where the column begins.
+    let back = tokens[..at - 1].iter().rev().position(begins);
+    let column = back.and_then(|back| word(at - 1 - back));
+    if column.is_some_and(|column| given == format!("{table}_{column}_seq")) {
+        let is_all = tokens.get(at + 3).is_some_and(|t| t.token == Token::RParen);
+        let left_out = if is_all { at - 1..at + 4 } else { at..at + 3 };
+        tokens.drain(left_out);
     }
 }
 

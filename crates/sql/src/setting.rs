@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! SET [SESSION | LOCAL] name {TO | =} {value, ... | DEFAULT}
-//! SET [SESSION | LOCAL] TIME ZONE {value | LOCAL | DEFAULT}     SET NAMES ['encoding' | DEFAULT]
+//! SET [SESSION | LOCAL] TIME ZONE {value | INTERVAL 'hh:mm' [HOUR TO MINUTE] | LOCAL | DEFAULT}
+//! SET NAMES ['encoding' | DEFAULT]
 //! SET [SESSION | LOCAL] ROLE {name | NONE}    SET [SESSION | LOCAL] SESSION AUTHORIZATION name
 //! SET TRANSACTION mode, ...     SET SESSION CHARACTERISTICS AS TRANSACTION mode, ...
 //! SHOW {name | ALL | TIME ZONE | TRANSACTION ISOLATION LEVEL}   RESET {name | ALL | TIME ZONE}
@@ -215,7 +216,11 @@ fn set(cursor: &mut Cursor<'_>) -> Result<Setting> {
     }
     if cursor.accept_all(&["time", "zone"]) {
         let name = "timezone".to_owned();
-        let value = if cursor.accept("local") { None } else { values(cursor)? };
+        let value = match () {
+            () if cursor.accept("local") => None,
+            () if cursor.accept("interval") => Some(zone_of_interval(cursor)?),
+            () => values(cursor)?,
+        };
         return Ok(Setting::Set { name, value, local });
     }
     let name = name(cursor)?;
@@ -244,6 +249,23 @@ fn name(cursor: &mut Cursor<'_>) -> Result<String> {
 }
 
 /// Values between commas, as one text; none for DEFAULT.
+/// The zone that `INTERVAL '+05:30' HOUR TO MINUTE` is, as PostgreSQL calls it.
+fn zone_of_interval(cursor: &mut Cursor<'_>) -> Result<String> {
+    let text = value(cursor)?;
+    if cursor.accept("hour") {
+        cursor.accept_all(&["to", "minute"]);
+    }
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("+", text.strip_prefix('+').unwrap_or(&text)),
+    };
+    if rest.bytes().all(|byte| matches!(byte, b'0' | b':')) {
+        return Ok("UTC".to_owned());
+    }
+    let back = if sign == "+" { "-" } else { "+" };
+    Ok(format!("<{sign}{rest}>{back}{rest}"))
+}
+
 fn values(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
     if cursor.accept("default") {
         return Ok(None);

@@ -7,6 +7,7 @@
 //!              numeric without a precision, which has its scale with it
 
 use hotrow_base::decimal::DIGITS_MAX;
+use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place};
@@ -235,6 +236,17 @@ pub(crate) fn check_equality(sql_type: SqlType, place: Place) -> Result<()> {
         _ => return Ok(()),
     }
     Err(error(b"42883", place, "could not identify an equality operator for type json"))
+}
+
+/// What is compared and sorted in place of a value: of jsonb, bytes that stand in the order of the
+/// values.
+pub(crate) fn order_of(value: Expr) -> Expr {
+    match value.sql_type {
+        SqlType::Scalar(DataType::Jsonb) => {
+            call(Function::Json(JsonFunction::OrderKey), vec![value], DataType::Bytea)
+        }
+        _ => value,
+    }
 }
 
 /// Refuses values that nobody could sort.

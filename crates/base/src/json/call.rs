@@ -51,6 +51,8 @@ pub enum JsonFunction {
     Pretty,
     /// json_typeof(json)
     TypeOf,
+    /// bytes in the order of jsonb values
+    OrderKey,
     /// json_array_length(json)
     ArrayLength,
     /// json_build_object(key, value, ...)
@@ -162,6 +164,7 @@ fn whole(function: JsonFunction, own: &str, rest: &[Value], is_binary: bool) -> 
             Value::Text(out.finish())
         }
         F::TypeOf => Value::Text(Kind::of(own).name().to_owned()),
+        F::OrderKey => Value::Bytea(super::order::order_key(own)?),
         _ => match Kind::of(own) {
             Kind::Array => Value::Int(elements(own)?.len() as i32),
             Kind::Object => {

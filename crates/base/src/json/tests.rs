@@ -368,3 +368,58 @@ fn objects_of_texts_and_rows() {
     let row = call(F::Row, &[text("f1"), Value::Null], DataType::Json).expect("a row");
     assert_eq!(row, json(r#"{"f1":null}"#));
 }
+
+#[test]
+fn values_stand_in_postgresqls_order() {
+    // As `ORDER BY` of PostgreSQL 15 gives them.
+    let ascending = [
+        "[]",
+        "null",
+        r#""""#,
+        r#""a""#,
+        r#""a b""#,
+        r#""aa""#,
+        r#""b""#,
+        "-1e3",
+        "-10.5",
+        "-10.25",
+        "-2",
+        "-0.5",
+        "-0.25",
+        "0",
+        "0.001",
+        "0.25",
+        "0.5",
+        "1",
+        "1.5",
+        "2",
+        "10",
+        "10.25",
+        "100",
+        "12e20",
+        "false",
+        "true",
+        "[null]",
+        "[1]",
+        "[[]]",
+        "[{}]",
+        "[1, 2]",
+        "[2, 1]",
+        "{}",
+        r#"{"a": 1}"#,
+        r#"{"a": 2}"#,
+        r#"{"aa": 0}"#,
+        r#"{"b": 0}"#,
+        r#"{"a": 1, "b": 0}"#,
+        r#"{"a": 1, "c": -1}"#,
+    ];
+    let keys: Vec<_> =
+        ascending.iter().map(|raw| super::order::order_key(raw).expect("it is json")).collect();
+    for (at, pair) in keys.windows(2).enumerate() {
+        assert!(pair[0] < pair[1], "{} and {}", ascending[at], ascending[at + 1]);
+    }
+    for [one, other] in [["0", "-0.00"], ["1", "1.000"], ["10", "1e1"], ["0.5", "5e-1"]] {
+        let key = |raw| super::order::order_key(raw).expect("it is json");
+        assert_eq!(key(one), key(other), "{one} and {other}");
+    }
+}

@@ -10,7 +10,7 @@ use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::outcome::SqlError;
 
-use super::{Defined, Next};
+use super::Next;
 
 /// TRUNCATE
 pub(super) fn empty(schema: &Schema, truncation: &Truncation) -> Result<Next, SqlError> {
@@ -27,7 +27,7 @@ pub(super) fn empty(schema: &Schema, truncation: &Truncation) -> Result<Next, Sq
     // The empty indexes are there before the full ones go: a full database is to be emptied, too.
     let _makes_room = memory.budget().suspend_limit();
     let unfilled = next.adopt(schema.catalog.clone(), Trees::new(), &emptied)?;
-    Ok(Next { defined: Defined::Rows, ..Next::new(next, unfilled) })
+    Ok(Next::new(next, unfilled).of_rows())
 }
 
 /// Adds what becomes of a table's rows to what becomes of them before.

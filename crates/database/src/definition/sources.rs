@@ -44,7 +44,7 @@ impl Sources {
     }
 
     /// How many statements were kept, those that are gone included.
-    pub(super) fn statements(&self) -> usize {
+    pub(crate) fn statements(&self) -> usize {
         self.statements
     }
 

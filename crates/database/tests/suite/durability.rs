@@ -26,12 +26,16 @@ const SCRIPT: &str = "
     INSERT INTO account VALUES (1, 100, NULL);
 ";
 
+/// Every engine in all variants: the first one with both forms of log entries, the others with one
+/// in turn.
 fn every_engine() -> impl Iterator<Item = (Config, String)> {
+    const FORMS: [LogEntries; 2] = [LogEntries::Commands, LogEntries::Values];
     engines().iter().flat_map(|entry| {
-        entry.variants.iter().flat_map(|variant| {
+        entry.variants.iter().enumerate().flat_map(move |(turn, variant)| {
             let threads = entry.threads_near(3);
             let config = Config::default().engine(entry.name).variant(variant).threads(threads);
-            [LogEntries::Commands, LogEntries::Values].map(|entries| {
+            let forms = if turn == 0 { &FORMS[..] } else { &FORMS[turn % 2..][..1] };
+            forms.iter().map(move |&entries| {
                 let name = format!("{} {variant:?}, {entries}", entry.name);
                 (config.clone().log_entries(entries), name)
             })

@@ -47,7 +47,7 @@ fn value(session: &Session, query: &str) -> String {
 #[test]
 fn opposite_phases_wait_in_circles_that_nobody_sees() {
     const CLIENTS: i64 = 8;
-    const CALLS: i64 = 2_000;
+    const CALLS: i64 = 100;
     for enqueue in ["latched", "forwarded"] {
         let settings = [("spread", "tables"), ("locks", "phase"), ("enqueue", enqueue)];
         let (db, session) = open(&settings);

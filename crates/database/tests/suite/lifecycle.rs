@@ -148,7 +148,7 @@ fn an_endless_call_ends_at_its_step_budget() {
 #[test]
 fn full_memory_refuses_inserts_and_nothing_else() {
     every_engine(|config| {
-        let db = open(config.memory_bytes(8 << 20));
+        let db = open(config.memory_bytes(5 << 20));
         let session = db.session();
         session.execute(
             "CREATE TABLE big (id bigint PRIMARY KEY, filler text NOT NULL);
@@ -170,7 +170,7 @@ fn full_memory_refuses_inserts_and_nothing_else() {
             }
         };
         assert_eq!(error.sqlstate(), Some("53200"), "{error}");
-        assert!(rows > 1000, "{rows} rows of 2 kB in 8 MB");
+        assert!(rows > 1000, "{rows} rows of 2 kB in 5 MB");
         let report = db.memory()?;
         assert!(report.used_bytes <= report.limit_bytes);
         assert_eq!(report.tables[0].rows, rows as u64);

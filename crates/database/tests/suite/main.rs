@@ -1,5 +1,6 @@
 //! What people who embed the database rely on.
 
+mod additions;
 mod admission;
 mod advisory_locks;
 mod alterations;

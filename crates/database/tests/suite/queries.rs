@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::every_engine::{every_engine, open};
+use crate::every_engine::{each_engine, every_engine, open};
 use hotrow::{Config, Error, Session, Value};
 
 pub const SETUP: &str = include_str!("queries/setup.sql");
@@ -53,12 +53,12 @@ pub fn is_error(line: &str) -> bool {
 
 #[test]
 fn rows_are_those_that_postgresql_gives() {
-    every_engine(|config| as_postgresql(config).map(drop));
+    each_engine(|config| as_postgresql(config).map(drop));
 }
 
 #[test]
 fn rows_of_snapshots_are_the_same() {
-    every_engine(|config| {
+    each_engine(|config| {
         let snapshots = as_postgresql(config.report_attempt(Duration::ZERO))?;
         assert!(snapshots > 100, "{snapshots} queries");
         Ok(())

@@ -48,7 +48,7 @@ impl<L: Locks> Bystanders for Slots<L> {
     }
 
     fn end_rest(&self, schema: &Schema, why: Purpose) {
-        for slot in self.slots.iter().filter(|slot| slot.phase().hinders(why.clear_of)) {
+        for slot in self.hindering(why.clear_of) {
             slot.end_quietly(schema, ended_for(why));
         }
     }

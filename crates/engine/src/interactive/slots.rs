@@ -42,6 +42,9 @@ pub struct Slots<L: Locks> {
     /// a transaction has ended, or is no longer held back
     pub(super) changed: EventCount,
     pub(super) closed: AtomicBool,
+    /// the number, plus one, of the slot whose transaction waits for a quiet point with all that it
+    /// holds, to be handed over there; 0: none
+    pub(super) handed_over: AtomicUsize,
     housekeeper: Latch<Option<BackgroundThread>>,
 }
 
@@ -130,6 +133,7 @@ impl<L: Locks> Slots<L> {
             held_back: AtomicUsize::new(0),
             changed: EventCount::new(),
             closed: AtomicBool::new(false),
+            handed_over: AtomicUsize::new(0),
             housekeeper: Latch::new(None),
         });
         let bystanders: Arc<dyn Bystanders> = slots.clone();
@@ -239,7 +243,16 @@ impl<L: Locks> Slots<L> {
 
     /// Whether no transaction has what a quiet point must be clear of.
     pub(super) fn is_clear(&self, of: Clearance) -> bool {
-        self.slots.iter().all(|slot| !slot.phase().hinders(of))
+        self.hindering(of).next().is_none()
+    }
+
+    /// The slots whose transactions have that.
+    pub(super) fn hindering(&self, of: Clearance) -> impl Iterator<Item = &Slot<L>> {
+        // Relaxed: whoever waits for the quiet point has set it, and nobody else makes anything of
+        // it than to wait, too.
+        let handed_over = self.handed_over.load(Ordering::Relaxed);
+        let others = (1..).zip(&self.slots).filter(move |(number, _)| *number != handed_over);
+        others.map(|(_, slot)| slot).filter(move |slot| slot.phase().hinders(of))
     }
 
     /// Has a transaction looked after that has begun.
@@ -335,7 +348,7 @@ impl<L> Slot<L> {
         }
     }
 
-    fn set_phase(&self, phase: Phase) {
+    pub(super) fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
     }
 }

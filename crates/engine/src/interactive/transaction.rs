@@ -1,5 +1,6 @@
 //! One interactive transaction: the session's side of a slot.
 
+use hotrow_base::sync::facade::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, SqlError, Stop};
 use hotrow_transaction::program::RowLocks;
 
-use super::housekeeping::shut_down;
+use super::housekeeping::{ended_for, shut_down};
 use super::slots::{Inside, Phase, Slots, Work};
 use super::{Attempt, Failure, InteractiveTransaction, Locks, Statement};
 use crate::back_off::BackOff;
-use crate::in_place::InPlace;
+use crate::in_place::{InPlace, Part, Savepoint};
 use crate::journal::Committer;
 use crate::reconnaissance::TrialReads;
-use crate::schema::Schema;
+use crate::schema::{Purpose, Schema};
 use crate::statistics::{Activity, CallTime};
 use crate::worker::error_of;
 
@@ -120,6 +121,33 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
 
     fn release(&mut self, savepoint: usize) {
         self.slots.slot(self.number).work.lock().savepoints.truncate(savepoint);
+    }
+
+    fn stay_for_handing_over(&mut self, stays: bool) -> Result<(), Box<SqlError>> {
+        let (own, handed_over) = (self.number + 1, &self.slots.handed_over);
+        let (from, to) = if stays { (0, own) } else { (own, 0) };
+        // Relaxed: see `Slots::hindering`.
+        let changed = handed_over.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+        match changed {
+            Ok(_) => Ok(()),
+            Err(_) if !stays => Ok(()),
+            // Each would wait for the other one to end.
+            Err(_) => Err(Box::new(ended_for(Purpose::DEFINITION))),
+        }
+    }
+
+    fn hand_over(&mut self) -> Result<(Part, Vec<Savepoint>), Box<SqlError>> {
+        let slot = self.slots.slot(self.number);
+        let mut work = slot.work.lock();
+        if let Some(ended) = &work.ended {
+            return Err(ended.clone());
+        }
+        let mut part = Part::default();
+        work.scratch.exchange(&mut part);
+        work.locks.release_all(None); // what it has changed is in place, and nobody comes before it
+        let savepoints = std::mem::take(&mut work.savepoints);
+        slot.set_phase(Phase::Empty);
+        Ok((part, savepoints))
     }
 
     fn commit(&mut self) -> Result<u64, Box<SqlError>> {

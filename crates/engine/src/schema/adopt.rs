@@ -7,8 +7,8 @@
 //! Invariants   I1 a procedure is compiled again when its tree is another one, when a table that it
 //!                 touches has changed in the catalog, or when a granule of such a table has
 //!              I2 a table is laid out again when it or one of its indexes has changed in the
-//!                 catalog, or its rows are made anew; all are, where indexes are split: by which
-//!                 fields, all procedures together decide
+//!                 catalog, or its rows are made anew; all are, where indexes are split and all
+//!                 procedures together split them by other fields than before
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,15 @@ pub type Trees = BTreeMap<ProcedureId, Option<Procedure>>;
 pub struct Unfilled {
     rows: Vec<OldRows>,
     indexes: Vec<IndexId>,
+    adds_only: bool,
+}
+
+impl Unfilled {
+    /// Whether the schema differs from the one before in nothing but procedures that have come:
+    /// tables, indexes and granules are the same, and so are all other procedures.
+    pub fn adds_only(&self) -> bool {
+        self.adds_only
+    }
 }
 
 impl Schema {
@@ -81,6 +90,7 @@ impl Schema {
             self.with_users(table, &mut trees);
         }
         let (granules_before, tables_before) = (self.granules.clone(), self.catalog.tables().len());
+        let (routing_before, procedures_before) = (self.split_routing(), self.procedures.len());
         let touched = self.note_trees(&catalog, &mut trees, &changed);
         self.catalog = catalog;
         if self.expects_writers {
@@ -94,19 +104,25 @@ impl Schema {
         for &table in &other {
             self.with_users(table, &mut trees);
         }
+        let is_new = |(id, tree): (&ProcedureId, &Option<Procedure>)| {
+            tree.is_some() && id.index() >= procedures_before
+        };
+        let adds_only = changed.is_empty() && other.is_empty() && trees.iter().all(is_new);
         self.compile(trees)?;
         self.note_columns(&changed);
-        let laid_out = match self.memory.split > 1 {
+        let routing = self.split_routing();
+        let laid_out = match routing != routing_before {
             true => self.catalog.tables().iter().map(|table| table.id).collect(),
             false => &changed | &is_emptied,
         };
-        let fresh = self.lay_out(&laid_out, &is_emptied)?;
+        let adds_only = adds_only && laid_out.is_empty();
+        let fresh = self.lay_out((&laid_out, routing.as_ref()), &is_emptied)?;
         other.difference(&laid_out).for_each(|&table| self.make_paths(table));
         if knows_routing {
             self.routing(); // here, where nobody waits for it
         }
         let rows = before.into_iter().filter_map(|(_, rows)| rows).collect();
-        Ok(Unfilled { rows, indexes: fresh })
+        Ok(Unfilled { rows, indexes: fresh, adds_only })
     }
 
     /// Copies the rows of tables that are made anew, and enters the rows that there are into new
@@ -233,22 +249,26 @@ impl Schema {
         }
     }
 
+    /// By what indexes are split, if they are. Statements beside the procedures split nothing: that
+    /// would be for the next definition.
+    fn split_routing(&self) -> Option<Routing> {
+        let is_split = self.memory.split > 1;
+        is_split.then(|| self.routing_under(&Granules::of_procedures(&self.catalog, &self.tally)))
+    }
+
     /// Makes the indexes of tables anew, but for those that are to be split as they are and do not
     /// belong to a table that was `emptied`. Which are new, and empty.
     fn lay_out(
         &mut self,
-        tables: &BTreeSet<TableId>,
+        (tables, routing): (&BTreeSet<TableId>, Option<&Routing>),
         emptied: &BTreeSet<TableId>,
     ) -> Result<Vec<IndexId>, SqlError> {
-        // Statements beside the procedures split nothing: that would be for the next definition.
-        let routing = (self.memory.split > 1)
-            .then(|| self.routing_under(&Granules::of_procedures(&self.catalog, &self.tally)));
         self.paths.resize(self.catalog.indexes().len(), None);
         let mut fresh = Vec::new();
         for &table in tables {
             if self.catalog.tables().at(table.index()).is_some() {
                 let is_emptied = emptied.contains(&table);
-                self.lay_out_table(table, routing.as_ref(), is_emptied, &mut fresh)?;
+                self.lay_out_table(table, routing, is_emptied, &mut fresh)?;
             }
         }
         // The indexes that went, those of tables that stay included.

@@ -262,6 +262,7 @@ impl SharedSchema {
     }
 
     fn quiet_behind<'a>(&'a self, closed: Closed<'a>) -> Quiet<'a> {
+        self.settle();
         Quiet { closed: Some(closed), owner: None, shared: self, retired: Cell::default() }
     }
 
@@ -333,7 +334,8 @@ impl Quiet<'_> {
 
     /// Puts another schema in force. Whoever looks at it from outside the gate may tell of it when
     /// the quiet point is over, by which time it has its place in the journal.
-    pub fn replace(&self, schema: Schema) {
+    pub fn replace(&self, mut schema: Schema) {
+        schema.begin_additions();
         match self.owner {
             Some(owner) => self.shared.set_pending(Arc::new(schema), owner),
             None => self.put_in_force(Arc::new(schema)),
@@ -345,9 +347,11 @@ impl Quiet<'_> {
         if let Some(journal) = self.shared.journal.get() {
             journal.cut();
         }
+        *self.shared.settled.lock() = Arc::clone(&schema); // the one before is what `current` was
         let before = mem::replace(&mut *self.shared.current.lock(), schema);
         self.retired.set(Some(before));
-        // Release; partner: the Acquire in `generation`.
+        // Release; partners: the Acquire loads of both.
+        self.shared.settled_generation.fetch_add(1, Ordering::Release);
         self.shared.generation.fetch_add(1, Ordering::Release);
     }
 }

@@ -116,7 +116,8 @@ pub struct Crew {
 
 /// What the last worker to come to a barrier decides for all.
 struct State {
-    generation: Option<u64>,
+    /// of which the programs are
+    schema: KnownSchema,
     programs: Arc<Programs>,
     round: u32,
     /// all samples of a round
@@ -186,9 +187,10 @@ impl Crew {
             defers: AtomicBool::new(false),
         };
         let scratch = |committer: &Committer| Latch::new(Scratch::new(committer.worker()));
+        let schema = KnownSchema::new(&ground.schema);
         let state = State {
-            generation: None,
-            programs: Arc::default(),
+            programs: Arc::new(Programs::new(schema.get())),
+            schema,
             round: 0,
             sample: Vec::new(),
             met: Position::default(),
@@ -307,10 +309,8 @@ impl Crew {
         }
         let shared = &*self.ground.schema;
         shared.gate().enter(self.gate_number()); // I1
-        let generation = shared.generation();
-        if state.generation != Some(generation) {
-            state.programs = Arc::new(Programs::new(&KnownSchema::new(shared)));
-            state.generation = Some(generation);
+        if state.schema.look_again(shared) {
+            state.programs = Arc::new(Programs::new(state.schema.get()));
         }
         state.plan = Plan::Round;
         state.round = state.round.wrapping_add(1);

@@ -1,16 +1,23 @@
 //! The procedures as actions: cut once per schema, shared by all workers.
+//!
+//! Role         those that a schema begins with are cut at once; one that is added to it while it
+//!              is in force, when it is first called. Its leaves have no numbers, so that its calls
+//!              are never flat until the next schema, which begins with it
 
+use std::fmt;
 use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
-use hotrow_engine::schema::Schema;
+use hotrow_base::sync::facade::OnceLock;
+use hotrow_engine::schema::{ADDED_MAX, Schema};
 use hotrow_transaction::actions::{ActionProgram, FlatLeaf};
 use hotrow_transaction::compiled::CompiledProcedure;
 
 /// See the module.
-#[derive(Debug, Default)]
 pub struct Programs {
+    schema: Arc<Schema>,
     all: Vec<Option<ActionProgram>>,
+    added: Box<[OnceLock<Box<ActionProgram>>]>,
     /// the leaves of all procedures whose calls may be flat: procedure, leaf
     codes: Vec<(u32, u16)>,
     /// by procedure: the first of its leaves among those
@@ -19,11 +26,12 @@ pub struct Programs {
 
 impl Programs {
     /// Cuts all procedures of a schema.
-    pub fn new(schema: &Schema) -> Self {
+    pub fn new(schema: &Arc<Schema>) -> Self {
         let cut = |compiled: &Option<Arc<CompiledProcedure>>| {
             let tree = &compiled.as_ref()?.procedure;
             ActionProgram::new(&schema.catalog, &schema.granules, tree).ok()
         };
+        let added = (0..ADDED_MAX).map(|_| OnceLock::new()).collect();
         let all: Vec<_> = schema.procedures.iter().map(cut).collect();
         let (mut codes, mut first_codes) = (Vec::new(), Vec::new());
         for (procedure, program) in (0..).zip(&all) {
@@ -32,7 +40,7 @@ impl Programs {
             let leaves = flat.map_or(0, |flat| flat.leaves() as u16);
             codes.extend((0..leaves).map(|leaf| (procedure, leaf)));
         }
-        Self { all, codes, first_codes }
+        Self { schema: Arc::clone(schema), all, added, codes, first_codes }
     }
 
     /// The number of a procedure's first leaf among those of all that may be flat.
@@ -52,7 +60,30 @@ impl Programs {
     /// A procedure's. The schema has the procedure, and so it lowers.
     #[inline]
     pub fn of(&self, procedure: ProcedureId) -> &ActionProgram {
-        let program = self.all.get(procedure.index()).and_then(Option::as_ref);
+        let program = match self.all.get(procedure.index()) {
+            Some(program) => program.as_ref(),
+            None => self.of_added(procedure),
+        };
         program.expect("a procedure that was registered can be cut")
+    }
+
+    #[cold]
+    fn of_added(&self, procedure: ProcedureId) -> Option<&ActionProgram> {
+        let Self { schema, all, added, .. } = self;
+        let program = added.get(procedure.index() - all.len())?.get_or_init(|| {
+            let compiled = schema.procedure(procedure).expect("only known ones are run");
+            let tree = &compiled.procedure;
+            let program = ActionProgram::new(&schema.catalog, &schema.granules, tree);
+            let mut program = program.expect("a procedure that was registered can be cut");
+            program.flat = None;
+            Box::new(program)
+        });
+        Some(program)
+    }
+}
+
+impl fmt::Debug for Programs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Programs").field("count", &self.all.len()).finish_non_exhaustive()
     }
 }

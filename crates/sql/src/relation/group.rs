@@ -13,7 +13,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{aggregate_named, is_aggregate};
 use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind};
 use crate::scope::Compiler;
-use crate::typing::{cast, check_equality, check_order, for_rows, spread};
+use crate::typing::{cast, check_equality, check_order, for_rows, order_of, spread};
 use crate::written::ident_name;
 
 use super::select::extended;
@@ -118,7 +118,7 @@ impl Compiler<'_> {
                 return Err(unsupported(place, "this clause of an aggregate", "leave it out"));
             };
             for key in keys {
-                let value = self.row_expr(&key.expr)?;
+                let value = order_of(self.row_expr(&key.expr)?);
                 let of = value.sql_type;
                 let slot = self.slot_of(value, computed)?;
                 order.push(sort_key(slot, of, key, place)?);

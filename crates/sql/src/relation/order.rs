@@ -7,6 +7,7 @@ use sqlparser::ast::{self, SetExpr};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::relation::level::Bound;
 use crate::scope::Compiler;
+use crate::typing::order_of;
 use crate::written::ident_name;
 
 use super::group::sort_key;
@@ -33,6 +34,7 @@ impl Compiler<'_> {
                 Some(value) => value,
                 None => self.row_expr(&key.expr)?,
             };
+            let value = order_of(value);
             let of = value.sql_type;
             all.push((value, sort_key(SlotId(0), of, key, place)?));
         }

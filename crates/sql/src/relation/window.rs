@@ -10,7 +10,9 @@ use crate::error::{Advice, Result, error, ident_place, unsupported};
 use crate::functions::{Evaluation, WindowForm, named, no_function};
 use crate::relation::level::AskedWindow;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, assign, bigint, cast, check_equality, common_type, spread};
+use crate::typing::{
+    Coercion, assign, bigint, cast, check_equality, common_type, order_of, spread,
+};
 use crate::written::{arguments, ident_name};
 
 use super::group::sort_key;
@@ -118,7 +120,7 @@ impl Compiler<'_> {
             partition.push(self.slot_of(value, &mut computed)?);
         }
         for key in &spec.order_by {
-            let value = self.row_expr(&key.expr)?;
+            let value = order_of(self.row_expr(&key.expr)?);
             let of = value.sql_type;
             let slot = self.slot_of(value, &mut computed)?;
             order.push(sort_key(slot, of, key, place)?);

@@ -167,7 +167,6 @@ impl Former {
         for _ in [NULL, FALSE, ZERO] {
             self.know(form, Kept::Plain);
         }
-        form.row_count = ZERO;
         self.newest[FOUND.index()] = FALSE;
         self.newest[ROW_COUNT.index()] = ZERO;
         for &(slot, kept) in &program.own_parameters {
@@ -186,6 +185,7 @@ impl Former {
                 },
             }
         }
+        form.row_count = self.newest[ROW_COUNT.index()];
     }
 
     fn read_leaf(&mut self, program: &ActionProgram, (number, keys): (u16, u32), form: &mut Form) {
@@ -217,7 +217,6 @@ impl Former {
             keys: (key, key + keys),
         });
         self.touched_end.push(self.touched.len());
-        form.row_count = self.newest[ROW_COUNT.index()];
     }
 
     /// A value that is known; its number.

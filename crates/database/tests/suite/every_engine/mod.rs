@@ -30,6 +30,19 @@ pub fn every_engine(test: impl Fn(Config) -> Result<(), Error>) {
     }
 }
 
+/// Calls `test` once per engine, with one and with two threads where it can: for what has little to
+/// do with how an engine is set up, and takes long.
+pub fn each_engine(test: impl Fn(Config) -> Result<(), Error>) {
+    for entry in hotrow::engines() {
+        for threads in [1, 2].into_iter().filter(|&threads| entry.runs_with(threads)) {
+            let name = format!("{} x {threads}", entry.name);
+            let config = Config::default().engine(entry.name).threads(threads);
+            println!("on {name}");
+            test(config.memory_bytes(256 << 20)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+}
+
 /// Opens a database.
 pub fn open(config: Config) -> Database {
     Database::open_in_memory(config).expect("the configuration is right")

@@ -1,8 +1,9 @@
 //! Definitions in transactions: all of them stay, or none, whatever was changed before and behind.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{entry_of, every_transacting_engine, integers, said, transacting_engines, with_table};
+use super::{every_transacting_engine, integers, said, transacting_engines, with_table};
 use crate::every_engine::open;
 use crate::scratch::Directory;
 use hotrow::{Config, Database, Session};
@@ -93,19 +94,82 @@ fn savepoints_are_between_them() {
 #[test]
 fn rows_that_were_changed_before_go_with_them() {
     every_transacting_engine(|config| {
-        let locks = entry_of(&config).locks_as_it_goes;
-        let (_db, session) = with_table(config);
+        let (db, session) = with_table(config);
         session.execute("BEGIN; SAVEPOINT a; UPDATE t SET n = 0; INSERT INTO t VALUES (3, 30)")?;
-        if locks {
-            assert_eq!(said(&session, "CREATE TABLE u (x bigint)"), "25001");
-            return Ok(());
-        }
         session.execute("CREATE TABLE u (x bigint); ALTER TABLE t ADD COLUMN z bigint")?;
         assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [0, 0, 30]);
         session.execute("ROLLBACK TO a")?;
         assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [10, 20]);
         session.execute("DELETE FROM t WHERE id = 1; CREATE TABLE u (x bigint); COMMIT")?;
         assert_eq!(integers(&session, "SELECT id FROM t"), [2]);
+        session.execute("BEGIN; UPDATE t SET n = 7; SAVEPOINT b; INSERT INTO t VALUES (4, 4)")?;
+        session.execute("CREATE INDEX t_n ON t (n); ROLLBACK TO b; INSERT INTO t VALUES (5, 5)")?;
+        assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [7, 5]);
+        session.execute("ROLLBACK")?;
+        assert_eq!(integers(&db.session(), "SELECT n FROM t ORDER BY id"), [20]);
+        session.execute("BEGIN; DELETE FROM t; ALTER TABLE t ADD COLUMN w bigint")?;
+        drop(session);
+        assert_eq!(integers(&db.session(), "SELECT n FROM t ORDER BY id"), [20]);
+        Ok(())
+    });
+}
+
+/// Transactions change a row that calls want, too, and define something behind that; some meet each
+/// other, and are repeated.
+#[test]
+fn migrations_that_have_changed_rows_meet_calls_and_each_other() {
+    const ROUNDS: i64 = 12;
+    transacting_engines(|config| {
+        let (db, session) = with_table(config);
+        session.execute(
+            "CREATE FUNCTION add() RETURNS bigint LANGUAGE plpgsql AS $$
+             BEGIN UPDATE t SET n = n + 1 WHERE id = 1; RETURN 0; END $$",
+        )?;
+        let stop = AtomicBool::new(false);
+        let migrate = |who: i64| {
+            let session = db.session();
+            for round in 0..ROUNDS {
+                let script = format!(
+                    "BEGIN; UPDATE t SET n = n + 1000 WHERE id = 1; SELECT n FROM t WHERE id = 2;
+                     CREATE TABLE made_{who}_{round} (id bigint PRIMARY KEY);
+                     INSERT INTO made_{who}_{round} VALUES (1);
+                     UPDATE t SET n = n + 1 WHERE id = 2; {}",
+                    if round % 3 == 2 { "ROLLBACK" } else { "COMMIT" }
+                );
+                let began = std::time::Instant::now();
+                while let Err(error) = session.execute(&script) {
+                    assert!(matches!(error.sqlstate(), Some("40001" | "40P01")), "{error}");
+                    session.execute("ROLLBACK").expect("it ends");
+                    assert!(began.elapsed().as_secs() < 60, "{error}");
+                }
+            }
+        };
+        let calls: i64 = std::thread::scope(|scope| {
+            let call = || {
+                let (session, stop) = (db.session(), &stop);
+                scope.spawn(move || {
+                    let mut calls = 0;
+                    while !stop.load(Ordering::Relaxed) {
+                        session.call("add", ()).expect("calls are never undone");
+                        calls += 1;
+                    }
+                    calls
+                })
+            };
+            let callers = [call(), call()];
+            let other = scope.spawn(|| migrate(1));
+            migrate(0);
+            other.join().expect("nobody panics");
+            stop.store(true, Ordering::Relaxed);
+            callers.into_iter().map(|caller| caller.join().expect("nobody panics")).sum()
+        });
+        let stay = ROUNDS / 3 * 2 * 2;
+        assert_eq!(
+            integers(&session, "SELECT n FROM t ORDER BY id"),
+            [10 + calls + 1000 * stay, 20 + stay]
+        );
+        let made = db.tables().iter().filter(|name| name.starts_with("made_")).count();
+        assert_eq!(made as i64, stay);
         Ok(())
     });
 }

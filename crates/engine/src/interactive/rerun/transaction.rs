@@ -296,6 +296,23 @@ impl Rerun {
     }
 }
 
+impl Rerun {
+    /// Has definitions be part of it behind what stands in place, with these savepoints.
+    fn define_from_here(
+        &mut self,
+        savepoints: Vec<(usize, Savepoint)>,
+        companion: Box<dyn SchemaCompanion>,
+    ) -> Result<(), Failure> {
+        let Some(moment) = &mut self.moment else { return Err(Failure::Outdated) };
+        let of = (&self.shared.schema, &self.interrupt);
+        let is_over = moment.begin_definitions(of, savepoints, companion);
+        self.defines = true;
+        let watched = definitions::watch(&self.shared, self.number, is_over);
+        self.linger_unless_held();
+        watched.map_err(|error| Failure::Ended(self.end(error)))
+    }
+}
+
 impl InteractiveTransaction for Rerun {
     fn can_define(&self) -> bool {
         true
@@ -307,13 +324,32 @@ impl InteractiveTransaction for Rerun {
             return Ok(());
         }
         let savepoints = self.stand()?;
-        let Some(moment) = &mut self.moment else { return Err(Failure::Outdated) };
-        let of = (&self.shared.schema, &self.interrupt);
-        let is_over = moment.begin_definitions(of, savepoints, companion);
-        self.defines = true;
-        let watched = definitions::watch(&self.shared, self.number, is_over);
-        self.linger_unless_held();
-        watched.map_err(|error| Failure::Ended(self.end(error)))
+        self.define_from_here(savepoints, companion)
+    }
+
+    fn take_over(
+        &mut self,
+        other: &mut dyn InteractiveTransaction,
+        companion: Box<dyn SchemaCompanion>,
+    ) -> Result<(), Failure> {
+        self.go_on().map_err(Failure::Ended)?;
+        other.stay_for_handing_over(true).map_err(Failure::Statement)?;
+        let entered = self.enter();
+        let _ = other.stay_for_handing_over(false); // which is never refused
+        entered?;
+        let (mut part, places) =
+            other.hand_over().map_err(|error| Failure::Ended(self.end(*error)))?;
+        let (Some(moment), Some(buffers)) = (&mut self.moment, &mut self.buffers) else {
+            return Err(Failure::Outdated);
+        };
+        buffers.scratch.exchange(&mut part);
+        (moment.is_ready, moment.covers_all) = (true, true);
+        let mut savepoints = Vec::with_capacity(places.len());
+        for place in places {
+            let number = self.list.savepoint().map_err(|error| Failure::Ended(self.end(error)))?;
+            savepoints.push((number, place));
+        }
+        self.define_from_here(savepoints, companion)
     }
 
     fn defines(&self) -> bool {

@@ -1,0 +1,62 @@
+//! Procedures that come while calls run.
+//!
+//! Role         most definitions of procedures change nothing else: no table, no index, no granule
+//!              ([`Unfilled::adds_only`](super::Unfilled::adds_only)). What such a one adds is put
+//!              here, where the threads of an engine find it without another schema, and so nobody
+//!              is kept out. Sessions see a schema that has it among its procedures
+//! States       empty with each schema that is put in force at a quiet point -> procedures are
+//!              added -> the next quiet point, whatever it is for, puts them in their places and
+//!              begins anew ([`SharedSchema::quiet`](super::SharedSchema::quiet))
+//! Invariants   I1 an id that is given here is never given again, and what is under it stays
+//!              I2 a call of what was added is made by whoever has seen it added, and run by
+//!              threads that know the schema whose additions these are: older ones went at quiet
+//!              points
+//! Concurrency  a slot -> set once by whoever keeps the gate open (Release); read by anybody
+//!              (Acquire)
+
+use std::sync::Arc;
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_base::sync::facade::OnceLock;
+use hotrow_transaction::compiled::CompiledProcedure;
+
+/// How many procedures are added before the next one waits for a quiet point.
+pub const ADDED_MAX: usize = 256;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Additions {
+    /// the id of the first one
+    first: usize,
+    slots: Box<[OnceLock<Arc<CompiledProcedure>>]>,
+}
+
+impl Additions {
+    /// Those to a schema that has so many procedures.
+    pub(super) fn behind(procedures: usize) -> Self {
+        Self { first: procedures, slots: (0..ADDED_MAX).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// What was added under an id.
+    #[cold]
+    pub(super) fn get(&self, id: ProcedureId) -> Option<&Arc<CompiledProcedure>> {
+        self.slots.get(id.index().checked_sub(self.first)?)?.get()
+    }
+
+    /// Whether there is room for a procedure under this id.
+    pub(super) fn has_room(&self, id: ProcedureId) -> bool {
+        let slot = id.index().checked_sub(self.first).and_then(|at| self.slots.get(at));
+        slot.is_some_and(|slot| slot.get().is_none())
+    }
+
+    /// Adds a procedure, for which there is [room](Self::has_room).
+    pub(super) fn add(&self, id: ProcedureId, compiled: &Arc<CompiledProcedure>) {
+        let added = self.slots[id.index() - self.first].get_or_init(|| Arc::clone(compiled));
+        assert!(Arc::ptr_eq(added, compiled), "an id is given once (I1)");
+    }
+
+    /// Whether nothing was added so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.first().is_none_or(|slot| slot.get().is_none())
+    }
+}
