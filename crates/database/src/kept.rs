@@ -42,6 +42,8 @@ pub(crate) fn run(
     values: &[Value],
 ) -> Result<Option<Rows>, Error> {
     match &*prepared.work() {
+        // A view's that a trigger does nothing for: there is nothing to plan.
+        Work::Program(work) if work.program.access.is_empty() => return Ok(None),
         Work::Program(_) => {}
         Work::Query(work) if !work.writes() && !work.draws() => {}
         Work::Query(_) | Work::Change(_) | Work::Call { .. } => return Ok(None),

@@ -73,7 +73,7 @@ impl Shapes {
             return None;
         }
         let generation = context.core.schema.generation();
-        if self.known.get(self.look.key()).is_none() {
+        if !self.known.contains_key(self.look.key()) {
             self.make_room();
             let known = Known { state: State::SeenOnce, is_used: false };
             self.known.insert(self.look.key().into(), known);

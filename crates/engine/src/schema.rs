@@ -418,6 +418,19 @@ impl Schema {
         there.filter(|(_, compiled)| !compiled.procedure.is_statement())
     }
 
+    /// The procedures by id, those included that were added while it is in force; none where one
+    /// was dropped.
+    pub fn procedures_so_far(&self) -> impl Iterator<Item = Option<&Arc<CompiledProcedure>>> {
+        let added = self.added.from(self.procedures.len());
+        self.procedures.iter().map(Option::as_ref).chain(added.map(Some))
+    }
+
+    /// How many ids of procedures were added while it is in force.
+    #[inline]
+    pub fn added_so_far(&self) -> usize {
+        self.added.count()
+    }
+
     /// The procedures that touch a table.
     pub fn users_of(&self, table: TableId) -> impl Iterator<Item = ProcedureId> + '_ {
         let all = (table, ProcedureId(0))..=(table, ProcedureId(u32::MAX));

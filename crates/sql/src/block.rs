@@ -1,7 +1,7 @@
 //! PL/pgSQL blocks: parsed by hand, statements and expressions handed to `sqlparser`.
 //!
 //! Role         makes [`Block`]s of the tokens of a routine's body; refuses what the subset leaves
-//!              out (docs/plpgsql-subset.md) with what to write instead
+//!              out (docs/sql.md) with what to write instead
 //! Invariants   I1 blocks nest at most [`NESTING_MAX`] deep, and branches at most
 //!              [`BRANCHES_MAX`]: that bounds the depth of the program, in which the second arm
 //!              of an IF stands in the ELSE of the first

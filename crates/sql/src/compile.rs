@@ -334,7 +334,7 @@ fn sql_statement(
             Err(unsupported(
                 place,
                 format!("statement {verb}"),
-                "docs/plpgsql-subset.md lists the statements there are",
+                "docs/sql.md lists the statements there are",
             ))
         }
     }

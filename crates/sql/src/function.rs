@@ -120,7 +120,7 @@ impl Compiler<'_> {
                 return Err(unsupported(
                     place,
                     format!("expression {short}"),
-                    "docs/plpgsql-subset.md lists what expressions may hold",
+                    "docs/sql.md lists what expressions may hold",
                 ));
             }
         };

@@ -4,7 +4,7 @@
 //! Read this one to learn what the text becomes: [`parse_script`] splits and parses a script,
 //! [`compile`] looks names up, types every expression, chooses access paths and gives a
 //! [`Compiled`]: a change of the catalog, a procedure to register, or a statement to run, itself
-//! an anonymous procedure. Everything outside the subset (docs/plpgsql-subset.md) is refused
+//! an anonymous procedure. Everything outside the subset (docs/sql.md) is refused
 //! here, with a place and what to write instead, never when a call runs.
 //!
 //! Reading order, from the ground up; a file imports those of its own line and of lines above it:

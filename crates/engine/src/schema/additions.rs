@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::sync::facade::OnceLock;
+use hotrow_base::sync::facade::atomic::{AtomicUsize, Ordering};
 use hotrow_transaction::compiled::CompiledProcedure;
 
 /// How many procedures are added before the next one waits for a quiet point.
@@ -29,12 +30,15 @@ pub(super) struct Additions {
     /// the id of the first one
     first: usize,
     slots: Box<[OnceLock<Arc<CompiledProcedure>>]>,
+    /// how many there are, each of them in its slot
+    count: AtomicUsize,
 }
 
 impl Additions {
     /// Those to a schema that has so many procedures.
     pub(super) fn behind(procedures: usize) -> Self {
-        Self { first: procedures, slots: (0..ADDED_MAX).map(|_| OnceLock::new()).collect() }
+        let slots = (0..ADDED_MAX).map(|_| OnceLock::new()).collect();
+        Self { first: procedures, slots, count: AtomicUsize::new(0) }
     }
 
     /// What was added under an id.
@@ -49,14 +53,27 @@ impl Additions {
         slot.is_some_and(|slot| slot.get().is_none())
     }
 
-    /// Adds a procedure, for which there is [room](Self::has_room).
+    /// Adds a procedure, for which there is [room](Self::has_room). They come in the order of their
+    /// ids.
     pub(super) fn add(&self, id: ProcedureId, compiled: &Arc<CompiledProcedure>) {
         let added = self.slots[id.index() - self.first].get_or_init(|| Arc::clone(compiled));
         assert!(Arc::ptr_eq(added, compiled), "an id is given once (I1)");
+        self.count.store(id.index() - self.first + 1, Ordering::Release);
     }
 
-    /// Whether nothing was added so far.
+    /// How many were added so far.
+    pub(super) fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire) // partner: the Release in `add`
+    }
+
+    /// Whether nothing was.
     pub(super) fn is_empty(&self) -> bool {
-        self.slots.first().is_none_or(|slot| slot.get().is_none())
+        self.count() == 0
+    }
+
+    /// Those with this id or a greater one.
+    pub(super) fn from(&self, id: usize) -> impl Iterator<Item = &Arc<CompiledProcedure>> {
+        let before = id.saturating_sub(self.first);
+        self.slots[..self.count()].iter().skip(before).filter_map(OnceLock::get)
     }
 }

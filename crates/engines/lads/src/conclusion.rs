@@ -181,19 +181,12 @@ impl Conclusion {
         let call = &batch.calls()[number as usize];
         let actions = batch.actions_of(call);
         let errand = &graph.errands[number as usize];
-        let Some(procedure) = &errand.procedure else { return };
+        if errand.procedure.is_none() || actions.is_empty() {
+            return;
+        }
         let invocation = &errand.invocation;
         let program = programs.of(invocation.procedure);
         let run = CallRun { program, batch, call, invocation };
-        if actions.is_empty() {
-            // It does nothing, but may say of how many rows.
-            if let CallEnd::Done { touched, .. } = &mut self.ends[number as usize] {
-                frame.begin(&procedure.program, invocation);
-                run.tell_row_count(frame, &graph.cells.of(*worker));
-                *touched = frame.slot(ROW_COUNT);
-            }
-            return;
-        }
         self.lines.clear();
         for action in actions.filter(|&action| graph.executors[action as usize] == TAIL) {
             self.lines.extend_from_slice(batch.lines(&batch.actions()[action as usize]));

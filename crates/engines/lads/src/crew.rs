@@ -309,7 +309,7 @@ impl Crew {
         }
         let shared = &*self.ground.schema;
         shared.gate().enter(self.gate_number()); // I1
-        if state.schema.look_again(shared) {
+        if state.schema.look_again(shared) || state.programs.lack_some() {
             state.programs = Arc::new(Programs::new(state.schema.get()));
         }
         state.plan = Plan::Round;

@@ -1,8 +1,8 @@
 //! The procedures as actions: cut once per schema, shared by all workers.
 //!
-//! Role         those that a schema begins with are cut at once; one that is added to it while it
-//!              is in force, when it is first called. Its leaves have no numbers, so that its calls
-//!              are never flat until the next schema, which begins with it
+//! Role         those that there are when a round begins are cut at once; one that is added to the
+//!              schema later, when it is first called. Its leaves have no numbers, so that its
+//!              calls are not flat before the next round, which begins with it
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ use hotrow_transaction::compiled::CompiledProcedure;
 /// See the module.
 pub struct Programs {
     schema: Arc<Schema>,
+    /// procedures added to it that are among all, at least
+    added_so_far: usize,
     all: Vec<Option<ActionProgram>>,
     added: Box<[OnceLock<Box<ActionProgram>>]>,
     /// the leaves of all procedures whose calls may be flat: procedure, leaf
@@ -27,12 +29,13 @@ pub struct Programs {
 impl Programs {
     /// Cuts all procedures of a schema.
     pub fn new(schema: &Arc<Schema>) -> Self {
-        let cut = |compiled: &Option<Arc<CompiledProcedure>>| {
-            let tree = &compiled.as_ref()?.procedure;
+        let cut = |compiled: Option<&Arc<CompiledProcedure>>| {
+            let tree = &compiled?.procedure;
             ActionProgram::new(&schema.catalog, &schema.granules, tree).ok()
         };
+        let added_so_far = schema.added_so_far(); // what comes meanwhile may be there, too
         let added = (0..ADDED_MAX).map(|_| OnceLock::new()).collect();
-        let all: Vec<_> = schema.procedures.iter().map(cut).collect();
+        let all: Vec<_> = schema.procedures_so_far().map(cut).collect();
         let (mut codes, mut first_codes) = (Vec::new(), Vec::new());
         for (procedure, program) in (0..).zip(&all) {
             first_codes.push(codes.len() as u32);
@@ -40,7 +43,13 @@ impl Programs {
             let leaves = flat.map_or(0, |flat| flat.leaves() as u16);
             codes.extend((0..leaves).map(|leaf| (procedure, leaf)));
         }
-        Self { schema: Arc::clone(schema), all, added, codes, first_codes }
+        Self { schema: Arc::clone(schema), added_so_far, all, added, codes, first_codes }
+    }
+
+    /// Whether procedures were added since they were cut.
+    #[inline]
+    pub fn lack_some(&self) -> bool {
+        self.schema.added_so_far() > self.added_so_far
     }
 
     /// The number of a procedure's first leaf among those of all that may be flat.

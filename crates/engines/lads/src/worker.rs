@@ -8,7 +8,8 @@
 //!              I3 one epoch pin lasts from the first plan of a call to its commit, so that hints
 //!              are good
 //!              I4 calls of the next round are planned while others are waited for, inside the
-//!              gate. If there is another schema when that round begins they are planned again
+//!              gate. If there is another schema when that round begins, or procedures were added
+//!              to it, they are planned again
 
 use std::sync::Arc;
 
@@ -104,6 +105,7 @@ impl Worker {
         let shared = &*crew.ground.schema;
         let mut schema = KnownSchema::new(shared);
         let memory = Arc::clone(&schema.memory);
+        let mut programs = crew.round().programs;
         let mut pin = None;
         let mut next = Plan::Pause;
         while next != Plan::End {
@@ -115,9 +117,12 @@ impl Worker {
             }
             let round = crew.round();
             let guard = pin.take().unwrap_or_else(|| memory.epochs().pin(self.id)); // I3
-            let is_new = schema.look_again(shared);
+            let mut is_new = schema.look_again(shared);
             if is_new {
                 self.habits.forget();
+            }
+            if !Arc::ptr_eq(&programs, &round.programs) {
+                (programs, is_new) = (Arc::clone(&round.programs), true);
             }
             let calls = self.turn(&schema, &round, is_new);
             if let Some(since) = self.ahead_since.take() {
@@ -144,8 +149,8 @@ impl Worker {
     }
 
     /// One round, inside the gate; how many calls it had, of all workers. `is_new`: there is
-    /// another schema than in the round before. Out of line, so that instructions can be counted
-    /// from here on.
+    /// another schema than in the round before, or more procedures. Out of line, so that
+    /// instructions can be counted from here on.
     #[inline(never)]
     fn turn(&mut self, schema: &Schema, round: &Round, is_new: bool) -> usize {
         let crew = Arc::clone(&self.crew);

@@ -12,7 +12,7 @@ const HEAD: &str = "\
 Written by `hotrow functions --document docs/functions.md` from the table in
 `crates/sql/src/functions`. A test compares the two, and runs every example in a session and in a
 procedure. `hotrow functions NAME` describes one. What SQL has besides (arithmetic, comparisons,
-CASE, casts) is in [plpgsql-subset.md](plpgsql-subset.md#expressions).
+CASE, casts) is in [sql.md](sql.md#expressions).
 
 Arguments in brackets may be left out, `...` may be repeated. `number` is each of the types of
 numbers, `any` each type, `regclass` the name or the number of a relation. Of several functions of

@@ -1,5 +1,5 @@
 //! Expressions, compiled and run: the results are PostgreSQL 15's, but for the scale of numeric
-//! results where docs/plpgsql-subset.md says so.
+//! results where docs/sql.md says so.
 
 use crate::database::session::Session;
 
