@@ -15,6 +15,10 @@ source "$(dirname "$0")/serve.bash"
 gaps=("$here/gaps.txt")
 if [ -n "$run_again" ]; then gaps+=("$here/gaps$run_again.txt"); fi
 [ $# -gt 0 ] || set -- psycopg asyncpg sqlalchemy alembic django pgjdbc nodepg nodeorm pgx
+if [ -n "${INSTALL_ONLY:-}" ]; then
+    for driver in "$@"; do "$here/$driver.sh" "$hotrow"; done
+    exit
+fi
 bad=0
 for driver in "$@"; do
     said=$(CHECK_ALL=1 "$here/$driver.sh" "$hotrow" 2>&1) || true

@@ -3,7 +3,8 @@
 # is there already, by which the same check can be held against PostgreSQL: `tests/clients/psycopg.sh 5432`.
 # The server takes its settings from the environment: HOTROW_ENGINE=silo has a check run on that engine.
 #
-# CHECK_ALL=1 makes the checks go on behind a difference, and tell all of them.
+# CHECK_ALL=1 makes the checks go on behind a difference, and tell all of them. INSTALL_ONLY=1 installs what they need,
+# and no more.
 
 # What the names of lists and of expected texts end with, where an engine does not lock as it goes: there a transaction
 # is run again when it commits, and may be told 40001, and statements without BEGIN are transactions of their own.
@@ -18,6 +19,7 @@ stop() {
 trap stop EXIT
 
 serve() {
+    if [ -n "${INSTALL_ONLY:-}" ]; then exit 0; fi
     export PGHOST=127.0.0.1 PGUSER=tester PGDATABASE=app PGPORT
     if [[ $1 =~ ^[0-9]+$ ]]; then
         PGPORT=$1
