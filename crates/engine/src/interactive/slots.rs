@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{TableId, WorkerId};
-use hotrow_base::interrupt::{Interrupt, Interruption};
+use hotrow_base::interrupt::{Interrupt, Interruption, current};
 use hotrow_base::sync::gate::{Gate, Open};
 use hotrow_base::sync::{EventCount, Latch, LatchGuard};
 use hotrow_base::thread::BackgroundThread;
@@ -42,9 +42,9 @@ pub struct Slots<L: Locks> {
     /// a transaction has ended, or is no longer held back
     pub(super) changed: EventCount,
     pub(super) closed: AtomicBool,
-    /// the number, plus one, of the slot whose transaction waits for a quiet point with all that it
-    /// holds, to be handed over there; 0: none
-    pub(super) handed_over: AtomicUsize,
+    /// the slot whose transaction waits for a quiet point with all that it holds, to be handed over
+    /// there, and whose that is
+    pub(super) handed_over: Latch<Option<(usize, Arc<Interrupt>)>>,
     housekeeper: Latch<Option<BackgroundThread>>,
 }
 
@@ -133,7 +133,7 @@ impl<L: Locks> Slots<L> {
             held_back: AtomicUsize::new(0),
             changed: EventCount::new(),
             closed: AtomicBool::new(false),
-            handed_over: AtomicUsize::new(0),
+            handed_over: Latch::new(None),
             housekeeper: Latch::new(None),
         });
         let bystanders: Arc<dyn Bystanders> = slots.clone();
@@ -246,12 +246,13 @@ impl<L: Locks> Slots<L> {
         self.hindering(of).next().is_none()
     }
 
-    /// The slots whose transactions have that.
+    /// The slots whose transactions have that; but for the one that is to be handed over, where it
+    /// is its own session that asks. To everybody else it is in the way as all are.
     pub(super) fn hindering(&self, of: Clearance) -> impl Iterator<Item = &Slot<L>> {
-        // Relaxed: whoever waits for the quiet point has set it, and nobody else makes anything of
-        // it than to wait, too.
-        let handed_over = self.handed_over.load(Ordering::Relaxed);
-        let others = (1..).zip(&self.slots).filter(move |(number, _)| *number != handed_over);
+        let handed_over = self.handed_over.lock();
+        let own = handed_over.as_ref().filter(|(_, owner)| current::is(owner));
+        let own = own.map(|(number, _)| *number);
+        let others = (0..).zip(&self.slots).filter(move |(number, _)| Some(*number) != own);
         others.map(|(_, slot)| slot).filter(move |slot| slot.phase().hinders(of))
     }
 
@@ -301,7 +302,7 @@ impl<L: Locks> Interactive for Slots<L> {
             slot.taken.store(true, Ordering::Relaxed); // a hint for housekeeping
         }
         self.look_after();
-        Ok(Box::new(Transaction::new(self, number)))
+        Ok(Box::new(Transaction::new(self, number, interrupt)))
     }
 
     fn places(&self) -> (usize, usize) {

@@ -1,10 +1,10 @@
 //! One interactive transaction: the session's side of a slot.
 
-use hotrow_base::sync::facade::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
@@ -32,12 +32,14 @@ const PLANS_MAX: u32 = 32;
 pub(super) struct Transaction<L: Locks> {
     slots: Arc<Slots<L>>,
     number: usize,
+    interrupt: Arc<Interrupt>,
     back_off: BackOff,
 }
 
 impl<L: Locks> Transaction<L> {
-    pub(super) fn new(slots: Arc<Slots<L>>, number: usize) -> Self {
-        Self { slots, number, back_off: BackOff::new(number as u64) }
+    pub(super) fn new(slots: Arc<Slots<L>>, number: usize, interrupt: &Arc<Interrupt>) -> Self {
+        let (interrupt, back_off) = (Arc::clone(interrupt), BackOff::new(number as u64));
+        Self { slots, number, interrupt, back_off }
     }
 
     /// Waits for room in what is kept for checkpoint and log, and, with nothing in hand, while
@@ -124,16 +126,16 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
     }
 
     fn stay_for_handing_over(&mut self, stays: bool) -> Result<(), Box<SqlError>> {
-        let (own, handed_over) = (self.number + 1, &self.slots.handed_over);
-        let (from, to) = if stays { (0, own) } else { (own, 0) };
-        // Relaxed: see `Slots::hindering`.
-        let changed = handed_over.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
-        match changed {
-            Ok(_) => Ok(()),
-            Err(_) if !stays => Ok(()),
+        let mut handed_over = self.slots.handed_over.lock();
+        let other = handed_over.as_ref().is_some_and(|(number, _)| *number != self.number);
+        match (stays, other) {
             // Each would wait for the other one to end.
-            Err(_) => Err(Box::new(ended_for(Purpose::DEFINITION))),
+            (true, true) => return Err(Box::new(ended_for(Purpose::DEFINITION))),
+            (true, false) => *handed_over = Some((self.number, Arc::clone(&self.interrupt))),
+            (false, true) => {}
+            (false, false) => *handed_over = None,
         }
+        Ok(())
     }
 
     fn hand_over(&mut self) -> Result<(Part, Vec<Savepoint>), Box<SqlError>> {
