@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Drivers of other languages, each against a server of its own: psycopg, asyncpg, SQLAlchemy, Alembic and Django (Python), pgjdbc (Java),
-# node-postgres, knex, drizzle and Sequelize (JavaScript), pgx and lib/pq (Go). Each check says what PostgreSQL 15 does: `tests/clients/X.sh 5432`
-# holds it against one. What Hotrow does not do yet stands in gaps.txt, which has to be true: a check that fails and
+# Drivers of other languages, each against a server of its own: psycopg, asyncpg, SQLAlchemy, Alembic and Django
+# (Python), pgjdbc (Java), node-postgres, knex, drizzle and Sequelize (JavaScript), pgx and lib/pq (Go). Each check says
+# what PostgreSQL 15 does: `tests/clients/X.sh 5432` holds it against one. What Hotrow does not do yet stands in gaps.txt, which has to be true: a check that fails and
 # is not listed fails this script, and so does one that is listed and passes. With HOTROW_ENGINE=silo or another that does
 # not lock as it goes, gaps_where_run_again.txt is more of that list.
 #

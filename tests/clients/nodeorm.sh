@@ -7,10 +7,4 @@
 # Needs node from version 18 on, and npm, which gets the packages into target/clients.
 set -euo pipefail
 source "$(dirname "$0")/serve.bash"
-if [ ! -e "$tools/nodeorm/done" ]; then
-    mkdir -p "$tools/nodeorm"
-    npm install --silent --no-audit --no-fund --prefix "$tools/nodeorm" pg@8 knex@3 drizzle-orm@0.44 sequelize@6
-    touch "$tools/nodeorm/done"
-fi
-serve "$1"
-NODE_NO_WARNINGS=1 NODE_MODULES=$tools/nodeorm node "$here/nodeorm/checks.mjs" "${@:2}"
+check_node nodeorm "$1" pg@8 knex@3 drizzle-orm@0.44 sequelize@6 -- "${@:2}"

@@ -7,10 +7,4 @@
 # Needs node from version 18 on, and npm, which gets the packages into target/clients.
 set -euo pipefail
 source "$(dirname "$0")/serve.bash"
-if [ ! -e "$tools/nodepg/done" ]; then
-    mkdir -p "$tools/nodepg"
-    npm install --silent --no-audit --no-fund --prefix "$tools/nodepg" pg@8 pg-cursor@2 pg-query-stream@4 pg-copy-streams@7
-    touch "$tools/nodepg/done"
-fi
-serve "$1"
-NODE_NO_WARNINGS=1 NODE_MODULES=$tools/nodepg node "$here/nodepg/checks.mjs" "${@:2}"
+check_node nodepg "$1" pg@8 pg-cursor@2 pg-query-stream@4 pg-copy-streams@7 -- "${@:2}"

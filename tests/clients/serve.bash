@@ -60,3 +60,18 @@ check_python() {
     serve "$hotrow"
     "$tools/$tool/bin/python" "$here/${tool}_checks.py" "$@"
 }
+
+# `check_node TOOL path/to/hotrow PACKAGES -- [names of checks]`: runs TOOL/checks.mjs with these packages of npm.
+check_node() {
+    local tool=$1 hotrow=$2 packages=()
+    shift 2
+    while [ "$1" != -- ]; do packages+=("$1"); shift; done
+    shift
+    if [ ! -e "$tools/$tool/done" ]; then
+        mkdir -p "$tools/$tool"
+        npm install --silent --no-audit --no-fund --prefix "$tools/$tool" "${packages[@]}"
+        touch "$tools/$tool/done"
+    fi
+    serve "$hotrow"
+    NODE_NO_WARNINGS=1 NODE_MODULES=$tools/$tool node "$here/$tool/checks.mjs" "$@"
+}

@@ -191,8 +191,7 @@ fn add(
     entry: &TextEntry<'_>,
 ) -> Option<Result<Rows, Error>> {
     let core = &context.core;
-    let mut rows = Rows::default();
-    rows.notices_mut().append(&mut next.take_said());
+    let rows = next.take_answer();
     let tell = || core.alone.lock().definition_beside(entry);
     Some(match next.add((&core.schema, made_of), &core.sources, entry, tell)? {
         Ok(durable_in) => context.settle(Reply::new(Ok(rows), durable_in)),

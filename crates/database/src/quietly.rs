@@ -83,8 +83,7 @@ pub(crate) fn put_in_force(
     mut next: Next,
     entry: &TextEntry<'_>,
 ) -> Reply {
-    let mut rows = Rows::default();
-    rows.notices_mut().append(&mut next.take_said());
+    let rows = next.take_answer();
     let done = next.put_in_force(quiet, sources, entry).and_then(|()| alone.definition(entry));
     match done {
         Ok(durable_in) => Reply::new(Ok(rows), durable_in),

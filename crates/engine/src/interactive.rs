@@ -222,7 +222,7 @@ pub trait InteractiveTransaction: Send {
         Err(Box::new(SqlError::new(b"0A000", "it cannot be handed over")))
     }
 
-    /// Whether it has begun to.
+    /// Whether it has begun definitions.
     fn defines(&self) -> bool {
         false
     }

@@ -43,8 +43,8 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::routing::Routing;
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
-pub use self::additions::ADDED_MAX;
 use self::additions::Additions;
+pub use self::additions::PerAdded;
 pub use self::adopt::{Trees, Unfilled};
 pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};

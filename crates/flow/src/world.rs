@@ -11,7 +11,7 @@ use hotrow_base::sync::Latch;
 use hotrow_base::sync::facade::OnceLock;
 use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 use hotrow_engine::owners::Owners;
-use hotrow_engine::schema::{ADDED_MAX, Schema};
+use hotrow_engine::schema::{PerAdded, Schema};
 use hotrow_transaction::actions::ActionProgram;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::Invocation;
@@ -25,7 +25,7 @@ pub struct World {
     pub owners: Owners,
     procedures: Vec<Made>,
     /// of those that are added while the schema is in force
-    added: Box<[OnceLock<Box<Made>>]>,
+    added: PerAdded<Box<Made>>,
 }
 
 /// What is made of a procedure.
@@ -41,7 +41,7 @@ impl World {
     pub fn new(schema: Arc<Schema>, partitions: u16) -> Self {
         let owners = Owners::new(&schema, partitions);
         let procedures = schema.procedures.iter().map(|_| Made::default()).collect();
-        let added = (0..ADDED_MAX).map(|_| OnceLock::new()).collect();
+        let added = PerAdded::behind(schema.procedures.len());
         Self { owners, procedures, added, schema }
     }
 
@@ -49,13 +49,8 @@ impl World {
     fn made_of(&self, procedure: ProcedureId) -> &Made {
         match self.procedures.get(procedure.index()) {
             Some(made) => made,
-            None => self.made_of_added(procedure),
+            None => self.added.get_or_init(procedure, Box::default),
         }
-    }
-
-    #[cold]
-    fn made_of_added(&self, procedure: ProcedureId) -> &Made {
-        self.added[procedure.index() - self.procedures.len()].get_or_init(Box::default)
     }
 
     /// How many partitions there are.

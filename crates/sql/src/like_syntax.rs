@@ -1,5 +1,5 @@
-//! LIKE among the columns of CREATE TABLE, which the parser does not know: it is brought into the
-//! form of a column that no client can write.
+//! What the parser does not know among the columns of CREATE TABLE: LIKE, which is brought into the
+//! form of a column that no client can write, and names of sequences of identity columns.
 
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -10,8 +10,9 @@ use crate::token::{folded, is_word};
 const MARK: char = '`';
 
 /// Brings each LIKE among the columns of CREATE TABLE into the form of a column, whose type is the
-/// table's name and whose type's modifiers are the options.
-pub(crate) fn as_column(tokens: &mut Vec<TokenWithSpan>) {
+/// table's name and whose type's modifiers are the options; and leaves the names of sequences out
+/// that these have anyway.
+pub(crate) fn in_known_columns(tokens: &mut Vec<TokenWithSpan>) {
     let is = |tokens: &[TokenWithSpan], at: usize, word: &str| {
         tokens.get(at).is_some_and(|t: &TokenWithSpan| is_word(&t.token, word))
     };
@@ -20,7 +21,7 @@ pub(crate) fn as_column(tokens: &mut Vec<TokenWithSpan>) {
     else {
         return;
     };
-    let (mut depth, mut at) = (0, open);
+    let (mut depth, mut at, mut column) = (0, open, open + 1);
     while at < tokens.len() {
         match tokens[at].token {
             Token::LParen => depth += 1,
@@ -28,6 +29,9 @@ pub(crate) fn as_column(tokens: &mut Vec<TokenWithSpan>) {
             _ => {}
         }
         let begins = depth == 1 && matches!(tokens[at].token, Token::LParen | Token::Comma);
+        if begins {
+            column = at + 1;
+        }
         if begins && is(tokens, at + 1, "like") {
             let ends = |t: &TokenWithSpan| matches!(t.token, Token::Comma | Token::RParen);
             let end = tokens[at + 1..].iter().position(ends).map_or(tokens.len(), |n| at + 1 + n);
@@ -35,7 +39,7 @@ pub(crate) fn as_column(tokens: &mut Vec<TokenWithSpan>) {
             tokens.splice(at + 1..end, written);
         }
         if is(tokens, at, "identity") && is(tokens, at + 2, "sequence") {
-            leave_usual_name_out(tokens, (open, at + 2));
+            leave_usual_name_out(tokens, (open - 1, column), at + 2);
         }
         if depth == 0 {
             return;
@@ -44,26 +48,23 @@ pub(crate) fn as_column(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// Leaves `SEQUENCE NAME name` out of the options of an identity column, where that is the name
-/// which the sequence has anyway: `(SEQUENCE NAME table_column_seq INCREMENT BY 1)`.
-fn leave_usual_name_out(tokens: &mut Vec<TokenWithSpan>, (open, at): (usize, usize)) {
+/// Leaves `SEQUENCE NAME name`, which is at some place, out of the options of an identity column,
+/// where that is the name which the sequence has anyway: `(SEQUENCE NAME table_column_seq INCREMENT
+/// BY 1)`. The names of table and column are at these places.
+fn leave_usual_name_out(
+    tokens: &mut Vec<TokenWithSpan>,
+    (table, column): (usize, usize),
+    at: usize,
+) {
     let word = |at: usize| match tokens.get(at).map(|t| &t.token) {
         Some(Token::Word(word)) => Some(word.value.as_str()),
         _ => None,
     };
-    let (Some(table), Some(given)) = (word(open - 1), word(at + 2)) else { return };
-    if !tokens.get(at + 1).is_some_and(|t| is_word(&t.token, "name")) {
+    let (Some(table), Some(column), Some(given)) = (word(table), word(column), word(at + 2)) else {
         return;
-    }
-    let mut depth = 0;
-    let begins = |t: &TokenWithSpan| {
-        depth += i32::from(t.token == Token::RParen) - i32::from(t.token == Token::LParen);
-        depth < 0 || depth == 0 && t.token == Token::Comma
     };
-    // From before the parenthesis of the options back to where the column begins.
-    let back = tokens[..at - 1].iter().rev().position(begins);
-    let column = back.and_then(|back| word(at - 1 - back));
-    if column.is_some_and(|column| given == format!("{table}_{column}_seq")) {
+    let is_name = tokens.get(at + 1).is_some_and(|t| is_word(&t.token, "name"));
+    if is_name && given == format!("{table}_{column}_seq") {
         let is_all = tokens.get(at + 3).is_some_and(|t| t.token == Token::RParen);
         let left_out = if is_all { at - 1..at + 4 } else { at..at + 3 };
         tokens.drain(left_out);

@@ -15,7 +15,7 @@ use crate::altering::{altering, refresh};
 use crate::copy::copy;
 use crate::error::{Result, place_of, syntax, unsupported};
 use crate::grant::grant;
-use crate::like_syntax::as_column;
+use crate::like_syntax::in_known_columns;
 use crate::maintenance::maintenance;
 use crate::parser_order::{in_parsers_order, with_check_option};
 use crate::policy_syntax::policy;
@@ -345,7 +345,7 @@ fn statement(
     refuse(&Cursor::new(tokens, end), place)?;
     let mut tokens = in_parsers_order(tokens);
     with_check_option(&mut tokens);
-    as_column(&mut tokens);
+    in_known_columns(&mut tokens);
     with_data(&mut tokens);
     Ok(Syntax::Sql(Box::new(parse_statement(&tokens, end)?)))
 }

@@ -248,7 +248,6 @@ fn name(cursor: &mut Cursor<'_>) -> Result<String> {
     Ok(name)
 }
 
-/// Values between commas, as one text; none for DEFAULT.
 /// The zone that `INTERVAL '+05:30' HOUR TO MINUTE` is, as PostgreSQL calls it.
 fn zone_of_interval(cursor: &mut Cursor<'_>) -> Result<String> {
     let text = value(cursor)?;
@@ -266,6 +265,7 @@ fn zone_of_interval(cursor: &mut Cursor<'_>) -> Result<String> {
     Ok(format!("<{sign}{rest}>{back}{rest}"))
 }
 
+/// Values between commas, as one text; none for DEFAULT.
 fn values(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
     if cursor.accept("default") {
         return Ok(None);

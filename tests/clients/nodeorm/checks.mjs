@@ -5,6 +5,8 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { check, equal as same, fails, main } from "../checks_of_node.mjs";
+
 const require = createRequire(`${process.env.NODE_MODULES}/package.json`);
 const pg = require("pg");
 const knexOf = require("knex");
@@ -15,22 +17,8 @@ const { and, count, desc, eq, gt, ilike, inArray, relations, sql, sum } = requir
 const { DataTypes, Op, QueryTypes, Sequelize, UniqueConstraintError } = require("sequelize");
 
 const here = dirname(fileURLToPath(import.meta.url));
-const all = process.env.CHECK_ALL;
-const checks = [];
-const check = (name, about, run) => checks.push({ name, about, run });
-const equal = (have, want) => assert.deepStrictEqual(JSON.parse(JSON.stringify(have ?? null)), want);
-
-async function fails(code, run) {
-    let caught;
-    try {
-        await run();
-    } catch (error) {
-        caught = error;
-    }
-    const found = caught?.code ?? caught?.cause?.code ?? caught?.original?.code;
-    equal(found, code);
-    return caught;
-}
+/** Of objects that libraries make, what JSON says of them. */
+const equal = (have, want) => same(JSON.parse(JSON.stringify(have ?? null)), want);
 
 async function withKnex(run) {
     const knex = knexOf({ client: "pg", connection: { host: process.env.PGHOST, port: +process.env.PGPORT, user: process.env.PGUSER, database: process.env.PGDATABASE } });
@@ -258,25 +246,4 @@ check("sequelize", "Sequelize: sync, alter, associations, eager loading, bulk up
     }
 });
 
-const only = process.argv.slice(2);
-let [done, failed] = [0, 0];
-for (const { name, about, run } of checks) {
-    if (only.length > 0 && !only.includes(name)) continue;
-    let timer;
-    const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error("it takes longer than 60 s")), 60_000); });
-    try {
-        await Promise.race([run(), late]);
-        done++;
-        console.log(`nodeorm: ${name}: ${about}`);
-    } catch (error) {
-        failed++;
-        const line = /checks\.mjs:(\d+)/.exec(error.stack ?? "")?.[1];
-        const inner = error.cause ?? error.original ?? error;
-        console.error(`nodeorm: FAILED ${name}: line ${line}: ${inner.code ?? ""} ${String(inner.message).replaceAll("\n", " | ")}`);
-        if (!all) break;
-    } finally {
-        clearTimeout(timer);
-    }
-}
-console.log(`nodeorm: ${done} checks${failed > 0 ? `, ${failed} FAILED` : ""}`);
-process.exit(failed > 0 ? 1 : 0);
+await main("nodeorm", 60);

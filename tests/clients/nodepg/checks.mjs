@@ -1,57 +1,16 @@
 // Checks of node-postgres against the server that PGHOST and PGPORT name. They pass against PostgreSQL 15, too.
 
-import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+
+import { attempt, check, equal, fails, main } from "../checks_of_node.mjs";
 
 const require = createRequire(`${process.env.NODE_MODULES}/package.json`);
 const pg = require("pg");
 const Cursor = require("pg-cursor");
 const QueryStream = require("pg-query-stream");
 const { from: copyFrom, to: copyTo } = require("pg-copy-streams");
-
-const all = process.env.CHECK_ALL;
-const differences = [];
-const checks = [];
-const check = (name, about, run) => checks.push({ name, about, run });
-
-/** A step that does not depend on others: with CHECK_ALL the next goes on. */
-async function attempt(run) {
-    try {
-        return await run();
-    } catch (error) {
-        if (!all) throw error;
-        differences.push(describe(error));
-    }
-}
-
-function describe(error) {
-    const frame = (error.stack ?? "").split("\n").find((each) => each.includes("checks.mjs") && !/at (equal|fails|describe) /.test(each));
-    const line = /checks\.mjs:(\d+)/.exec(frame)?.[1];
-    const code = error.code && error.code !== "ERR_ASSERTION" ? ` ${error.code}` : "";
-    return `line ${line}: ${error.constructor.name}${code}: ${String(error.message).replaceAll("\n", " | ")}`;
-}
-
-function equal(have, want) {
-    try {
-        assert.deepStrictEqual(have, want);
-    } catch (error) {
-        if (!all) throw error;
-        differences.push(describe(error));
-    }
-}
-
-async function fails(code, run) {
-    let caught;
-    try {
-        await run();
-    } catch (error) {
-        caught = error;
-    }
-    equal(caught?.code, code);
-    return caught ?? {};
-}
 
 async function connected(run, options = {}) {
     const client = new pg.Client({ ...options });
@@ -332,29 +291,4 @@ check("notices", "notices are events", () =>
         equal(got, [["NOTICE", 'table "np_nothing" does not exist, skipping']]);
     }));
 
-const only = process.argv.slice(2);
-let done = 0;
-let failed = 0;
-for (const { name, about, run } of checks) {
-    if (only.length > 0 && !only.includes(name)) continue;
-    differences.length = 0;
-    let timer;
-    try {
-        const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("no end within 30 s")), 30000)));
-        await Promise.race([run(), late]);
-    } catch (error) {
-        if (!all) console.error(error);
-        differences.push(describe(error));
-    }
-    clearTimeout(timer);
-    if (differences.length === 0) {
-        done++;
-        console.log(`nodepg: ${name}: ${about}`);
-        continue;
-    }
-    failed++;
-    for (const difference of differences) console.error(`nodepg: FAILED ${name}: ${difference}`);
-    if (!all) break;
-}
-console.log(`nodepg: ${done} checks${failed > 0 ? `, ${failed} FAILED` : ""}`);
-process.exit(failed > 0 ? 1 : 0);
+await main("nodepg", 30);

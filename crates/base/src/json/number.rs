@@ -7,19 +7,37 @@ use crate::value::{TextBuilder, ValueError};
 const WHOLE_MAX: i64 = 131_072;
 const FRACTION_MAX: i64 = 16_383;
 
+/// A number taken apart.
+pub(super) struct Parts {
+    pub(super) is_negative: bool,
+    /// from the first that is not 0; none in a zero
+    pub(super) significant: String,
+    /// where the point stands in the digits, counted from the first of them
+    pub(super) point: i64,
+    /// digits behind the point, as it is written
+    scale: i64,
+}
+
+impl Parts {
+    /// Those of a number that has been checked to be one.
+    pub(super) fn of(raw: &str) -> Result<Self> {
+        let unsigned = raw.strip_prefix('-');
+        let (is_negative, unsigned) = (unsigned.is_some(), unsigned.unwrap_or(raw));
+        let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let exponent: i64 = exponent.parse().map_err(|_| ValueError::numeric_format())?;
+        let exponent = exponent.clamp(-1 << 32, 1 << 32);
+        let digits = [whole, fraction].concat();
+        let significant = digits.trim_start_matches('0').to_owned();
+        let point = significant.len() as i64 + exponent - fraction.len() as i64;
+        let scale = (fraction.len() as i64 - exponent).max(0);
+        Ok(Self { is_negative, significant, point, scale })
+    }
+}
+
 /// Appends a number's normal form. It has been checked to be one.
 pub(super) fn write_normal(raw: &str, out: &mut TextBuilder) -> Result<()> {
-    let (sign, unsigned) = match raw.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", raw),
-    };
-    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let exponent: i64 = exponent.parse().map_err(|_| ValueError::numeric_format())?;
-    let exponent = exponent.clamp(-1 << 32, 1 << 32);
-    let digits = [whole, fraction].concat();
-    let significant = digits.trim_start_matches('0');
-    let scale = (fraction.len() as i64 - exponent).max(0);
+    let Parts { is_negative, significant, point, scale } = Parts::of(raw)?;
     if significant.is_empty() {
         if scale > FRACTION_MAX {
             return Err(ValueError::numeric_format());
@@ -27,12 +45,10 @@ pub(super) fn write_normal(raw: &str, out: &mut TextBuilder) -> Result<()> {
         out.push("0")?;
         return write_fraction("", scale, scale, out);
     }
-    // Where the point stands in the digits, counted from the first that is not 0.
-    let point = significant.len() as i64 + exponent - fraction.len() as i64;
     if point > WHOLE_MAX || scale > FRACTION_MAX {
         return Err(ValueError::numeric_format());
     }
-    out.push(sign)?;
+    out.push(if is_negative { "-" } else { "" })?;
     let (before, behind) = significant.split_at(point.clamp(0, significant.len() as i64) as usize);
     match before {
         "" => out.push("0")?,

@@ -9,18 +9,19 @@
 //!              historical reasons"
 
 use super::node::Node;
+use super::number::Parts;
 use super::{Kind, Result, normal_fields, text_of};
 use crate::interrupt::current;
-use crate::value::ValueError;
 
-/// A digit's place among the bytes of a number; what is less ends it.
+/// What ends texts and the digits of numbers: less than any byte of theirs.
 const END: u8 = 0;
 
 /// The key of a value's place in the order of all.
 pub(super) fn order_key(raw: &str) -> Result<Vec<u8>> {
     // Escapes get shorter, and what is told of parts is at most as long as brackets and commas are,
     // but for numbers and counts.
-    current::charge().add(8 * raw.len() + 16)?;
+    let mut charge = current::charge();
+    charge.add(8 * raw.len() + 16)?;
     let mut key = Vec::with_capacity(raw.len() + 16);
     let node = Node::read(raw)?;
     let rank = match &node {
@@ -79,25 +80,15 @@ fn put_text(text: &str, key: &mut Vec<u8>) {
 /// A number as its sign, the place of its first digit, and its digits; all bytes are turned around
 /// where it is negative.
 fn put_number(raw: &str, key: &mut Vec<u8>) -> Result<()> {
-    let (is_negative, size) = match raw.strip_prefix('-') {
-        Some(size) => (true, size),
-        None => (false, raw),
-    };
-    let (digits, exponent) = size.split_once(['e', 'E']).unwrap_or((size, "0"));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let exponent: i64 =
-        exponent.parse().map_err(|_| ValueError::json_use(format!("number {raw}")))?;
-    let all = || whole.bytes().chain(fraction.bytes());
-    let Some(first) = all().position(|digit| digit != b'0') else {
+    let Parts { is_negative, significant, point, .. } = Parts::of(raw)?;
+    if significant.is_empty() {
         key.push(1); // between those that are less and those that are greater
         return Ok(());
-    };
-    let place = whole.len() as i64 - first as i64 + exponent;
-    let last = all().collect::<Vec<_>>().iter().rposition(|digit| *digit != b'0');
+    }
     key.push(if is_negative { 0 } else { 2 });
     let start = key.len();
-    key.extend((place.wrapping_sub(i64::MIN) as u64).to_be_bytes());
-    key.extend(all().take(last.unwrap_or(0) + 1).skip(first));
+    key.extend((point.wrapping_sub(i64::MIN) as u64).to_be_bytes());
+    key.extend(significant.trim_end_matches('0').bytes());
     key.push(END);
     if is_negative {
         key[start..].iter_mut().for_each(|byte| *byte = !*byte);

@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 
 use super::rows_anew::check_constraints;
 use super::sources::{Definition, Sources};
+use crate::rows::Rows;
 
 /// Texts of procedures, as [`Next`] has them.
 pub(super) type Texts = Vec<(ProcedureId, Option<String>)>;
@@ -45,9 +46,11 @@ struct Noted {
 }
 
 impl Next {
-    /// What whoever has made it is told.
-    pub(crate) fn take_said(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.said)
+    /// What whoever has made it is told, as its answer.
+    pub(crate) fn take_answer(&mut self) -> Rows {
+        let mut rows = Rows::default();
+        rows.notices_mut().append(&mut self.said);
+        rows
     }
 
     pub(super) fn new(schema: Schema, unfilled: Unfilled) -> Self {

@@ -22,14 +22,43 @@ use hotrow_base::sync::facade::atomic::{AtomicUsize, Ordering};
 use hotrow_transaction::compiled::CompiledProcedure;
 
 /// How many procedures are added before the next one waits for a quiet point.
-pub const ADDED_MAX: usize = 256;
+const ADDED_MAX: usize = 256;
+
+/// Something for each procedure that may be added to a schema, made when it is first wanted.
+#[derive(Debug)]
+pub struct PerAdded<T> {
+    /// the id of the first one
+    first: usize,
+    slots: Box<[OnceLock<T>]>,
+}
+
+impl<T> PerAdded<T> {
+    /// Of a schema that has so many procedures already, which have theirs elsewhere.
+    pub fn behind(procedures: usize) -> Self {
+        Self { first: procedures, slots: (0..ADDED_MAX).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// What there is of a procedure.
+    #[cold]
+    pub fn get(&self, id: ProcedureId) -> Option<&T> {
+        self.slot(id)?.get()
+    }
+
+    /// What there is of a procedure that was added, or is made of it now.
+    #[cold]
+    pub fn get_or_init(&self, id: ProcedureId, make: impl FnOnce() -> T) -> &T {
+        self.slot(id).expect("no more are added than there are slots").get_or_init(make)
+    }
+
+    fn slot(&self, id: ProcedureId) -> Option<&OnceLock<T>> {
+        self.slots.get(id.index().checked_sub(self.first)?)
+    }
+}
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Additions {
-    /// the id of the first one
-    first: usize,
-    slots: Box<[OnceLock<Arc<CompiledProcedure>>]>,
+    slots: PerAdded<Arc<CompiledProcedure>>,
     /// how many there are, each of them in its slot
     count: AtomicUsize,
 }
@@ -37,28 +66,25 @@ pub(super) struct Additions {
 impl Additions {
     /// Those to a schema that has so many procedures.
     pub(super) fn behind(procedures: usize) -> Self {
-        let slots = (0..ADDED_MAX).map(|_| OnceLock::new()).collect();
-        Self { first: procedures, slots, count: AtomicUsize::new(0) }
+        Self { slots: PerAdded::behind(procedures), count: AtomicUsize::new(0) }
     }
 
     /// What was added under an id.
-    #[cold]
     pub(super) fn get(&self, id: ProcedureId) -> Option<&Arc<CompiledProcedure>> {
-        self.slots.get(id.index().checked_sub(self.first)?)?.get()
+        self.slots.get(id)
     }
 
     /// Whether there is room for a procedure under this id.
     pub(super) fn has_room(&self, id: ProcedureId) -> bool {
-        let slot = id.index().checked_sub(self.first).and_then(|at| self.slots.get(at));
-        slot.is_some_and(|slot| slot.get().is_none())
+        self.slots.slot(id).is_some_and(|slot| slot.get().is_none())
     }
 
     /// Adds a procedure, for which there is [room](Self::has_room). They come in the order of their
     /// ids.
     pub(super) fn add(&self, id: ProcedureId, compiled: &Arc<CompiledProcedure>) {
-        let added = self.slots[id.index() - self.first].get_or_init(|| Arc::clone(compiled));
+        let added = self.slots.get_or_init(id, || Arc::clone(compiled));
         assert!(Arc::ptr_eq(added, compiled), "an id is given once (I1)");
-        self.count.store(id.index() - self.first + 1, Ordering::Release);
+        self.count.store(id.index() - self.slots.first + 1, Ordering::Release);
     }
 
     /// How many were added so far.
@@ -73,7 +99,7 @@ impl Additions {
 
     /// Those with this id or a greater one.
     pub(super) fn from(&self, id: usize) -> impl Iterator<Item = &Arc<CompiledProcedure>> {
-        let before = id.saturating_sub(self.first);
-        self.slots[..self.count()].iter().skip(before).filter_map(OnceLock::get)
+        let PerAdded { first, slots } = &self.slots;
+        slots[..self.count()].iter().skip(id.saturating_sub(*first)).filter_map(OnceLock::get)
     }
 }

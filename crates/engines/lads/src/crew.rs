@@ -309,8 +309,10 @@ impl Crew {
         }
         let shared = &*self.ground.schema;
         shared.gate().enter(self.gate_number()); // I1
-        if state.schema.look_again(shared) || state.programs.lack_some() {
+        if state.schema.look_again(shared) {
             state.programs = Arc::new(Programs::new(state.schema.get()));
+        } else if state.programs.lack_some() {
+            state.programs = Arc::new(state.programs.with_added());
         }
         state.plan = Plan::Round;
         state.round = state.round.wrapping_add(1);

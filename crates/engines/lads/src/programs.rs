@@ -8,8 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
-use hotrow_base::sync::facade::OnceLock;
-use hotrow_engine::schema::{ADDED_MAX, Schema};
+use hotrow_engine::schema::{PerAdded, Schema};
 use hotrow_transaction::actions::{ActionProgram, FlatLeaf};
 use hotrow_transaction::compiled::CompiledProcedure;
 
@@ -18,8 +17,8 @@ pub struct Programs {
     schema: Arc<Schema>,
     /// procedures added to it that are among all, at least
     added_so_far: usize,
-    all: Vec<Option<ActionProgram>>,
-    added: Box<[OnceLock<Box<ActionProgram>>]>,
+    all: Vec<Option<Arc<ActionProgram>>>,
+    added: PerAdded<ActionProgram>,
     /// the leaves of all procedures whose calls may be flat: procedure, leaf
     codes: Vec<(u32, u16)>,
     /// by procedure: the first of its leaves among those
@@ -29,17 +28,24 @@ pub struct Programs {
 impl Programs {
     /// Cuts all procedures of a schema.
     pub fn new(schema: &Arc<Schema>) -> Self {
-        let cut = |compiled: Option<&Arc<CompiledProcedure>>| {
-            let tree = &compiled?.procedure;
-            ActionProgram::new(&schema.catalog, &schema.granules, tree).ok()
-        };
+        Self::behind(schema, Vec::new())
+    }
+
+    /// The same, and what was added to the schema since they were cut.
+    pub fn with_added(&self) -> Self {
+        Self::behind(&self.schema, self.all.clone())
+    }
+
+    /// Those that are cut already, and all behind them.
+    fn behind(schema: &Arc<Schema>, mut all: Vec<Option<Arc<ActionProgram>>>) -> Self {
         let added_so_far = schema.added_so_far(); // what comes meanwhile may be there, too
-        let added = (0..ADDED_MAX).map(|_| OnceLock::new()).collect();
-        let all: Vec<_> = schema.procedures_so_far().map(cut).collect();
+        let new = schema.procedures_so_far().skip(all.len());
+        all.extend(new.map(|compiled| cut(schema, compiled?).map(Arc::new)));
+        let added = PerAdded::behind(all.len());
         let (mut codes, mut first_codes) = (Vec::new(), Vec::new());
         for (procedure, program) in (0..).zip(&all) {
             first_codes.push(codes.len() as u32);
-            let flat = program.as_ref().and_then(|program| program.flat.as_ref());
+            let flat = program.as_deref().and_then(|program| program.flat.as_ref());
             let leaves = flat.map_or(0, |flat| flat.leaves() as u16);
             codes.extend((0..leaves).map(|leaf| (procedure, leaf)));
         }
@@ -69,26 +75,22 @@ impl Programs {
     /// A procedure's. The schema has the procedure, and so it lowers.
     #[inline]
     pub fn of(&self, procedure: ProcedureId) -> &ActionProgram {
-        let program = match self.all.get(procedure.index()) {
-            Some(program) => program.as_ref(),
-            None => self.of_added(procedure),
-        };
-        program.expect("a procedure that was registered can be cut")
+        match self.all.get(procedure.index()) {
+            Some(program) => program.as_deref().expect(CAN_BE_CUT),
+            None => self.added.get_or_init(procedure, || {
+                let compiled = self.schema.procedure(procedure).expect("only known ones are run");
+                let mut program = cut(&self.schema, compiled).expect(CAN_BE_CUT);
+                program.flat = None;
+                program
+            }),
+        }
     }
+}
 
-    #[cold]
-    fn of_added(&self, procedure: ProcedureId) -> Option<&ActionProgram> {
-        let Self { schema, all, added, .. } = self;
-        let program = added.get(procedure.index() - all.len())?.get_or_init(|| {
-            let compiled = schema.procedure(procedure).expect("only known ones are run");
-            let tree = &compiled.procedure;
-            let program = ActionProgram::new(&schema.catalog, &schema.granules, tree);
-            let mut program = program.expect("a procedure that was registered can be cut");
-            program.flat = None;
-            Box::new(program)
-        });
-        Some(program)
-    }
+const CAN_BE_CUT: &str = "a procedure that was registered can be cut";
+
+fn cut(schema: &Schema, compiled: &CompiledProcedure) -> Option<ActionProgram> {
+    ActionProgram::new(&schema.catalog, &schema.granules, &compiled.procedure).ok()
 }
 
 impl fmt::Debug for Programs {
