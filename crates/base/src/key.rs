@@ -43,7 +43,7 @@ mod tests;
 
 pub use buffer::{ArenaKey, KEY_BYTES_INLINE, KeyBuffer, KeySink};
 pub use error::KeyError;
-pub use hash::{hash, hash_8, head, successor_of_prefix};
+pub use hash::{hash, hash_word, head, successor_of_prefix};
 pub use layout::{KeyLayout, KeyPart};
 
 /// Bytes in the longest key.

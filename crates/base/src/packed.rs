@@ -77,7 +77,7 @@ impl Form {
             DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => Self::N64,
             DataType::Numeric { .. } => Self::N128,
             DataType::Interval => Self::Interval,
-            DataType::AnyNumeric => Self::Number,
+            _ if element.is_any_numeric() => Self::Number,
             _ if element.is_bytes() => Self::Bytes,
             _ => Self::I64,
         }

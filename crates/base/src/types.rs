@@ -13,6 +13,9 @@ use crate::sync::Latch;
 /// The digits of a second that a time has where its type says nothing of them, and at most.
 pub const TIME_DIGITS: u8 = 6;
 
+/// Bytes of a value of type `name`, at most.
+pub const NAME_BYTES_MAX: usize = 63;
+
 /// The type of one column, or of one element of an array parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DataType {
@@ -41,6 +44,14 @@ pub enum DataType {
     /// `numeric`: of any number of digits, infinite, or none; each value knows how many digits it
     /// shows ([`crate::any_numeric`])
     AnyNumeric,
+    /// `numeric(precision, scale)` of more than 38 digits, or with a scale below 0 or above the
+    /// precision: its values are those of `AnyNumeric`, rounded and held against the precision
+    WideNumeric {
+        /// decimal digits in all, 1 to 1000
+        precision: u16,
+        /// digits behind the point, -1000 to 1000; below 0, so many before it are zeros
+        scale: i16,
+    },
     /// `text`
     Text,
     /// `varchar(n)`, n characters at most
@@ -49,6 +60,8 @@ pub enum DataType {
     Char(u32),
     /// `"char"`, one letter, which columns of the system catalog are of; kept as a text
     CatalogChar,
+    /// `name`, a text that is cut to 63 bytes
+    Name,
     /// `bytea`
     Bytea,
     /// `timestamp`: microseconds since 2000-01-01 00:00
@@ -125,6 +138,7 @@ impl DataType {
         self == other
             || self.is_integer() && other.is_integer()
             || self.is_text() && other.is_text()
+            || self.is_any_numeric() && other.is_any_numeric()
             || scale(self).is_some() && scale(self) == scale(other)
             || matches!((self, other), (Self::Time(_), Self::Time(_)))
     }
@@ -134,9 +148,10 @@ impl DataType {
         matches!(self, Self::Real | Self::Double)
     }
 
-    /// text, varchar, char or "char".
+    /// text, varchar, char, "char" or name.
     pub const fn is_text(self) -> bool {
-        matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_) | Self::CatalogChar)
+        matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
+            || matches!(self, Self::CatalogChar | Self::Name)
     }
 
     /// json or jsonb.
@@ -145,15 +160,16 @@ impl DataType {
     }
 
     /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json,
-    /// numerics without a precision, arrays).
+    /// numerics of any number of digits, arrays).
     pub const fn is_bytes(self) -> bool {
         self.is_text()
             || self.is_json()
-            || matches!(self, Self::Bytea | Self::Uuid | Self::AnyNumeric | Self::Array(_))
+            || self.is_any_numeric()
+            || matches!(self, Self::Bytea | Self::Uuid | Self::Array(_))
     }
 
     /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb,
-    /// numerics without a precision, arrays.
+    /// numerics of any number of digits, arrays.
     pub const fn is_variable(self) -> bool {
         self.is_bytes() && !matches!(self, Self::Char(_) | Self::Uuid)
     }
@@ -165,7 +181,13 @@ impl DataType {
 
     /// numeric, with a precision or without.
     pub const fn is_numeric(self) -> bool {
-        matches!(self, Self::Numeric { .. } | Self::AnyNumeric)
+        matches!(self, Self::Numeric { .. }) || self.is_any_numeric()
+    }
+
+    /// numeric whose values say themselves how many digits they have: without a precision, or with
+    /// a wide one.
+    pub const fn is_any_numeric(self) -> bool {
+        matches!(self, Self::AnyNumeric | Self::WideNumeric { .. })
     }
 }
 
@@ -181,10 +203,12 @@ impl fmt::Display for DataType {
             Self::Double => f.write_str("double precision"),
             Self::Numeric { precision, scale } => write!(f, "numeric({precision},{scale})"),
             Self::AnyNumeric => f.write_str("numeric"),
+            Self::WideNumeric { precision, scale } => write!(f, "numeric({precision},{scale})"),
             Self::Text => f.write_str("text"),
             Self::Varchar(n) => write!(f, "varchar({n})"),
             Self::Char(n) => write!(f, "char({n})"),
             Self::CatalogChar => f.write_str("\"char\""),
+            Self::Name => f.write_str("name"),
             Self::Bytea => f.write_str("bytea"),
             Self::Timestamp => f.write_str("timestamp"),
             Self::TimestampTz => f.write_str("timestamptz"),

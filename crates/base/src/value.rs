@@ -128,8 +128,11 @@ impl Value {
             DataType::Numeric { scale, .. } => {
                 Decimal::new(datum.as_numeric(), scale).map_or(Self::Null, Self::Numeric)
             }
-            DataType::AnyNumeric => any_numeric::read(bytes()).into(),
-            DataType::Text | DataType::Varchar(_) | DataType::CatalogChar => Self::Text(text()),
+            DataType::AnyNumeric | DataType::WideNumeric { .. } => {
+                any_numeric::read(bytes()).into()
+            }
+            DataType::Text | DataType::Varchar(_) => Self::Text(text()),
+            DataType::CatalogChar | DataType::Name => Self::Text(text()),
             DataType::Char(n) => Self::Text(cast::padded(text(), n)),
             DataType::Bytea => Self::Bytea(bytes().to_vec()),
             DataType::Timestamp => Self::Timestamp(int),

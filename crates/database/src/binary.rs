@@ -167,9 +167,11 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         DataType::Uuid => Value::Uuid(exactly(bytes)?),
         DataType::Bytea => Value::Bytea(bytes.to_vec()),
         DataType::CatalogChar if bytes == [0] => Value::Text(String::new()),
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::CatalogChar => {
-            Value::Text(text(bytes)?.to_owned())
-        }
+        DataType::Text
+        | DataType::Varchar(_)
+        | DataType::Char(_)
+        | DataType::CatalogChar
+        | DataType::Name => Value::Text(text(bytes)?.to_owned()),
         DataType::Json | DataType::Enum(_) => {
             return Ok(Value::parse(data_type, text(bytes)?)?);
         }
@@ -182,7 +184,7 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
             None => return Err(incorrect()),
         },
         DataType::Array(element) => return read_array(bytes, *element),
-        DataType::Numeric { .. } | DataType::AnyNumeric => {
+        DataType::Numeric { .. } | DataType::AnyNumeric | DataType::WideNumeric { .. } => {
             let written = numeric::read(bytes).ok_or_else(incorrect)?;
             return Ok(Value::parse(data_type, &written)?);
         }

@@ -73,6 +73,18 @@ pub(crate) fn warnings(schema: &Schema, definition: &Compiled) -> Vec<Notice> {
     coarse::warnings(&schema.catalog, &schema.granules, &compiled.procedure)
 }
 
+/// The sequences that begin anew behind a definition, and with which numbers.
+pub(crate) fn restarted(definition: &Compiled) -> impl Iterator<Item = (TableId, i64)> + '_ {
+    let changes = match definition {
+        Compiled::Catalog(changes) => changes.as_slice(),
+        _ => &[],
+    };
+    changes.iter().filter_map(|change| match change {
+        CatalogChange::SetSequence { sequence, restart, .. } => Some((*sequence, (*restart)?)),
+        _ => None,
+    })
+}
+
 /// A statement's text with as much blank space before it that its places are those in its script.
 pub(crate) fn at_place(text: &str, place: Place) -> String {
     let lines = place.line.saturating_sub(1) as usize;

@@ -80,6 +80,8 @@ mod numbers;
 mod once;
 mod parts;
 mod perform;
+mod postponed;
+mod postponing;
 mod prepare;
 mod prepared;
 mod procedure;
@@ -162,7 +164,7 @@ pub use hotrow_engine::statistics::{Activity, CallTime, LockKind, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
 pub use hotrow_sql::{
     Direction, EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, KnownType,
-    Naming, Volatility, WrittenType, enum_with_oid, function_document, known_type,
+    Naming, Volatility, WrittenType, enum_with_oid, function_document, known_type, type_modifier,
     without_parameters,
 };
 pub use hotrow_transaction::granule::LockMode;

@@ -103,7 +103,7 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     };
     match verb.as_str() {
         "UPDATE" | "DELETE" | "MERGE" => counted(&verb, rows.touched()),
-        "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
+        "TRUNCATE" | "LOCK" => format!("{verb} TABLE"),
         "ALTER" if is_second("DEFAULT") => "ALTER DEFAULT PRIVILEGES".to_owned(),
         "DROP" | "REASSIGN" if is_second("OWNED") => format!("{verb} OWNED"),
         // Of a role, where no thing is named.

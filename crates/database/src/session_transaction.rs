@@ -106,6 +106,11 @@ impl SessionTransaction {
         if self.open.is_some() { Err(inside(what)) } else { Ok(()) }
     }
 
+    /// Fails with 25P01 outside of a transaction of several statements.
+    pub(crate) fn refuse_outside(&self, what: &str) -> Result<(), SqlError> {
+        if self.open.is_some() { Ok(()) } else { Err(outside(what)) }
+    }
+
     /// Fails with 25001 in a transaction that has definitions: it keeps a quiet point, and what is
     /// asked for waits for one.
     pub(crate) fn refuse_beside_definitions(&self, what: &str) -> Result<(), SqlError> {

@@ -24,6 +24,7 @@ use crate::error::{Error, advised};
 use crate::explain::explain;
 use crate::lock_out::{self, refuse_lock_out};
 use crate::lookup::Registered;
+use crate::postponing::{make_postponed, postponed};
 use crate::prepare::{prepare, prepare_compiled, prepare_own};
 use crate::prepared::Prepared;
 use crate::result::{StatementResult, shown, tag};
@@ -31,6 +32,7 @@ use crate::rows::Rows;
 use crate::run::{Runner, given};
 use crate::session_settings::{control_transaction, execute_setting, settle_limits};
 use crate::temporary::{self, Before};
+use crate::transaction::notice_locks;
 use crate::work::EXPLAINED;
 
 impl Runner<'_> {
@@ -93,7 +95,13 @@ impl Runner<'_> {
         let (mut types, mut notices) = (Arc::default(), Vec::new());
         let text = || Arc::new([SqlType::Scalar(DataType::Text)]);
         let mut is_filled = false;
-        let compiled = compiled?;
+        let compiled = match compiled {
+            Err(failed) => {
+                let postponed = postponed(context, self.transaction, statement, &failed);
+                return postponed.ok_or_else(|| failed.into());
+            }
+            Ok(compiled) => compiled,
+        };
         if let Some(compiled) = &compiled {
             refuse_without(context, compiled)?;
         }
@@ -126,6 +134,15 @@ impl Runner<'_> {
                         refuse_checkpoint(context)?;
                         self.transaction.refuse_beside_definitions("CHECKPOINT")?;
                         core.checkpoint(&|_| ()).map(drop)?;
+                    }
+                    Maintenance::Reindex { concurrently, .. } => {
+                        if concurrently {
+                            self.transaction.refuse_inside("REINDEX CONCURRENTLY")?;
+                        }
+                    }
+                    Maintenance::Lock(_) => {
+                        self.transaction.refuse_outside("LOCK TABLE")?;
+                        notices.push(notice_locks());
                     }
                     Maintenance::Listen(channel) => context.listen(channel),
                     Maintenance::Unlisten(channel) => context.unlisten(channel),
@@ -182,8 +199,12 @@ impl Runner<'_> {
                 let rows = self.transaction.define(context, statement)?;
                 let schema = core.schema.current();
                 context.temporary().look_again(core, &schema, &definition);
+                for (sequence, number) in definition::restarted(&definition) {
+                    context.set_number(sequence, number, false)?;
+                }
                 notices.extend(definition::warnings(&schema, &definition));
                 notices.extend(lock_out::warning(&schema.catalog, &definition));
+                notices.extend(make_postponed(context, self.transaction, &statement.text));
                 match statement.filled() {
                     Some(filled) if created(&schema, &definition).next().is_some() => {
                         is_filled = true;

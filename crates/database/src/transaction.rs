@@ -397,6 +397,13 @@ pub(crate) fn notice_serializable() -> Notice {
     Notice::new(SqlError::new(b"00000", message))
 }
 
+/// What is said where a lock is asked for that there is no need for.
+pub(crate) fn notice_locks() -> Notice {
+    let message = "LOCK TABLE holds nobody off: transactions are serializable, as if each had \
+                   locked what it uses";
+    Notice::new(SqlError::new(b"00000", message))
+}
+
 /// The warning of a BEGIN inside, and of a COMMIT or ROLLBACK outside.
 pub(crate) fn warning_inside() -> Notice {
     Notice::warning(SqlError::new(b"25001", "there is already a transaction in progress"))

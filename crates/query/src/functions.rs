@@ -10,10 +10,6 @@ use hotrow_transaction::random::Randomness;
 /// A function that is evaluated beside programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostFunction {
-    /// text ~ pattern
-    Matches,
-    /// text ~* pattern
-    MatchesAnyCase,
     /// another function of regular expressions
     Pattern(PatternFunction),
     /// a function of regular expressions that gives rows

@@ -12,7 +12,6 @@ use hotrow_transaction::random::{Randomness, Spot};
 use crate::Row;
 use crate::functions::HostFunction;
 use crate::json_paths;
-use crate::pattern::{self, Flags};
 use crate::patterns;
 use crate::series::series;
 
@@ -104,14 +103,6 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         quoted.add(4 * first.bytes())?;
     }
     let found = match function {
-        H::Matches | H::MatchesAnyCase => match (text(first), text(second)) {
-            (Some(text), Some(pattern)) => {
-                let any_case = function == H::MatchesAnyCase;
-                let flags = Flags::of_case(any_case);
-                Some(Value::Bool(pattern::with(pattern, flags, text, |it| it.is_in(text))?))
-            }
-            _ => None,
-        },
         H::SplitPart => match (text(first), text(second), rest.get(1).and_then(integer)) {
             (Some(_), Some(_), Some(0)) => {
                 let message = "field position must not be zero";

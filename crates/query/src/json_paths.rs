@@ -10,7 +10,7 @@ use hotrow_base::json::{Like, Path, PathFunction, PathTarget, evaluate_path};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 
-use crate::pattern::{self, Flags};
+use hotrow_transaction::pattern::{self, Flags};
 
 /// The longest text of a path that a thread keeps: the path takes some twenty times as much.
 const KEPT_BYTES_MAX: usize = 4 << 10;

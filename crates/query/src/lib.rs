@@ -31,7 +31,6 @@ mod json_paths;
 mod lock;
 mod memory;
 mod order;
-mod pattern;
 mod patterns;
 mod plan;
 mod procedure;
@@ -69,7 +68,7 @@ use order::{compare_nulls, key_of};
 pub use plan::{
     Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
     LateCondition, LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars,
-    SetOperation, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
+    SetOperation, Shared, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
 };
 pub use profile::{Measured, PlanNumbers, Profile};
 use scalars::{Calculator, Reader};
@@ -131,10 +130,11 @@ fn run_with<'g, G: Ground>(
     for (slot, value) in query.parameters.iter().zip(parameters) {
         calculator.around[slot.index()].clone_from(value);
     }
-    let (known, rounds) = (HashMap::default(), HashMap::default());
+    let (known, rounds, shared) = (HashMap::default(), HashMap::default(), HashMap::default());
     let (mut values, mut held, memo) = (Vec::new(), limits.held(), limits.held());
+    let (ticks, drawn) = (0, 0);
     let mut runner =
-        Runner { ground, profile, calculator, limits, ticks: 0, drawn: 0, known, memo, rounds };
+        Runner { ground, profile, calculator, limits, ticks, drawn, known, memo, rounds, shared };
     let _ = runner.each_of(&query.plan, &query.outputs, &mut |_, row| {
         // Each of the values has its place; what stands elsewhere goes with it.
         held.room(&mut values, row.len())?;
@@ -165,6 +165,8 @@ struct Runner<'g, G> {
     memo: Held,
     /// of recursions that are running: the rows of the last round
     rounds: HashMap<usize, Rc<[Row]>, foldhash::fast::RandomState>,
+    /// rows of queries that run once, by their numbers, and what they take
+    shared: HashMap<usize, (Rc<[Row]>, Held), foldhash::fast::RandomState>,
 }
 
 /// Whether more rows are wanted.
@@ -236,6 +238,10 @@ impl<'g, G: Ground> Runner<'g, G> {
                 })
             }
             Plan::Recursion(recursion) => self.recursive(recursion, take),
+            Plan::Shared(shared) => {
+                let rows = self.shared_rows(shared)?;
+                self.give(rows.iter().cloned(), take)
+            }
             Plan::Round { table, .. } => {
                 let rows = self.rounds.get(table).map(Rc::clone);
                 self.give(rows.iter().flat_map(|rows| rows.iter()).cloned(), take)
@@ -432,6 +438,17 @@ impl<'g, G: Ground> Runner<'g, G> {
             runner.tick_row(&row)?;
             take(runner, row)
         })
+    }
+
+    /// The rows of a query that runs once.
+    fn shared_rows(&mut self, shared: &Shared) -> Result<Rc<[Row]>, G::Error> {
+        if let Some((rows, _)) = self.shared.get(&shared.number) {
+            return Ok(Rc::clone(rows));
+        }
+        let Kept { rows, held } = self.columns(&shared.rows.0, &shared.rows.1)?;
+        let rows: Rc<[Row]> = rows.into();
+        self.shared.insert(shared.number, (Rc::clone(&rows), held));
+        Ok(rows)
     }
 
     /// Some columns of an operator's rows.

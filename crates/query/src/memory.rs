@@ -12,9 +12,6 @@ use hotrow_transaction::outcome::SqlError;
 use crate::order::key_of;
 use crate::{Row, Set};
 
-/// Bytes of a text that a function makes.
-pub(crate) const TEXT_BYTES_MAX: usize = 256 << 20;
-
 /// What a query may use.
 #[derive(Clone, Debug)]
 pub struct Limits {

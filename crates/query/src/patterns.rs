@@ -13,7 +13,7 @@ use hotrow_transaction::outcome::SqlError;
 use crate::Row;
 use crate::functions::{PatternFunction, PatternRows};
 use crate::host::{integer, text};
-use crate::pattern::{self, Flags, Pattern, similar};
+use hotrow_transaction::pattern::{self, Flags, Pattern, similar};
 
 /// Bytes of a value in a list that grows: it is there twice.
 const ENTRY_BYTES: usize = 3 * size_of::<Value>();

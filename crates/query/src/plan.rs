@@ -181,6 +181,8 @@ pub enum Plan {
     },
     /// WITH RECURSIVE
     Recursion(Box<Recursion>),
+    /// a query of WITH that gives other rows each time it runs: it runs once
+    Shared(Box<Shared>),
     /// in a recursion: the rows of its last round
     Round {
         /// whose
@@ -214,6 +216,18 @@ pub struct Recursion {
     /// rows of each further one, made of those of the one before
     pub next: (Plan, Vec<SlotId>),
     /// columns of the result
+    pub outputs: Vec<SlotId>,
+}
+
+/// A query that several places of another one name, and that runs once for all of them: it calls
+/// something volatile. Which rows it gives depends on no row around it.
+#[derive(Debug)]
+pub struct Shared {
+    /// its number in the query
+    pub number: usize,
+    /// its rows and their columns
+    pub rows: (Plan, Vec<SlotId>),
+    /// columns here
     pub outputs: Vec<SlotId>,
 }
 

@@ -6,7 +6,9 @@
 use std::fmt::Write as _;
 
 use bytes::{BufMut, BytesMut};
-use hotrow::{DataType, SqlError, SqlType, Value, binary, enum_with_oid, known_type};
+use hotrow::{
+    DataType, SqlError, SqlType, Value, binary, enum_with_oid, known_type, type_modifier,
+};
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +41,7 @@ impl Format {
 }
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 21] = [
+const KNOWN: [DataType; 22] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -52,6 +54,7 @@ const KNOWN: [DataType; 21] = [
     DataType::Char(0),
     DataType::Varchar(0),
     DataType::CatalogChar,
+    DataType::Name,
     DataType::Date,
     DataType::Timestamp,
     DataType::TimestampTz,
@@ -81,14 +84,7 @@ pub(crate) fn size(sql_type: SqlType) -> i16 {
 
 /// A type's length or digits, as RowDescription tells them.
 pub(crate) fn modifier(sql_type: SqlType) -> i32 {
-    let (SqlType::Scalar(data_type) | SqlType::Array(data_type)) = sql_type;
-    match data_type.element().unwrap_or(data_type) {
-        DataType::Varchar(n) | DataType::Char(n) => n as i32 + 4,
-        DataType::Numeric { precision, scale } => {
-            (i32::from(precision) << 16 | i32::from(scale)) + 4
-        }
-        _ => -1,
-    }
+    type_modifier(sql_type.packed())
 }
 
 /// The type of parameters that are no arguments: JDBC sends them for what a call returns.
@@ -104,13 +100,13 @@ pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
     if is_open(oid) {
         return Ok(None);
     }
-    // Names are texts, and what nobody reads may be one.
-    if matches!(oid, 19 | VOID) {
+    // What nobody reads may be a text.
+    if oid == VOID {
         return Ok(Some(SqlType::Scalar(DataType::Text)));
     }
     for data_type in KNOWN {
         let of = match data_type {
-            DataType::Char(_) | DataType::Varchar(_) => DataType::Text,
+            DataType::Char(_) | DataType::Varchar(_) | DataType::Name => DataType::Text,
             other => other,
         };
         if oid == self::oid(SqlType::Scalar(data_type)) {

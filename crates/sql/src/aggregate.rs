@@ -28,7 +28,7 @@ pub(crate) fn result_type(function: AggregateFunction, of: DataType) -> Option<D
         (F::Sum, T::SmallInt | T::Integer) => T::BigInt,
         (F::Sum, T::BigInt) => T::Numeric { precision: 38, scale: 0 },
         (F::Sum, T::Numeric { scale, .. }) => T::Numeric { precision: 38, scale },
-        (F::Sum | F::Avg, T::AnyNumeric) => of,
+        (F::Sum | F::Avg, T::AnyNumeric | T::WideNumeric { .. }) => T::AnyNumeric,
         (F::Avg, T::SmallInt | T::Integer | T::BigInt | T::Numeric { .. }) => T::AnyNumeric,
         (F::Sum, T::Real | T::Double) => of,
         (F::Avg, T::Real | T::Double) => T::Double,

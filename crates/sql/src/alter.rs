@@ -39,7 +39,7 @@ impl Compiler<'_> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
         if let Some((view, _)) = self.partition_named(&name) {
-            return Err(self.refuse_altered_partition(view, &written.operations, place));
+            return self.altered_partition(view, &written.operations, place).map(Compiled::Catalog);
         }
         let table = match self.table(&name, place) {
             Ok(table) => table,

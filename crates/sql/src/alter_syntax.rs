@@ -5,6 +5,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::numbers_syntax::NumbersSyntax;
 use crate::token::{is_word, quoted};
 use crate::written::object_name;
 
@@ -29,6 +30,14 @@ pub(crate) struct AlterSyntax {
     pub(crate) place: Place,
     pub(crate) if_exists: bool,
     pub(crate) what: Altering,
+}
+
+/// What has a name in a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TablePart {
+    Constraint,
+    Trigger,
+    Policy,
 }
 
 /// What ALTER says that something is.
@@ -57,6 +66,12 @@ pub(crate) enum Altering {
     Attach(String, Place, Box<ast::ForValues>),
     /// DETACH PARTITION of this name
     Detach(String, Place),
+    /// how a sequence counts, or that of an identity column of this name
+    Numbers(Option<String>, NumbersSyntax),
+    /// what concerns pages of a disk, and statistics: of this column, if of one
+    Storage(Option<String>),
+    /// COMMENT ON something of a table: what, and its name
+    Comment(TablePart, String),
 }
 
 /// Takes WITH [NO] DATA from behind the query of CREATE MATERIALIZED VIEW, and says WITH NO DATA by

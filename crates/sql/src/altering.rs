@@ -3,8 +3,9 @@
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
-use crate::alter_syntax::{AlterSyntax, Altering, RefreshSyntax, RelationKind};
+use crate::alter_syntax::{AlterSyntax, Altering, RefreshSyntax, RelationKind, TablePart};
 use crate::error::{Result, syntax};
+use crate::numbers_syntax::{numbers, numbers_of_column};
 use crate::syntax::Syntax;
 use crate::token::{Cursor, parse_statement, tokenize};
 
@@ -57,8 +58,99 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
             }
             Altering::OwnedBy(place, names)
         }
+        () if kind == RelationKind::Index && cursor.accept_all(&["attach", "partition"]) => {
+            // An index of a partitioned table has the rows of all partitions.
+            cursor.object_name()?;
+            Altering::Storage(None)
+        }
+        () if kind == RelationKind::Sequence && !cursor.is("set") && !cursor.is("owner") => {
+            Altering::Numbers(None, numbers(cursor)?)
+        }
+        () => match (numbers_of_column(cursor)?, storage(cursor)) {
+            (Some((column, numbers)), _) => Altering::Numbers(Some(column), numbers),
+            (None, Some(of)) => Altering::Storage(of),
+            (None, None) => return Ok(None),
+        },
+    };
+    match cursor.at_end() {
+        true => {
+            let altered = AlterSyntax { kind, name, place, if_exists, what };
+            Ok(Some(Syntax::Alter(Box::new(altered))))
+        }
+        false => Err(cursor.unexpected("the end")),
+    }
+}
+
+/// What is said about pages of a disk, or about statistics, in one action: of which column, if of
+/// one. None: another action.
+fn storage(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
+    if cursor.accept("alter") {
+        cursor.accept("column");
+        let column = match cursor.peek() {
+            // Columns of an index by their numbers.
+            Some(Token::Number(..)) => {
+                cursor.bump();
+                None
+            }
+            _ => Some(cursor.identifier().ok()?),
+        };
+        let is_reset = cursor.accept("reset");
+        if !is_reset && !cursor.accept("set") {
+            return None;
+        }
+        let is_value = ["statistics", "storage", "compression"].iter().any(|w| cursor.accept(w));
+        match is_value {
+            true => {
+                cursor.accept_token(&Token::Minus);
+                cursor.bump();
+            }
+            false => drop(cursor.take_brackets().ok()?),
+        }
+        return Some(column);
+    }
+    let has_name = cursor.accept_all(&["cluster", "on"])
+        || cursor.accept_all(&["set", "tablespace"])
+        || cursor.accept_all(&["set", "access", "method"]);
+    if has_name {
+        cursor.identifier().ok()?;
+        return Some(None);
+    }
+    let is_known = cursor.accept_all(&["set", "without", "cluster"])
+        || cursor.accept_all(&["set", "without", "oids"])
+        || cursor.accept_all(&["set", "logged"])
+        || cursor.accept_all(&["set", "unlogged"]);
+    if is_known {
+        return Some(None);
+    }
+    if cursor.accept_all(&["replica", "identity"]) {
+        cursor.rest();
+        return Some(None);
+    }
+    cursor.accept("reset").then(|| cursor.take_brackets().ok().map(|_| None)).flatten()
+}
+
+/// COMMENT ON something of a table, which the parser does not know; none: another statement.
+pub(crate) fn comment_on_part(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
+    if !cursor.accept_all(&["comment", "on"]) {
+        return Ok(None);
+    }
+    let part = match () {
+        () if cursor.accept("constraint") => TablePart::Constraint,
+        () if cursor.accept("trigger") => TablePart::Trigger,
+        () if cursor.accept("policy") => TablePart::Policy,
         () => return Ok(None),
     };
+    let own = cursor.identifier()?;
+    cursor.expect("on")?;
+    if cursor.accept("domain") {
+        return Ok(None);
+    }
+    let place = cursor.place();
+    let name = cursor.object_name()?;
+    cursor.expect("is")?;
+    cursor.bump();
+    let what = Altering::Comment(part, own);
+    let (kind, if_exists) = (RelationKind::Any, false);
     match cursor.at_end() {
         true => {
             let altered = AlterSyntax { kind, name, place, if_exists, what };

@@ -93,6 +93,10 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             rename_type(catalog, name, to);
             Ok(())
         }
+        CatalogChange::SetSequence { sequence, to, .. } => {
+            catalog.table_mut(*sequence).sequence = Some(*to);
+            Ok(())
+        }
         CatalogChange::OwnSequence { sequence, by } => {
             catalog.own_sequence(*sequence, *by);
             Ok(())

@@ -13,6 +13,7 @@ use sqlparser::tokenizer::Token;
 use crate::block_loop::{
     end_label, for_statement, foreach_statement, label, leave_statement, loop_statement,
 };
+use crate::call_syntax::CallSyntax;
 use crate::current_row::mark_current;
 use crate::cursor_syntax::{
     close_statement, cursor_declaration, fetch_statement, is_cursor, open_statement,
@@ -25,8 +26,8 @@ use crate::exception::{handlers, stacked_diagnostics};
 use crate::raise::raise;
 use crate::script::invocation;
 use crate::syntax::{
-    Block, BlockStatement, BlockStatementKind as Kind, Body, CallSyntax, Declaration, Into, Target,
-    TypeName, TypeNameKind, VariableSyntax,
+    Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, Into, Target, TypeName,
+    TypeNameKind, VariableSyntax,
 };
 use crate::token::{Cursor, NESTING_MAX, is_word, parse_expression, parse_statement, parse_type};
 

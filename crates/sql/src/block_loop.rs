@@ -5,12 +5,11 @@ use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::block::{Depth, body, expression_to_semicolon, expression_to_word, target, targets};
+use crate::call_syntax::CallArgument;
 use crate::cursor_syntax::statement_source;
 use crate::error::{Advice, Result, place_of, syntax, unsupported};
 use crate::script::invocation;
-use crate::syntax::{
-    BlockStatementKind as Kind, CallArgument, ForRange, LeaveSyntax, LoopBody, Target, Way,
-};
+use crate::syntax::{BlockStatementKind as Kind, ForRange, LeaveSyntax, LoopBody, Target, Way};
 use crate::token::{Cursor, is_word, parse_expression};
 
 /// `<<name>>`, if it stands here.

@@ -10,10 +10,10 @@ use hotrow_transaction::program::{Expr, ExprKind, NOW, Place, Procedure};
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
+use crate::call_syntax::CallArgument;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::operand::Operand;
 use crate::scope::Compiler;
-use crate::syntax::CallArgument;
 use crate::typing::{Coercion, assign, value_error};
 use crate::variadic::gathered;
 

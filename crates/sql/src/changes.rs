@@ -86,6 +86,15 @@ pub enum CatalogChange {
         /// how it is called then, with its schema
         to: String,
     },
+    /// ALTER SEQUENCE, of how it counts
+    SetSequence {
+        /// which
+        sequence: TableId,
+        /// how it counts from now on
+        to: Sequence,
+        /// the number that comes next, if it begins anew
+        restart: Option<i64>,
+    },
     /// ALTER SEQUENCE ... OWNED BY
     OwnSequence {
         /// which
@@ -361,6 +370,11 @@ pub struct MovedRows {
 /// What a client is told about something that was left out.
 pub(crate) fn left_out(text: String) -> Notice {
     Notice::new(SqlError::new(b"00000", text))
+}
+
+/// What is said of COMMENT.
+pub(crate) fn comments_left_out() -> Notice {
+    left_out("comments are not kept: keep them beside the schema's script".to_owned())
 }
 
 /// What a client is warned of.

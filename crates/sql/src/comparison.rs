@@ -204,7 +204,8 @@ impl Compiler<'_> {
         }
         comparable(common, sign, left_place)?;
         let common = match common {
-            DataType::Char(_) | DataType::Varchar(_) | DataType::CatalogChar => DataType::Text,
+            of if of.is_text() => DataType::Text,
+            of if of.is_any_numeric() => DataType::AnyNumeric,
             DataType::Numeric { scale, .. } => {
                 // operands that differ in precision only compare as they are
                 return Ok((rescaled(left, scale), rescaled(right, scale)));

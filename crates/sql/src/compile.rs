@@ -10,6 +10,7 @@ use hotrow_transaction::needs::Needs;
 use hotrow_transaction::program::{Place, Statement};
 use sqlparser::ast;
 
+use crate::call_syntax::CallArgument;
 use crate::compiled::Compiled;
 use crate::consume::Sink;
 use crate::create::create_procedure;
@@ -24,7 +25,7 @@ use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Calls, ProcedureNames, Programs};
-use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
+use crate::syntax::{Block, ScriptStatement, Syntax};
 use crate::written::{changed_by, has_changes, object_name};
 
 /// Compiles one statement.
@@ -186,6 +187,9 @@ fn compile_by(
         Syntax::Policy(written) => {
             compiler.policy_statement(written).map(|change| Compiled::Catalog(vec![change]))
         }
+        Syntax::Domain(written) => {
+            compiler.create_domain(written).map(|change| Compiled::Catalog(vec![change]))
+        }
         Syntax::Copy(copy) => compiler.copy(copy).map(Compiled::Copy),
         Syntax::Maintenance(maintenance) => {
             maintenance.check(compiler)?;
@@ -240,14 +244,9 @@ fn sql_statement(
         ast::Statement::CreateView(view) if view.materialized => {
             compiler.create_materialized(view).map(Compiled::Catalog)
         }
-        ast::Statement::CreateView(view) => {
-            Ok(Compiled::Catalog(vec![compiler.create_view(view)?]))
-        }
+        ast::Statement::CreateView(view) => compiler.create_view(view).map(Compiled::Catalog),
         ast::Statement::CreateType { name, representation } => {
             Ok(Compiled::Catalog(vec![compiler.create_type(name, representation.as_ref())?]))
-        }
-        ast::Statement::CreateDomain(domain) => {
-            Ok(Compiled::Catalog(vec![compiler.create_domain(domain)?]))
         }
         ast::Statement::AlterType(written) => {
             Ok(Compiled::Catalog(vec![compiler.alter_type(written)?]))

@@ -67,13 +67,6 @@ impl Compiler<'_> {
                 ColumnOption::ForeignKey(key) => {
                     self.foreign_key(draft, given, key, vec![id], place)?
                 }
-                ColumnOption::Collation(_) => {
-                    return Err(unsupported(
-                        place,
-                        "COLLATE",
-                        "text compares by bytes: leave it out",
-                    ));
-                }
                 ColumnOption::Generated {
                     generated_as:
                         as_written @ (ast::GeneratedAs::Always | ast::GeneratedAs::ByDefault),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::TriggerFunction;
+use hotrow_transaction::catalog::{SearchPath, TriggerFunction};
 use hotrow_transaction::program::{OVERLOAD_MARK, Procedure, ResultColumn, STATEMENT_MARK};
 
 use crate::compiled::Compiled;
@@ -40,7 +40,9 @@ pub(crate) fn create_procedure(
     let returns_set = result(compiler, routine, outs)?;
     let mut body = Vec::new();
     let by = (key.as_str(), routine.is_definer);
-    compiler.as_function(by, |this| this.routine_body(routine, &mut body))?;
+    compiler.as_function(by, |this| {
+        this.with_own_path(routine, |this| this.routine_body(routine, &mut body))
+    })?;
     let procedure = compiler.take_procedure(&key, body, returns_set);
     Ok(Compiled::CreateProcedure {
         procedure: Box::new(Procedure { is_variadic, ..procedure }),
@@ -48,6 +50,24 @@ pub(crate) fn create_procedure(
         or_replace: routine.or_replace,
         maker: None,
     })
+}
+
+impl Compiler<'_> {
+    /// Compiles a routine's body in the path that its SET search_path gives it, if it has one. Where
+    /// the session has an empty one, as dumps set it, that is the usual one: PostgreSQL looks bare
+    /// names up when the routine is called, and then finds them there.
+    pub(crate) fn with_own_path<T>(
+        &mut self,
+        routine: &Routine,
+        compile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let usual = self.path.schemas().next().is_none().then(SearchPath::default);
+        let Some(path) = routine.path.clone().or(usual) else { return compile(self) };
+        let around = std::mem::replace(&mut self.path, path);
+        let compiled = compile(self);
+        self.path = around;
+        compiled
+    }
 }
 
 /// A function that returns trigger: what stands in its body is compiled where a trigger fires.

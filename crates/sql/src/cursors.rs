@@ -20,6 +20,7 @@ use hotrow_transaction::program::{
 use sqlparser::ast;
 
 use crate::block_loop::goes_over_nothing;
+use crate::call_syntax::CallArgument;
 use crate::comparison::negated;
 use crate::consume::{Sink, types_of};
 use crate::current_row::is_key;
@@ -30,8 +31,7 @@ use crate::scope::Compiler;
 use crate::state::{CursorVariable, KeptColumn, KeptRows, Names, Variable};
 use crate::statement::as_query;
 use crate::syntax::{
-    CallArgument, CursorStep, CursorSyntax, FetchSyntax, LoopBody, OpenOf, OpenSyntax,
-    StatementSource, Target,
+    CursorStep, CursorSyntax, FetchSyntax, LoopBody, OpenOf, OpenSyntax, StatementSource, Target,
 };
 use crate::token::{parse_statement, quoted, tokenize};
 use crate::typing::{Coercion, bigint, call, constant, integer, scalar};

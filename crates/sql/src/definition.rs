@@ -14,7 +14,9 @@ use hotrow_transaction::catalog::{
 use hotrow_transaction::program::{Expr, ExprKind, Place, ResultColumn, SlotId};
 use sqlparser::ast;
 
-use crate::changes::{CatalogChange, SequenceDefinition, TableDefinition, is_there, left_out};
+use crate::changes::{
+    CatalogChange, SequenceDefinition, TableDefinition, comments_left_out, is_there, left_out,
+};
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, taken, unsupported};
 use crate::generated::refuse_generated_of_generated;
 use crate::hidden::{identity_column, identity_key, identity_name};
@@ -169,7 +171,7 @@ impl Compiler<'_> {
         self.ad_hoc = true;
         // A number that is computed shows its own digits, however many the program gives it.
         let kept = |sql_type, is_column: bool| match sql_type {
-            SqlType::Scalar(DataType::Numeric { .. }) if !is_column => {
+            SqlType::Scalar(of) if !is_column && of.is_numeric() => {
                 SqlType::Scalar(DataType::AnyNumeric)
             }
             of => of,
@@ -233,8 +235,7 @@ impl Compiler<'_> {
             }
             _ => {}
         }
-        let text = "comments are not kept: keep them beside the schema's script".to_owned();
-        Ok(vec![CatalogChange::Nothing(left_out(text))])
+        Ok(vec![CatalogChange::Nothing(comments_left_out())])
     }
 
     /// Gives a column of a draft numbers of its own.

@@ -323,6 +323,10 @@ impl Page<'_> {
             Plan::Distinct { input, on } => over(self, format!("distinct {}", names(on)), input),
             Plan::Limit { input, .. } => over(self, "limit".to_owned(), input),
             Plan::Round { .. } => self.line("rows of the last round"),
+            Plan::Shared(shared) => {
+                self.line("rows of a query that runs once");
+                self.below(|page| page.plan(query, &shared.rows.0));
+            }
             Plan::Recursion(recursion) => {
                 let all = if recursion.all { " all" } else { "" };
                 self.line(format!("recursion, union{all}, until a round gives nothing new"));

@@ -401,8 +401,7 @@ impl Compiler<'_> {
             }
             ValueForm::Not(function) => {
                 let values = self.arguments_for(row, arguments)?;
-                let truth = SqlType::Scalar(DataType::Boolean);
-                self.host(function, &values, truth).map(crate::comparison::negated)
+                Ok(crate::comparison::negated(call(function, values, DataType::Boolean)))
             }
             ValueForm::Concat(function) => {
                 let mut texts = Vec::new();

@@ -22,7 +22,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::changes::{CatalogChange, Columns, Filled};
 use crate::error::{Result, place_in, unsupported};
-use crate::functions::{self, Volatility};
+use crate::functions::{self, FunctionRow, Volatility};
 use crate::generated::{Computed, computed, not_immutable};
 use crate::path::truth;
 use crate::relation::{column_name, key_name};
@@ -166,17 +166,26 @@ impl Compiler<'_> {
 
 /// Whether an expression calls a function that does not always give the same.
 fn varies(written: &ast::Expr, place: Place) -> Result<bool> {
-    let tokens = tokenize(&written.to_string(), place)?;
-    let varies = |name: &str| {
-        let rows = functions::named(name);
-        !rows.is_empty() && rows.iter().all(|row| row.volatility != Volatility::Immutable)
-    };
+    let varies = |row: &FunctionRow| row.volatility != Volatility::Immutable;
+    calls_any(&written.to_string(), place, &varies)
+}
+
+/// Whether a text of SQL calls a built-in function all of whose rows are such ones.
+pub(crate) fn calls_any(
+    text: &str,
+    place: Place,
+    is_such: &impl Fn(&FunctionRow) -> bool,
+) -> Result<bool> {
+    let tokens = tokenize(text, place)?;
     let calls = tokens.windows(2).filter(|two| two[1].token == Token::LParen);
     let mut names = calls.filter_map(|two| match &two[0].token {
         Token::Word(word) => Some(folded(&word.value, word.quote_style.is_some())),
         _ => None,
     });
-    Ok(names.any(|name| varies(&name)))
+    Ok(names.any(|name| {
+        let rows = functions::named(&name);
+        !rows.is_empty() && rows.iter().copied().all(is_such)
+    }))
 }
 
 /// The change that takes columns of a table away which indexes alone have needed, once these

@@ -21,13 +21,14 @@ use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::call::{other_count, places_given};
+use crate::call_syntax::{CallArgument, CallSyntax};
 use crate::compile::{called_function, written_arguments};
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::relation::array::assign_to;
 use crate::scope::Compiler;
 use crate::state::Given;
-use crate::syntax::{CallArgument, CallSyntax, Into, Target};
+use crate::syntax::{Into, Target};
 use crate::typing::{Coercion, bigint, cast, constant, constant_array, spread};
 use crate::variadic::gathered;
 use crate::written::function_name;

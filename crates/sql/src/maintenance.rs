@@ -1,10 +1,13 @@
-//! TRUNCATE, and what PostgreSQL's users do for their tables' sake: VACUUM, ANALYZE, CHECKPOINT;
-//! and LISTEN and UNLISTEN, which are the session's own.
+//! TRUNCATE, and what PostgreSQL's users do for their tables' sake: VACUUM, ANALYZE, REINDEX, LOCK,
+//! CHECKPOINT; and LISTEN and UNLISTEN, which are the session's own.
 //!
 //! ```text
 //! VACUUM [FULL] [FREEZE] [VERBOSE] [ANALYZE] [table [(columns)], ...]
 //! VACUUM (option [value], ...) [table [(columns)], ...]
 //! ANALYZE [VERBOSE] [table [(columns)], ...]
+//! REINDEX [(options)] {INDEX | TABLE} [CONCURRENTLY] name
+//! REINDEX [(options)] {SCHEMA | DATABASE | SYSTEM} [CONCURRENTLY] name
+//! LOCK [TABLE] [ONLY] table, ... [IN mode MODE] [NOWAIT]
 //! CHECKPOINT
 //! LISTEN channel
 //! UNLISTEN {* | channel}
@@ -31,12 +34,30 @@ pub enum Maintenance {
     Vacuum(Vec<(String, Place)>),
     /// nothing to do: there are no statistics
     Analyze(Vec<(String, Place)>),
+    /// nothing to do: an index has no pages that fill up, and is made anew when a database opens
+    Reindex {
+        /// an index, a table, or none: all of a schema or of the database
+        name: Option<(ReindexKind, String, Place)>,
+        /// which PostgreSQL refuses in a transaction
+        concurrently: bool,
+    },
+    /// nothing to do: transactions are serializable as it is
+    Lock(Vec<(String, Place)>),
     /// a checkpoint is taken
     Checkpoint,
     /// LISTEN to a channel
     Listen(String),
     /// UNLISTEN of a channel; none: of all
     Unlisten(Option<String>),
+}
+
+/// What REINDEX names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReindexKind {
+    /// REINDEX INDEX
+    Index,
+    /// REINDEX TABLE
+    Table,
 }
 
 /// TRUNCATE
@@ -66,16 +87,29 @@ pub struct EmptiedPartition {
 }
 
 impl Maintenance {
-    /// Fails with 42P01 for a table that does not exist.
+    /// Fails with 42P01 for a table or an index that does not exist.
     pub(crate) fn check(&self, compiler: &Compiler<'_>) -> Result<()> {
         match self {
-            Self::Vacuum(tables) | Self::Analyze(tables) => {
+            Self::Vacuum(tables) | Self::Analyze(tables) | Self::Lock(tables) => {
                 let is_there = |(name, at): &(String, Place)| match compiler.table_of_rows(name) {
                     Some(_) => Ok(()),
                     None => compiler.table(name, *at).map(drop),
                 };
                 tables.iter().try_for_each(is_there)
             }
+            Self::Reindex { name: Some((ReindexKind::Table, name, place)), .. } => {
+                Self::Vacuum(vec![(name.clone(), *place)]).check(compiler)
+            }
+            Self::Reindex { name: Some((ReindexKind::Index, name, place)), .. } => {
+                match compiler.index_named(name) {
+                    Some(_) => Ok(()),
+                    None => {
+                        let message = format!("relation \"{name}\" does not exist");
+                        Err(error(b"42P01", *place, message))
+                    }
+                }
+            }
+            Self::Reindex { name: None, .. } => Ok(()),
             Self::Checkpoint | Self::Listen(_) | Self::Unlisten(_) => Ok(()),
         }
     }
@@ -89,6 +123,16 @@ pub(crate) fn maintenance(cursor: &mut Cursor<'_>) -> Result<Option<Maintenance>
     } else if cursor.accept("analyze") || cursor.accept("analyse") {
         options(cursor, &["verbose"])?;
         Maintenance::Analyze(tables(cursor)?)
+    } else if cursor.accept("reindex") {
+        reindex(cursor)?
+    } else if cursor.accept("lock") {
+        cursor.accept("table");
+        let tables = locked_tables(cursor)?;
+        if cursor.accept("in") {
+            cursor.take_until_word("mode")?;
+        }
+        cursor.accept("nowait");
+        Maintenance::Lock(tables)
     } else if cursor.accept("checkpoint") {
         Maintenance::Checkpoint
     } else if cursor.accept("unlisten") {
@@ -102,6 +146,36 @@ pub(crate) fn maintenance(cursor: &mut Cursor<'_>) -> Result<Option<Maintenance>
         return Ok(None);
     };
     if cursor.at_end() { Ok(Some(maintenance)) } else { Err(cursor.unexpected("the end")) }
+}
+
+/// What stands behind REINDEX.
+fn reindex(cursor: &mut Cursor<'_>) -> Result<Maintenance> {
+    options(cursor, &["verbose"])?;
+    let kind = match () {
+        () if cursor.accept("index") => Some(ReindexKind::Index),
+        () if cursor.accept("table") => Some(ReindexKind::Table),
+        () if cursor.accept("schema") || cursor.accept("database") => None,
+        () if cursor.accept("system") => None,
+        () => return Err(cursor.unexpected("INDEX, TABLE, SCHEMA, DATABASE or SYSTEM")),
+    };
+    let concurrently = cursor.accept("concurrently");
+    let place = cursor.place();
+    let name = cursor.object_name()?;
+    Ok(Maintenance::Reindex { name: kind.map(|kind| (kind, name, place)), concurrently })
+}
+
+/// Tables that LOCK names; there is nothing below them that ONLY would leave out.
+fn locked_tables(cursor: &mut Cursor<'_>) -> Result<Vec<(String, Place)>> {
+    let mut tables = Vec::new();
+    loop {
+        cursor.accept("only");
+        let place = cursor.place();
+        tables.push((cursor.object_name()?, place));
+        cursor.accept_token(&Token::Mul);
+        if !cursor.accept_token(&Token::Comma) {
+            return Ok(tables);
+        }
+    }
 }
 
 /// The name of a channel, which is cut as all names are.

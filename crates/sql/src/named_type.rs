@@ -20,6 +20,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::changes::{CatalogChange, left_out};
 use crate::definition::Draft;
+use crate::domain_syntax::DomainSyntax;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::{folded, is_word, parse_expression, tokenize};
@@ -34,7 +35,7 @@ impl Compiler<'_> {
         representation: Option<&Representation>,
     ) -> Result<CatalogChange> {
         let place = place_in(name, self.place);
-        let name = self.free_type_name(name, place)?;
+        let name = self.free_type_name(&object_name(name, place)?, place)?;
         let named = match representation {
             Some(Representation::Enum { labels }) => {
                 NamedType::Enum(enum_of(local(&name), labels, place)?)
@@ -61,28 +62,25 @@ impl Compiler<'_> {
     }
 
     /// CREATE DOMAIN.
-    pub(crate) fn create_domain(&mut self, written: &ast::CreateDomain) -> Result<CatalogChange> {
-        let place = place_in(&written.name, self.place);
+    pub(crate) fn create_domain(&mut self, written: &DomainSyntax) -> Result<CatalogChange> {
+        let place = written.place;
         let name = self.free_type_name(&written.name, place)?;
-        if written.collation.is_some() {
-            return Err(unsupported(place, "COLLATE", "text compares by bytes: leave it out"));
-        }
-        let of = data_type(&written.data_type, self.type_names(), place)?;
+        let of = data_type(&written.of, self.type_names(), place)?;
         let mut checks = Vec::new();
-        for constraint in &written.constraints {
-            let ast::TableConstraint::Check(check) = constraint else {
-                let hint = "a domain can have CHECK constraints; declare the others for columns";
-                return Err(unsupported(place, "this constraint of a domain", hint));
-            };
-            let given = check.name.as_ref().map(|n| folded(&n.value, n.quote_style.is_some()));
-            let own = given.unwrap_or_else(|| match checks.len() {
-                0 => format!("{name}_check"),
-                others => format!("{name}_check{others}"),
+        for (given, condition) in &written.checks {
+            let own = given.clone().unwrap_or_else(|| match checks.len() {
+                0 => format!("{}_check", local(&name)),
+                others => format!("{}_check{others}", local(&name)),
             });
-            checks.push((own, check.expr.to_string()));
+            if checks.iter().any(|(known, _)| *known == own) {
+                let message =
+                    format!("constraint \"{own}\" for domain \"{}\" already exists", local(&name));
+                return Err(error(b"42710", place, message));
+            }
+            checks.push((own, condition.to_string()));
         }
         let default = written.default.as_ref().map(ToString::to_string);
-        let domain = Domain { of, default, checks };
+        let domain = Domain { of, default, nullable: written.nullable, checks };
         self.try_domain(&domain, place)?;
         Ok(CatalogChange::SetType { name, named: NamedType::Domain(domain) })
     }
@@ -107,6 +105,12 @@ impl Compiler<'_> {
             let condition = with_value(condition, column)?;
             let name = format!("{}_{column}_{own}", draft.table.name);
             self.check(draft, Some(name), &condition, place)?;
+        }
+        let columns = &mut draft.table.columns;
+        if let (false, Some(at)) =
+            (domain.nullable, columns.iter().position(|known| known.name == column))
+        {
+            columns[at].nullable = false;
         }
         if let Some(default) = &domain.default {
             let default = with_value(default, column)?;
@@ -247,9 +251,8 @@ impl Compiler<'_> {
     }
 
     /// A name that no type has.
-    fn free_type_name(&self, written: &ast::ObjectName, place: Place) -> Result<String> {
-        let name = object_name(written, place)?;
-        let name = self.new_name(&name, place)?;
+    fn free_type_name(&self, written: &str, place: Place) -> Result<String> {
+        let name = self.new_name(written, place)?;
         match self.type_named(&name) {
             None => Ok(name),
             Some(_) => {

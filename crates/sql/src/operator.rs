@@ -156,7 +156,7 @@ pub(crate) fn numbers(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -
         DataType::Double
     };
     let (left, right) = match result {
-        DataType::Numeric { .. } | DataType::AnyNumeric => (as_numeric(left), as_numeric(right)),
+        of if of.is_numeric() => (as_numeric(left), as_numeric(right)),
         other => (cast(left, other), cast(right, other)),
     };
     Ok(scalar(ExprKind::Arithmetic(op, Box::new(left), Box::new(right)), result))

@@ -9,6 +9,7 @@ use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, routine_name}
 use sqlparser::ast;
 
 use crate::call::places_given;
+use crate::call_syntax::CallArgument;
 use crate::compiled::Dropped;
 use crate::error::{Advice, Result, error, place_in};
 use crate::functions::{Fit, Given, call_text, fit_of};
@@ -16,7 +17,7 @@ use crate::operand::Operand;
 use crate::relation::level::Level;
 use crate::scope::Compiler;
 use crate::state::Variable;
-use crate::syntax::{CallArgument, DroppedRoutine, Mode};
+use crate::syntax::{DroppedRoutine, Mode};
 use crate::types::sql_type;
 use crate::variadic::{element_of, first_gathered, gathered};
 use crate::written::{bare, dotted};

@@ -69,7 +69,8 @@ impl Compiler<'_> {
     pub(crate) fn settle_parameter(&mut self, at: usize, wanted: DataType) -> Expr {
         let open = |wanted: DataType| match wanted {
             DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
-            DataType::Numeric { .. } => DataType::AnyNumeric,
+            DataType::Numeric { .. } | DataType::WideNumeric { .. } => DataType::AnyNumeric,
+            DataType::Name => DataType::Text,
             DataType::Time(_) => DataType::Time(TIME_DIGITS),
             other => other,
         };

@@ -9,6 +9,13 @@ use crate::token::is_word;
 pub(crate) fn in_parsers_order(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     let word = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
     let mut ordered = tokens.to_vec();
+    if word(0, "drop") && word(1, "index") && word(2, "concurrently") {
+        // Nobody waits for it beyond a quiet point, however it is said.
+        ordered.remove(2);
+    }
+    if word(0, "alter") && word(1, "table") {
+        leave_usual_sequence_out(&mut ordered);
+    }
     if !word(0, "create") && !word(0, "alter") {
         return ordered;
     }
@@ -16,13 +23,34 @@ pub(crate) fn in_parsers_order(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
         sort_options(&mut ordered);
         return ordered;
     }
-    for at in 1..tokens.len() {
-        if word(at - 1, "identity") && tokens[at].token == Token::LParen {
-            let length = tokens[at..].iter().position(|t| t.token == Token::RParen).unwrap_or(0);
+    for at in 1..ordered.len() {
+        if is_word(&ordered[at - 1].token, "identity") && ordered[at].token == Token::LParen {
+            let length = ordered[at..].iter().position(|t| t.token == Token::RParen).unwrap_or(0);
             sort_options(&mut ordered[at + 1..at + length.max(1)]);
         }
     }
     ordered
+}
+
+/// Leaves `SEQUENCE NAME name` out of ADD GENERATED AS IDENTITY, where it is the name that the
+/// sequence has anyway: table, column and `seq`.
+fn leave_usual_sequence_out(tokens: &mut Vec<TokenWithSpan>) {
+    let word = |at: usize| match tokens.get(at).map(|t| &t.token) {
+        Some(Token::Word(word)) => Some(word.value.as_str()),
+        _ => None,
+    };
+    let is = |at: usize, known: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, known));
+    let is_period = |at: usize| tokens.get(at).is_some_and(|t| t.token == Token::Period);
+    let Some(at) = (2..tokens.len()).find(|at| is(*at, "sequence") && is(at + 1, "name")) else {
+        return;
+    };
+    let Some(alter) = (2..at).find(|at| is(*at, "alter")) else { return };
+    let column = if is(alter + 1, "column") { alter + 2 } else { alter + 1 };
+    let (Some(table), Some(column)) = (word(alter - 1), word(column)) else { return };
+    let end = if is_period(at + 3) { at + 5 } else { at + 3 };
+    if word(end - 1).is_some_and(|given| given == format!("{table}_{column}_seq")) {
+        tokens.drain(at..end);
+    }
 }
 
 /// Sorts what follows the first option's word by the words that options begin with.
@@ -49,6 +77,26 @@ fn sort_options(tokens: &mut [TokenWithSpan]) {
     let sorted = options.into_iter().flat_map(|(_, option)| option);
     for (place, token) in tokens[first..].iter_mut().zip(sorted) {
         *place = token;
+    }
+}
+
+/// Gives options of views that stand without a value the one that they have then:
+/// `WITH (security_barrier)`.
+pub(crate) fn with_values_of_options(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
+    if !is(0, "create") || !(1..5).any(|at| is(at, "view")) {
+        return;
+    }
+    let end = (1..tokens.len()).find(|at| is(*at, "as")).unwrap_or(tokens.len());
+    let Some(with) = (1..end).find(|at| is(*at, "with")) else { return };
+    for at in (with + 2..end).rev() {
+        let ends = matches!(tokens[at].token, Token::Comma | Token::RParen);
+        let begins = matches!(tokens[at - 2].token, Token::Comma | Token::LParen);
+        if ends && begins && matches!(tokens[at - 1].token, Token::Word(_)) {
+            let span = tokens[at].span;
+            let value = [Token::Eq, Token::make_keyword("TRUE")];
+            tokens.splice(at..at, value.map(|token| TokenWithSpan { token, span }));
+        }
     }
 }
 
@@ -80,4 +128,59 @@ pub(crate) fn with_check_option(tokens: &mut Vec<TokenWithSpan>) {
         Token::RParen,
     ];
     tokens.splice(before..before, option.map(|token| TokenWithSpan { token, span }));
+}
+
+/// The name, which no client gives, of the query whose columns CREATE TABLE names.
+pub(crate) const COLUMNS_OF_QUERY: &str = "columns of query";
+
+/// Brings the names of columns in `CREATE TABLE name (a, b) AS query`, which the parser takes for
+/// columns without types, to where it reads names: `AS SELECT * FROM (query) AS name (a, b)`.
+pub(crate) fn columns_of_query(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
+    let is_token = |at: usize, token: &Token| tokens.get(at).is_some_and(|t| t.token == *token);
+    if !is(0, "create") || !(1..4).any(|at| is(at, "table")) {
+        return;
+    }
+    let Some(open) = tokens.iter().position(|t| t.token == Token::LParen) else { return };
+    if (1..open).any(|at| is(at, "as")) {
+        return;
+    }
+    let mut close = open + 1;
+    while matches!(tokens.get(close).map(|t| &t.token), Some(Token::Word(_)))
+        && is_token(close + 1, &Token::Comma)
+    {
+        close += 2;
+    }
+    let is_list = matches!(tokens.get(close).map(|t| &t.token), Some(Token::Word(_)));
+    close += 1;
+    if !is_list || !is_token(close, &Token::RParen) {
+        return;
+    }
+    let Some(query) = (close..tokens.len()).find(|at| is(*at, "as")).map(|at| at + 1) else {
+        return;
+    };
+    if is(query, "execute") {
+        return;
+    }
+    let end = tokens.len();
+    let data = match () {
+        () if is(end - 1, "data") && is(end - 2, "no") && is(end - 3, "with") => end - 3,
+        () if is(end - 1, "data") && is(end - 2, "with") => end - 2,
+        () => end,
+    };
+    let span = tokens[open].span;
+    let own = |token| TokenWithSpan { token, span };
+    let list = tokens[open..=close].to_vec();
+    let begins = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
+    let mut written: Vec<_> = begins.into_iter().map(own).collect();
+    written.push(own(Token::LParen));
+    written.extend_from_slice(&tokens[query..data]);
+    written.extend([
+        own(Token::RParen),
+        own(Token::make_keyword("AS")),
+        own(Token::make_word(COLUMNS_OF_QUERY, Some('"'))),
+    ]);
+    written.extend(list);
+    tokens.splice(query..data, written);
+    tokens.drain(open..=close);
 }

@@ -235,8 +235,42 @@ impl<'c> Compiler<'c> {
         draft.table
     }
 
-    /// ALTER TABLE of a partition, which is what its table is.
-    pub(crate) fn refuse_altered_partition(
+    /// ALTER TABLE of a partition, which is what its table is: it has the keys of that.
+    pub(crate) fn altered_partition(
+        &self,
+        view: &View,
+        operations: &[Operation],
+        place: Place,
+    ) -> Result<Vec<CatalogChange>> {
+        if let [Operation::AddConstraint { constraint, .. }] = operations
+            && self.has_key_of(view, constraint)
+        {
+            let name = &view.name;
+            let text = format!("partition \"{name}\" has this key of its table, skipping");
+            return Ok(vec![CatalogChange::Nothing(left_out(text))]);
+        }
+        Err(self.refuse_altered_partition(view, operations, place))
+    }
+
+    /// Whether the table of a partition has a key of the same columns.
+    fn has_key_of(&self, view: &View, constraint: &ast::TableConstraint) -> bool {
+        let Some(partition) = &view.partition else { return false };
+        let (columns, is_primary) = match constraint {
+            ast::TableConstraint::PrimaryKey(key) => (&key.columns, true),
+            ast::TableConstraint::Unique(key) => (&key.columns, false),
+            _ => return false,
+        };
+        let wanted: Vec<String> = columns.iter().map(|of| of.column.expr.to_string()).collect();
+        let table = self.catalog.table(partition.table);
+        let mut keys = table.declared_indexes().map(|id| self.catalog.index(id));
+        keys.any(|index| {
+            let of = index.columns.iter().map(|column| &table.columns[column.index()].name);
+            let is_it = table.primary == Some(index.id) || !is_primary && index.unique;
+            is_it && of.eq(wanted.iter())
+        })
+    }
+
+    fn refuse_altered_partition(
         &self,
         view: &View,
         operations: &[Operation],

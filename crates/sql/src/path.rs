@@ -377,7 +377,7 @@ pub(crate) fn column_in(catalog: &Catalog, row: &Row, expr: &Expr) -> Option<Col
             let (from, to) = (inner.data_type(), expr.data_type());
             let widens = match (digits(from), digits(to)) {
                 (Some(from), Some(to)) => from.1 <= to.1 && from.0 - from.1 <= to.0 - to.1,
-                (Some(_), None) if to == DataType::AnyNumeric => true,
+                (Some(_), None) if to.is_any_numeric() => true,
                 _ => matches!((from, to), (DataType::Char(_), DataType::Text)),
             };
             widens.then_some(column)
@@ -419,15 +419,15 @@ pub(crate) fn key_value(value: &Expr, column: DataType, equality: bool) -> Optio
         ) if own_scale == scale && (equality || own <= precision) => Some((value.clone(), true)),
         // A number of the column is below, or above, what it was rounded from only if it is below,
         // or above, that as well, or equal to it.
-        (DataType::AnyNumeric, _) if digits(value_type).is_some() => {
-            Some((cast(value.clone(), column), true))
+        (of, _) if of.is_any_numeric() && digits(value_type).is_some() => {
+            Some((cast(value.clone(), DataType::AnyNumeric), true))
         }
         (DataType::Numeric { .. }, _)
-            if digits(value_type).is_some() || value_type == DataType::AnyNumeric =>
+            if digits(value_type).is_some() || value_type.is_any_numeric() =>
         {
             Some((clamped(value.clone(), column)?, false))
         }
-        (DataType::Text | DataType::Varchar(_), _) if value_type.is_text() => {
+        (DataType::Text | DataType::Varchar(_) | DataType::Name, _) if value_type.is_text() => {
             Some((value.clone(), true))
         }
         // the padding of char(n) compares as nothing, which keys cannot say of every text

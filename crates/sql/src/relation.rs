@@ -32,6 +32,7 @@ mod select;
 mod select_list;
 mod semi_join;
 mod set;
+mod shared;
 mod shown_rows;
 mod subquery;
 mod system;

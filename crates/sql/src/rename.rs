@@ -1,15 +1,16 @@
-//! ALTER ... RENAME TO, RENAME CONSTRAINT, and ALTER SEQUENCE ... OWNED BY.
+//! ALTER ... RENAME TO, RENAME CONSTRAINT, ALTER SEQUENCE ... OWNED BY, and what is said of a
+//! relation without effect: about pages of a disk, statistics, and comments on what is in it.
 //!
 //! Role         compiles what `alter_syntax` has read
 //! Source       PostgreSQL 15, "ALTER TABLE", "ALTER INDEX", "ALTER SEQUENCE", "ALTER TYPE"
 
 use hotrow_transaction::catalog::{
-    NamedType, Object, PUBLIC, Table, ViewKind, local, qualified, split,
+    Index, NamedType, Object, PUBLIC, Table, ViewKind, local, qualified, split,
 };
 use hotrow_transaction::program::Place;
 
-use crate::alter_syntax::{AlterSyntax, Altering, RelationKind};
-use crate::changes::{CatalogChange, left_out};
+use crate::alter_syntax::{AlterSyntax, Altering, RelationKind, TablePart};
+use crate::changes::{CatalogChange, comments_left_out, left_out};
 use crate::error::{Advice, Result, error, taken, unsupported};
 use crate::scope::Compiler;
 
@@ -25,11 +26,52 @@ impl Compiler<'_> {
                 self.attach((&written.name, written.place), (name, *at), bound)
             }
             Altering::Detach(name, at) => self.detach((&written.name, written.place), (name, *at)),
+            Altering::Numbers(column, numbers) => {
+                self.renumber(written, column.as_deref(), numbers)
+            }
+            Altering::Storage(column) => self.storage(written, column.as_deref()),
+            Altering::Comment(part, own) => self.comment_on(written, (*part, own)),
         }
     }
 
+    /// What concerns pages of a disk, and statistics: there are none.
+    fn storage(&self, written: &AlterSyntax, column: Option<&str>) -> Result<Vec<CatalogChange>> {
+        let AlterSyntax { name, place, .. } = written;
+        match (self.table_named(name), column) {
+            (Some(table), Some(column)) => drop(self.table_column(table, column, *place)?),
+            (Some(_), None) => {}
+            (None, _) if self.view_named(name).is_some() || self.index_named(name).is_some() => {}
+            (None, _) => return self.missing(written),
+        }
+        let text = "tables lie in memory, and plans need no statistics: nothing is to be done";
+        Ok(vec![CatalogChange::Nothing(left_out(text.to_owned()))])
+    }
+
+    /// COMMENT ON something of a table.
+    fn comment_on(
+        &self,
+        written: &AlterSyntax,
+        (part, own): (TablePart, &str),
+    ) -> Result<Vec<CatalogChange>> {
+        let table = self.table(&written.name, written.place)?;
+        let (what, is_there) = match part {
+            TablePart::Constraint => ("constraint", self.constraint_names(table).contains(&own)),
+            TablePart::Trigger => {
+                ("trigger", table.triggers.iter().any(|trigger| trigger.name == own))
+            }
+            TablePart::Policy => {
+                ("policy", table.security.policies.iter().any(|policy| policy.name == own))
+            }
+        };
+        if !is_there {
+            let message = format!("{what} \"{own}\" for table \"{}\" does not exist", table.name);
+            return Err(error(b"42704", written.place, message));
+        }
+        Ok(vec![CatalogChange::Nothing(comments_left_out())])
+    }
+
     /// What IF EXISTS says of a relation that is not there, or 42P01.
-    fn missing(&self, written: &AlterSyntax) -> Result<Vec<CatalogChange>> {
+    pub(crate) fn missing(&self, written: &AlterSyntax) -> Result<Vec<CatalogChange>> {
         let message = format!("relation \"{}\" does not exist", written.name);
         match written.if_exists {
             true => Ok(vec![CatalogChange::Nothing(left_out(format!("{message}, skipping")))]),
@@ -92,6 +134,19 @@ impl Compiler<'_> {
         Ok(vec![CatalogChange::RenameType { name, to: next }])
     }
 
+    /// Indexes that constraints are.
+    fn keys_of<'t>(&'t self, table: &'t Table) -> impl Iterator<Item = &'t Index> {
+        let all = table.declared_indexes().map(|id| self.catalog.index(id));
+        all.filter(|index| index.is_constraint)
+    }
+
+    /// The constraints of a table.
+    fn constraint_names<'t>(&'t self, table: &'t Table) -> Vec<&'t str> {
+        let keys = self.keys_of(table).map(|index| &*index.name);
+        let checks = table.checks.iter().map(|check| &*check.name);
+        keys.chain(checks).chain(table.foreign_keys.iter().map(|key| &*key.name)).collect()
+    }
+
     fn rename_constraint(
         &self,
         written: &AlterSyntax,
@@ -99,22 +154,19 @@ impl Compiler<'_> {
     ) -> Result<Vec<CatalogChange>> {
         let Some(table) = self.table_named(&written.name) else { return self.missing(written) };
         let place = written.place;
-        let unique = table.declared_indexes().map(|id| self.catalog.index(id));
-        let unique: Vec<_> = unique.filter(|index| index.is_constraint).collect();
-        let others = table.checks.iter().map(|check| &check.name);
-        let others = others.chain(table.foreign_keys.iter().map(|key| &key.name));
-        let mut all = unique.iter().map(|index| &index.name).chain(others);
-        if all.clone().any(|name| name == to) {
+        let all = self.constraint_names(table);
+        if all.contains(&to) {
             let of = &table.name;
             let message = format!("constraint \"{to}\" for relation \"{of}\" already exists");
             return Err(error(b"42710", place, message));
         }
-        if !all.any(|name| name == from) {
+        if !all.contains(&from) {
             let message = format!("constraint \"{from}\" for table \"{}\"", table.name);
             return Err(error(b"42704", place, format!("{message} does not exist")));
         }
         let name = to.to_owned();
-        Ok(vec![match unique.iter().find(|index| index.name == from) {
+        let mut keys = self.keys_of(table);
+        Ok(vec![match keys.find(|index| index.name == from) {
             Some(index) => {
                 if self.is_there(&qualified(&table.schema, to), true, place)? {
                     return Err(taken(to, place));

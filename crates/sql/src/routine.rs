@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, BinaryOperator, Expr, Ident, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -41,10 +42,9 @@ pub(crate) fn routine_with(
             unnamed.name = format!("${number}");
         }
     }
-    let (mut is_strict, mut is_definer) = (false, false);
-    let mut returns = None;
+    let (mut is_strict, mut is_definer, mut written_in_sql) = (false, false, false);
+    let (mut returns, mut language, mut path) = (None, None, None);
     let mut text = None;
-    let mut language = None;
     while !cursor.at_end() {
         if cursor.is("returns") && !cursor.is_at(1, "null") {
             cursor.bump();
@@ -52,7 +52,13 @@ pub(crate) fn routine_with(
         } else if cursor.accept("language") {
             language = Some((cursor.place(), cursor.identifier_or_string()?));
         } else if cursor.accept("as") {
-            text = Some(body_text(cursor)?);
+            let (origin, body) = body_text(cursor)?;
+            text = Some((origin, tokenize(&body, origin)?));
+        } else if cursor.is("return") || cursor.is("begin") && cursor.is_at(1, "atomic") {
+            written_in_sql = true;
+            text = Some((cursor.place(), body_in_sql(cursor)?));
+        } else if cursor.accept("set") {
+            path = path_of_body(cursor)?.or(path);
         } else if is_function && is_strict_here(cursor) {
             is_strict = true;
         } else if let Some(definer) = security(cursor) {
@@ -61,12 +67,15 @@ pub(crate) fn routine_with(
             attribute(cursor)?;
         }
     }
-    let language = check_language(language, cursor.place())?;
-    let Some((origin, text)) = text else {
+    let by_default = written_in_sql.then(|| (place, "sql".to_owned()));
+    let language = check_language(language.or(by_default), cursor.place())?;
+    if written_in_sql && !matches!(language, Language::Sql) {
+        return Err(error(b"42P13", place, "inline SQL function body only valid for language SQL"));
+    }
+    let Some((origin, mut tokens)) = text else {
         return Err(syntax(cursor.place(), "no function body specified")
             .hint("write AS $$ BEGIN ... END $$"));
     };
-    let mut tokens = tokenize(&text, origin)?;
     name_parameters(&mut tokens, |number| Some(format!("${number}")));
     let end = tokens.last().map_or(origin, |token| place_of(token.span.end));
     let tokens = match &returns {
@@ -90,12 +99,84 @@ pub(crate) fn routine_with(
         or_replace,
         is_function,
         is_definer,
+        path,
         parameters,
         returns,
         body,
         end,
     };
     Ok(routine)
+}
+
+/// RETURN expression, or BEGIN ATOMIC statements END: as the statements that a text has.
+fn body_in_sql(cursor: &mut Cursor<'_>) -> Result<Vec<TokenWithSpan>> {
+    if cursor.accept("return") {
+        return Ok(returned(cursor.rest()));
+    }
+    let place = cursor.place();
+    cursor.bump();
+    cursor.bump();
+    let rest = cursor.rest_ahead();
+    let Some(end) = end_of_atomic(rest) else {
+        return Err(syntax(place, "BEGIN ATOMIC has no END"));
+    };
+    let body = cursor.take(end);
+    cursor.bump();
+    let statements = body.split(|t| t.token == Token::SemiColon);
+    let mut written: Vec<TokenWithSpan> = Vec::new();
+    for statement in statements.filter(|statement| !statement.is_empty()) {
+        match &statement[0].token {
+            word if is_word(word, "return") => written.extend(returned(&statement[1..])),
+            _ => written.extend_from_slice(statement),
+        }
+        let span = statement[statement.len() - 1].span;
+        written.push(TokenWithSpan { token: Token::SemiColon, span });
+    }
+    Ok(written)
+}
+
+/// `RETURN value` as the query that gives it.
+fn returned(value: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    let span = value.first().map_or_else(sqlparser::tokenizer::Span::empty, |first| first.span);
+    let select = TokenWithSpan { token: Token::make_keyword("SELECT"), span };
+    [select].into_iter().chain(value.iter().cloned()).collect()
+}
+
+/// Where the END of BEGIN ATOMIC stands among the tokens behind that.
+pub(crate) fn end_of_atomic(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let mut cases = 0_usize;
+    tokens.iter().position(|TokenWithSpan { token, .. }| {
+        let ends = is_word(token, "end");
+        let found = ends && cases == 0;
+        cases = cases + usize::from(is_word(token, "case")) - usize::from(ends && cases > 0);
+        found
+    })
+}
+
+/// What stands behind SET in CREATE FUNCTION: the path of the body's bare names; none: FROM
+/// CURRENT, which they have anyway.
+fn path_of_body(cursor: &mut Cursor<'_>) -> Result<Option<SearchPath>> {
+    let place = cursor.place();
+    if !cursor.accept("search_path") {
+        let what = format!("SET {} in CREATE FUNCTION", cursor.identifier()?);
+        return Err(unsupported(place, what, "leave it out, or set it in the session"));
+    }
+    if cursor.accept_all(&["from", "current"]) {
+        return Ok(None);
+    }
+    if !cursor.accept_token(&Token::Eq) {
+        cursor.expect("to")?;
+    }
+    let mut schemas = Vec::new();
+    loop {
+        schemas.push(cursor.identifier_or_string()?);
+        if !cursor.accept_token(&Token::Comma) {
+            break;
+        }
+    }
+    // An empty text stands for no schema.
+    schemas.retain(|schema| !schema.is_empty() && schema != "$user" && schema != "pg_catalog");
+    Ok(Some(SearchPath::new(schemas)))
 }
 
 /// DO [LANGUAGE plpgsql] $$ ... $$
@@ -312,7 +393,7 @@ fn attribute(cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.is("strict") || cursor.is("returns") {
         return Err(error(b"42P13", place, "invalid attribute in procedure definition"));
     }
-    for refused in ["set", "window", "transform", "support", "external"] {
+    for refused in ["window", "transform", "support", "external"] {
         if cursor.is(refused) {
             return Err(unsupported(
                 place,
@@ -320,13 +401,6 @@ fn attribute(cursor: &mut Cursor<'_>) -> Result<()> {
                 "leave it out",
             ));
         }
-    }
-    if cursor.is("begin") || cursor.is("return") {
-        return Err(unsupported(
-            place,
-            "a body written in SQL",
-            "write LANGUAGE plpgsql AS $$ BEGIN ... END $$",
-        ));
     }
     Err(cursor.unexpected("AS, LANGUAGE or RETURNS"))
 }

@@ -11,20 +11,24 @@ use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::alter_syntax::with_data;
-use crate::altering::{altering, refresh};
+use crate::altering::{altering, comment_on_part, refresh};
+use crate::call_syntax::CallArgument;
 use crate::copy::copy;
+use crate::domain_syntax::domain;
 use crate::error::{Result, place_of, syntax, unsupported};
 use crate::grant::grant;
 use crate::like_syntax::in_known_columns;
 use crate::maintenance::maintenance;
-use crate::parser_order::{in_parsers_order, with_check_option};
+use crate::parser_order::{
+    columns_of_query, in_parsers_order, with_check_option, with_values_of_options,
+};
 use crate::policy_syntax::policy;
 use crate::role::role;
-use crate::routine::{anonymous, routine};
+use crate::routine::{anonymous, end_of_atomic, routine};
 use crate::search_path::{path_before, role_before, with_role};
 use crate::setting::{naming, setting};
 use crate::state::Programs;
-use crate::syntax::{CallArgument, ScriptStatement, Syntax};
+use crate::syntax::{ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
 use crate::trigger_syntax::{drop_trigger, is_trigger, trigger};
@@ -146,7 +150,7 @@ fn each_statement_here(
     };
     let text_of =
         |tokens: &[TokenWithSpan]| text.get(range_of(tokens)).unwrap_or_default().to_owned();
-    for range in tokens.split(|t| t.token == Token::SemiColon) {
+    for range in statements_of(&tokens) {
         let Some(first) = range.first() else { continue };
         let at = range_of(range);
         let own = text.get(at.clone()).unwrap_or_default().to_owned();
@@ -163,6 +167,29 @@ fn each_statement_here(
         tell(statement, at);
     }
     Ok(())
+}
+
+/// The tokens of each statement: semicolons stand between them, and in BEGIN ATOMIC ... END.
+fn statements_of(mut tokens: &[TokenWithSpan]) -> impl Iterator<Item = &[TokenWithSpan]> {
+    std::iter::from_fn(move || {
+        let is = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
+        if tokens.is_empty() {
+            return None;
+        }
+        let at_semicolon = |from: usize| {
+            let found = tokens[from..].iter().position(|t| t.token == Token::SemiColon);
+            found.map_or(tokens.len(), |at| from + at)
+        };
+        let mut end = at_semicolon(0);
+        if is(0, "create") {
+            let atomic = (1..end).find(|at| is(at - 1, "begin") && is(*at, "atomic"));
+            let last = atomic.and_then(|at| Some(at + 1 + end_of_atomic(&tokens[at + 1..])?));
+            end = last.map_or(end, at_semicolon);
+        }
+        let statement = &tokens[..end];
+        tokens = tokens.get(end + 1..).unwrap_or_default();
+        Some(statement)
+    })
 }
 
 /// The statement that tokens are, whose text stands at a place.
@@ -311,6 +338,9 @@ fn statement(
     if let Some(altered) = altering(&mut Cursor::new(tokens, end))? {
         return Ok(altered);
     }
+    if let Some(comment) = comment_on_part(&mut Cursor::new(tokens, end))? {
+        return Ok(comment);
+    }
     if let Some(moved) = set_schema(&mut Cursor::new(tokens, end))? {
         return Ok(moved);
     }
@@ -329,6 +359,9 @@ fn statement(
     if let Some(written) = policy(&mut Cursor::new(tokens, end), text_of)? {
         return Ok(Syntax::Policy(Box::new(written)));
     }
+    if let Some(written) = domain(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::Domain(Box::new(written)));
+    }
     if let Some(written) = grant(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Grant(Box::new(written)));
     }
@@ -344,8 +377,10 @@ fn statement(
     }
     refuse(&Cursor::new(tokens, end), place)?;
     let mut tokens = in_parsers_order(tokens);
+    with_values_of_options(&mut tokens);
     with_check_option(&mut tokens);
     in_known_columns(&mut tokens);
+    columns_of_query(&mut tokens);
     with_data(&mut tokens);
     Ok(Syntax::Sql(Box::new(parse_statement(&tokens, end)?)))
 }
@@ -370,12 +405,7 @@ fn set_schema(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
 
 /// Statements refused by their first word, before the parser sees them.
 fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
-    const ADVICE: &[(&str, &str)] = &[
-        ("revoke", "all users may do everything: keep a user out by DROP USER"),
-        ("lock", "the engine locks by itself: leave it out"),
-        ("cluster", "rows have no order on pages: leave it out"),
-        ("reindex", "indexes are made anew when the database is opened: leave it out"),
-    ];
+    const ADVICE: &[(&str, &str)] = &[("cluster", "rows have no order on pages: leave it out")];
     for (word, hint) in ADVICE {
         if cursor.is(word) {
             return Err(unsupported(place, word.to_ascii_uppercase(), *hint));

@@ -12,8 +12,10 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
+use crate::alter_syntax::AlterSyntax;
 use crate::changes::{CatalogChange, SequenceDefinition, is_there};
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::numbers_syntax::NumbersSyntax;
 use crate::scope::Compiler;
 use crate::types::data_type;
 use crate::written::{name_in_text, object_name};
@@ -56,12 +58,28 @@ pub(crate) fn sequence_of(
     options: &[ast::SequenceOptions],
     place: Place,
 ) -> Result<Sequence> {
+    changed_sequence(None, data_type, options, place)
+}
+
+/// As [`sequence_of`]; what is not written is as it was before, if it was.
+fn changed_sequence(
+    before: Option<&Sequence>,
+    data_type: DataType,
+    options: &[ast::SequenceOptions],
+    place: Place,
+) -> Result<Sequence> {
     use ast::SequenceOptions as O;
     let Some((least, greatest)) = bounds(data_type) else {
         return Err(error(b"22023", place, "sequence type must be smallint, integer, or bigint"));
     };
     let invalid = |message: String| error(b"22023", place, message);
-    let (mut increment, mut start, mut min, mut max, mut cycle) = (1, None, None, None, false);
+    let mut increment = before.map_or(1, |of| of.increment);
+    let mut cycle = before.is_some_and(|of| of.cycle);
+    let mut start = before.map(|of| of.start);
+    // An end that was the type's goes with the type.
+    let ends = before.and_then(|of| Some((of, bounds(of.data_type)?)));
+    let mut min = ends.filter(|(of, (least, _))| of.min != *least).map(|(of, _)| of.min);
+    let mut max = ends.filter(|(of, (_, greatest))| of.max != *greatest).map(|(of, _)| of.max);
     for option in options {
         match option {
             O::IncrementBy(by, _) => increment = number(by, place)?,
@@ -120,6 +138,58 @@ pub(crate) fn refuse_drawn_from(catalog: &Catalog, id: TableId, place: Place) ->
 }
 
 impl Compiler<'_> {
+    /// ALTER SEQUENCE, and ALTER COLUMN of an identity column, of how numbers are counted.
+    pub(crate) fn renumber(
+        &self,
+        written: &AlterSyntax,
+        column: Option<&str>,
+        numbers: &NumbersSyntax,
+    ) -> Result<Vec<CatalogChange>> {
+        let AlterSyntax { name, place, .. } = written;
+        let place = *place;
+        if self.table_named(name).is_none() && written.if_exists {
+            return self.missing(written);
+        }
+        let of = match column {
+            None => self.sequence_named(name, place)?,
+            Some(column) => {
+                let table = self.table(name, place)?;
+                let id = self.table_column(table, column, place)?;
+                let draws = table.columns[id.index()].draws;
+                let is_identity = |draws: &Draws| {
+                    matches!(draws.as_written, Numbering::Always | Numbering::ByDefault)
+                };
+                let Some(draws) = draws.filter(is_identity) else {
+                    let of = &table.name;
+                    let message = format!(
+                        "column \"{column}\" of relation \"{of}\" is not an identity column"
+                    );
+                    return Err(error(b"55000", place, message));
+                };
+                self.catalog.table(draws.sequence)
+            }
+        };
+        let Some(before) = of.sequence else { return self.missing(written) };
+        let data_type = match &numbers.of {
+            Some(of) => data_type(of, self.type_names(), place)?,
+            None => before.data_type,
+        };
+        let to = changed_sequence(Some(&before), data_type, &numbers.options, place)?;
+        let restart = numbers.restart.map(|number| number.unwrap_or(to.start));
+        if let Some(number) = restart.filter(|number| !(to.min..=to.max).contains(number)) {
+            let message = match number < to.min {
+                true => {
+                    format!("RESTART value ({number}) cannot be less than MINVALUE ({})", to.min)
+                }
+                false => {
+                    format!("RESTART value ({number}) cannot be greater than MAXVALUE ({})", to.max)
+                }
+            };
+            return Err(error(b"22023", place, message));
+        }
+        Ok(vec![CatalogChange::SetSequence { sequence: of.id, to, restart }])
+    }
+
     /// CREATE SEQUENCE.
     pub(crate) fn create_sequence(&self, written: &ast::Statement) -> Result<CatalogChange> {
         let ast::Statement::CreateSequence {

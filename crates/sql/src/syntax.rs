@@ -10,7 +10,9 @@ use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
 
 use crate::alter_syntax::{AlterSyntax, RefreshSyntax, filling};
+use crate::call_syntax::{CallArgument, CallSyntax};
 use crate::copy::CopySyntax;
+use crate::domain_syntax::DomainSyntax;
 use crate::grant::GrantSyntax;
 use crate::maintenance::Maintenance;
 use crate::open_literals::OpenLiterals;
@@ -96,6 +98,16 @@ impl ScriptStatement {
     /// What it is, for who needs nothing else of it.
     pub(crate) fn into_syntax(mut self) -> Syntax {
         std::mem::replace(&mut self.syntax, Syntax::NONE)
+    }
+
+    /// Whether it is CREATE FUNCTION or PROCEDURE.
+    pub fn is_routine(&self) -> bool {
+        matches!(self.syntax, Syntax::Routine(_))
+    }
+
+    /// Whether it may be about a routine that there is: its owner, or rights to it.
+    pub fn concerns_routine(&self) -> bool {
+        matches!(self.syntax, Syntax::Grant(_) | Syntax::Trigger(_))
     }
 
     /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.
@@ -228,6 +240,8 @@ pub(crate) enum Syntax {
     DropTrigger(DropTriggerSyntax),
     /// CREATE, ALTER and DROP POLICY
     Policy(Box<PolicySyntax>),
+    /// CREATE DOMAIN
+    Domain(Box<DomainSyntax>),
 }
 
 impl Syntax {
@@ -238,23 +252,6 @@ impl Syntax {
 /// A routine that DROP names, and its parameters, if they are told.
 pub(crate) type DroppedRoutine = (String, Place, Option<Vec<Parameter>>);
 
-/// CALL in a procedure.
-#[derive(Debug)]
-pub(crate) struct CallSyntax {
-    pub(crate) name: String,
-    pub(crate) arguments: Vec<CallArgument>,
-    pub(crate) place: Place,
-}
-
-/// One argument of a CALL.
-#[derive(Clone, Debug)]
-pub(crate) struct CallArgument {
-    /// `name => value`
-    pub(crate) name: Option<String>,
-    pub(crate) value: ast::Expr,
-    pub(crate) place: Place,
-}
-
 /// CREATE FUNCTION or PROCEDURE.
 #[derive(Debug)]
 pub(crate) struct Routine {
@@ -264,6 +261,8 @@ pub(crate) struct Routine {
     pub(crate) is_function: bool,
     /// SECURITY DEFINER
     pub(crate) is_definer: bool,
+    /// SET search_path: where the body's bare names are looked for
+    pub(crate) path: Option<SearchPath>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) returns: Option<Returns>,
     pub(crate) body: Block,

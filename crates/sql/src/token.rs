@@ -18,6 +18,7 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
+use crate::collation::leave_collations_out;
 use crate::error::{
     Advice, Result, error, from_parser, place_of, syntax, too_complex, unsupported,
 };
@@ -274,9 +275,22 @@ impl<'t> Cursor<'t> {
         Ok(taken)
     }
 
+    /// All the rest, which stays to be read.
+    pub(crate) fn rest_ahead(&self) -> &'t [TokenWithSpan] {
+        &self.tokens[self.at.min(self.tokens.len())..]
+    }
+
+    /// So many tokens, all that are left if they are fewer.
+    pub(crate) fn take(&mut self, count: usize) -> &'t [TokenWithSpan] {
+        let rest = self.rest_ahead();
+        let taken = &rest[..count.min(rest.len())];
+        self.at += taken.len();
+        taken
+    }
+
     /// All the rest.
     pub(crate) fn rest(&mut self) -> &'t [TokenWithSpan] {
-        let rest = &self.tokens[self.at.min(self.tokens.len())..];
+        let rest = self.rest_ahead();
         self.at = self.tokens.len();
         rest
     }
@@ -373,6 +387,7 @@ fn parser_over(tokens: &[TokenWithSpan], depth_max: usize) -> Result<Parser<'sta
     static DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
     check_depth(tokens)?;
     let mut tokens = tokens.to_vec();
+    leave_collations_out(&mut tokens)?;
     write_similar_as_from(&mut tokens);
     Ok(Parser::new(&DIALECT).with_recursion_limit(depth_max).with_tokens_with_locations(tokens))
 }

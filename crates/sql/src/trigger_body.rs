@@ -165,7 +165,7 @@ impl<'c> Compiler<'c> {
             if this.calls.mentions != [false; 2] {
                 this.emit_touched(&mut body, 0);
             }
-            this.block(&routine.body, &mut body)?;
+            this.with_own_path(&routine, |this| this.block(&routine.body, &mut body))?;
             let leaves =
                 |last: &Statement| matches!(last.kind, StatementKind::Leave(at) if at == exit);
             match body.iter().position(leaves) {

@@ -63,7 +63,7 @@ pub(crate) const TYPES: &[KnownType] = {
         t((3802, 3807), "jsonb", "jsonb", -1, "U", Some(T::Jsonb)),
         t((18, 1002), "char", "\"char\"", 1, "Z", Some(T::CatalogChar)),
         t((1083, 1183), "time", "time without time zone", 8, "D", Some(T::Time(TIME_DIGITS))),
-        t((19, 1003), "name", "name", 64, "S", Some(T::Text)),
+        t((19, 1003), "name", "name", 64, "S", Some(T::Name)),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),
         t((24, 1008), "regproc", "regproc", 4, "N", Some(T::Text)),
@@ -89,6 +89,22 @@ pub fn known_type(data_type: DataType) -> KnownType {
     TYPES[place_of(data_type)]
 }
 
+/// A type's length or digits, as `atttypmod` and RowDescription tell them.
+pub fn type_modifier(data_type: DataType) -> i32 {
+    let of_digits = |precision: u16, scale: i16| {
+        // A scale has eleven bits, one of them its sign.
+        (i32::from(precision) << 16 | i32::from(scale) & 0x7FF) + 4
+    };
+    match data_type {
+        DataType::Varchar(n) | DataType::Char(n) => n as i32 + 4,
+        DataType::Numeric { precision, scale } => of_digits(precision.into(), scale.into()),
+        DataType::WideNumeric { precision, scale } => of_digits(precision, scale),
+        DataType::Array(element) => type_modifier(*element),
+        DataType::Time(digits) if digits < TIME_DIGITS => digits.into(),
+        _ => -1,
+    }
+}
+
 /// Where a type stands among [`TYPES`], whatever its length and digits. Answers ask for each
 /// column.
 const fn place_of(data_type: DataType) -> usize {
@@ -111,12 +127,13 @@ const fn place_of(data_type: DataType) -> usize {
         T::Timestamp => 12,
         T::TimestampTz => 13,
         T::Interval => 14,
-        T::Numeric { .. } | T::AnyNumeric => 15,
+        T::Numeric { .. } | T::AnyNumeric | T::WideNumeric { .. } => 15,
         T::Uuid => 16,
         T::Json => 17,
         T::Jsonb => 18,
         T::CatalogChar => 19,
         T::Time(_) => 20,
+        T::Name => 21,
     }
 }
 
@@ -131,7 +148,7 @@ const _: () = {
         }
         at += 1;
     }
-    assert!(found == 21);
+    assert!(found == 22);
 };
 
 /// Whether the catalog has a type of this name.

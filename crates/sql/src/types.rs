@@ -1,7 +1,9 @@
 //! Type names: `sqlparser`'s data types to Hotrow's.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
+use hotrow_base::decimal::DIGITS_MAX;
 use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath};
 use hotrow_transaction::program::Place;
@@ -60,14 +62,16 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
     let Written::Custom(name, _) = written else { return built_in(written, place) };
     match named_type(name, names, place) {
         Some(named) => scalar_of(&named, name, place),
-        None if is_oid(name) => Ok(DataType::Oid),
+        None if is_built_in(name, "oid") => Ok(DataType::Oid),
+        None if is_built_in(name, "name") => Ok(DataType::Name),
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
     }
 }
 
-/// Whether a name that the parser does not know is that of the type of catalog numbers.
-fn is_oid(name: &ast::ObjectName) -> bool {
-    matches!(name.to_string().to_lowercase().as_str(), "oid" | "pg_catalog.oid")
+/// Whether a name of a type is that of a built-in one that the parser does not know.
+fn is_built_in(name: &ast::ObjectName, built_in: &str) -> bool {
+    let name = name.to_string().to_lowercase();
+    name.strip_prefix("pg_catalog.").unwrap_or(&name) == built_in
 }
 
 /// A scalar type that nobody has to make.
@@ -126,7 +130,7 @@ pub(crate) fn named_type(
 fn scalar_of(named: &NamedType, name: &ast::ObjectName, place: Place) -> Result<DataType> {
     match named {
         NamedType::Enum(of) => Ok(DataType::Enum(*of)),
-        NamedType::Domain(domain) if domain.checks.is_empty() => Ok(domain.of),
+        NamedType::Domain(domain) if domain.checks.is_empty() && domain.nullable => Ok(domain.of),
         NamedType::Domain(_) => Err(unsupported(
             place,
             format!("domain {name} here"),
@@ -146,7 +150,6 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
         ("bigserial", "write bigint and pass the value, or keep a counter in a row"),
         ("smallserial", "write smallint and pass the value, or keep a counter in a row"),
         ("money", "write numeric(19,2)"),
-        ("name", "write text"),
         ("citext", "write text, and lower() where it is compared"),
     ];
     if let Some((_, hint)) = KNOWN_ELSEWHERE.iter().find(|(known, _)| name == *known) {
@@ -169,23 +172,21 @@ fn numeric(info: ExactNumberInfo, place: Place) -> Result<DataType> {
         ExactNumberInfo::Precision(precision) => (precision, 0),
         ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
     };
-    if !(1..=38).contains(&precision) {
-        return Err(error(
-            b"22023",
-            place,
-            format!("NUMERIC precision {precision} must be between 1 and 38"),
-        )
-        .hint("numeric without a precision has as many digits as its values"));
+    let out_of = |what: &str, n: &dyn Display, least: i32| {
+        error(b"22023", place, format!("NUMERIC {what} {n} must be between {least} and 1000"))
+    };
+    if !(1..=1000).contains(&precision) {
+        return Err(out_of("precision", &precision, 1));
     }
-    let precision = precision as u8;
-    if !(0..=i64::from(precision)).contains(&scale) {
-        return Err(error(
-            b"22023",
-            place,
-            format!("NUMERIC scale {scale} must be between 0 and precision {precision}"),
-        ));
+    if !(-1000..=1000).contains(&scale) {
+        return Err(out_of("scale", &scale, -1000));
     }
-    Ok(DataType::Numeric { precision, scale: scale as u8 })
+    Ok(match (u8::try_from(precision), u8::try_from(scale)) {
+        (Ok(precision @ ..=DIGITS_MAX), Ok(scale)) if scale <= precision => {
+            DataType::Numeric { precision, scale }
+        }
+        _ => DataType::WideNumeric { precision: precision as u16, scale: scale as i16 },
+    })
 }
 
 fn bounded(length: CharacterLength, max: u64, place: Place) -> Result<u32> {

@@ -9,8 +9,8 @@ use hotrow_base::types::SqlType;
 use hotrow_transaction::program::Procedure;
 use sqlparser::ast;
 
+use crate::call_syntax::CallArgument;
 use crate::marks::MARK;
-use crate::syntax::CallArgument;
 
 fn is_marked(argument: &CallArgument) -> bool {
     argument.name.as_deref() == Some(MARK)

@@ -20,6 +20,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
+use crate::alter_syntax::options_of;
 use crate::apply::apply;
 use crate::changes::{CatalogChange, is_there, left_out};
 use crate::compile::compile;
@@ -35,7 +36,7 @@ use crate::written::object_name;
 
 impl Compiler<'_> {
     /// CREATE [OR REPLACE] VIEW.
-    pub(crate) fn create_view(&mut self, written: &ast::CreateView) -> Result<CatalogChange> {
+    pub(crate) fn create_view(&mut self, written: &ast::CreateView) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.name, self.place);
         refuse_clauses(written, place)?;
         let name = self.new_name(&object_name(&written.name, place)?, place)?;
@@ -44,7 +45,7 @@ impl Compiler<'_> {
             return Err(error(b"42809", place, format!("\"{}\" is not a view", local(&name))));
         }
         if old.is_none() && self.is_there(&name, written.if_not_exists, place)? {
-            return Ok(CatalogChange::Nothing(is_there(local(&name))));
+            return Ok(vec![CatalogChange::Nothing(is_there(local(&name)))]);
         }
         let check = check_of(&written.options, place)?;
         let mut view = self.view(name, written, check, place)?;
@@ -58,7 +59,19 @@ impl Compiler<'_> {
                     .hint("drop the view, and create it anew"));
             }
         }
-        Ok(CatalogChange::SetView(view))
+        let mut changes = vec![CatalogChange::SetView(view)];
+        let is_barrier = |option: &ast::SqlOption| {
+            let text = option.to_string().to_lowercase();
+            text.starts_with("security_barrier")
+                && ["true", "on", "1"].iter().any(|on| text.ends_with(on))
+        };
+        if options_of(written).iter().any(is_barrier) {
+            let text = "security_barrier has no effect: conditions around the view may be \
+                        evaluated before its own, and their errors may tell of rows that it does \
+                        not show";
+            changes.push(CatalogChange::Nothing(left_out(text.to_owned())));
+        }
+        Ok(changes)
     }
 
     pub(crate) fn view(
@@ -313,6 +326,17 @@ fn check_of(options: &ast::CreateTableOptions, place: Place) -> Result<ViewCheck
                 let message = format!("invalid value for enum option \"check_option\": {value}");
                 return Err(error(b"22023", place, message)
                     .detail("Valid values are \"local\" and \"cascaded\"."));
+            }
+            ("security_barrier", "true" | "false" | "on" | "off" | "1" | "0") => continue,
+            ("security_barrier", value) => {
+                let message =
+                    format!("invalid value for boolean option \"security_barrier\": {value}");
+                return Err(error(b"22023", place, message));
+            }
+            ("security_invoker", "false" | "off" | "0") => continue,
+            ("security_invoker", _) => {
+                let hint = "give the readers rights to the view, and its owner those to the tables";
+                return Err(unsupported(place, "security_invoker", hint));
             }
             (other, _) => {
                 let what = format!("option \"{other}\" of a view");

@@ -54,7 +54,7 @@ impl CompareKind {
     pub const fn of(data_type: DataType) -> Self {
         match data_type {
             DataType::Numeric { .. } => Self::Numeric,
-            DataType::AnyNumeric => Self::AnyNumeric,
+            DataType::AnyNumeric | DataType::WideNumeric { .. } => Self::AnyNumeric,
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,

@@ -14,6 +14,7 @@ mod format;
 pub(crate) mod hash;
 mod json;
 mod like;
+mod matches;
 mod number;
 pub(crate) mod numeric;
 pub mod raise;
@@ -76,7 +77,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         }
     }
     let arguments = &arguments[..count];
-    let is_any_numeric = |(_, of): &(u16, DataType)| *of == DataType::AnyNumeric;
+    let is_any_numeric = |(_, of): &(u16, DataType)| of.is_any_numeric();
     match code.function {
         Function::Numeric(_) => numeric::call(machine, code, arguments),
         Function::Abs
@@ -90,7 +91,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::Exp
         | Function::Ln
         | Function::Mod
-            if code.result == DataType::AnyNumeric || code.arguments.iter().any(is_any_numeric) =>
+            if code.result.is_any_numeric() || code.arguments.iter().any(is_any_numeric) =>
         {
             numeric::call(machine, code, arguments)
         }
@@ -124,6 +125,8 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Bits(function) => Ok(number::bits(function, code.result, arguments)),
         Function::Cardinality => Ok(Datum::int(i64::from(arguments[0].as_range().len))),
         Function::Like => like::like(machine, arguments[0], arguments[1]).map(Datum::bool),
+        Function::Matches => matches::matches(machine, arguments, false).map(Datum::bool),
+        Function::MatchesAnyCase => matches::matches(machine, arguments, true).map(Datum::bool),
         _ => text::call(machine, code, arguments),
     }
 }

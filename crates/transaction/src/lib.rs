@@ -38,6 +38,7 @@ pub mod lower;
 pub mod needs;
 pub mod operators;
 pub mod outcome;
+pub mod pattern;
 pub mod plan;
 pub mod program;
 mod protected;

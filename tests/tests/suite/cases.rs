@@ -38,7 +38,8 @@ macro_rules! files {
 
 files! {
     arrays calls_and_rows cursors generated statements constraints control indexes kept_rows
-    reconnaissance concurrency definitions order json interval lists templates times
-    patterns schemas temporary expressions_in_indexes triggers writable_views merge overloads
-    array_columns rights numerics alterations materialized variadic row_security instead partitions
+    wide_numbers_and_names reconnaissance concurrency definitions order json interval lists
+    templates times patterns schemas temporary expressions_in_indexes triggers writable_views
+    merge overloads array_columns rights numerics alterations materialized variadic row_security
+    instead partitions
 }

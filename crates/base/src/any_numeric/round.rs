@@ -103,6 +103,23 @@ impl AnyNumeric {
         }
     }
 
+    /// The number as one of `numeric(precision, scale)` of any precision, rounded half away from
+    /// zero; none: it has too many digits, or is infinite. NaN has no digits, and stays.
+    pub fn fitted(&self, precision: u16, scale: i16) -> Option<Self> {
+        if let Self::NaN = self {
+            return Some(Self::NaN);
+        }
+        let rounded = self.rounded(scale.into()).ok().filter(Self::is_finite)?;
+        let units = rounded.units();
+        // Of zeros before the point, no digit of the precision.
+        let digits = match scale < 0 {
+            true => units / power_of_ten(scale.unsigned_abs().into()),
+            false => units,
+        };
+        let limit = power_of_ten(precision.into());
+        (digits.magnitude() < limit.magnitude()).then_some(rounded)
+    }
+
     /// The number as one of `numeric(precision, scale)`, rounded; none: it has too many digits, or
     /// is no number.
     pub fn to_units(&self, precision: u8, scale: u8) -> Option<i128> {

@@ -41,12 +41,12 @@ pub fn hash(key: &[u8]) -> u64 {
     finish(a, b, 0, len)
 }
 
-/// The [`hash`] of a key of 8 bytes. A function of its own, so that the compiler cannot make one
-/// call of several with lengths that are known: half of the instructions are about the length.
+/// The [`hash`] of a key of 4 or 8 bytes, which are the word's first ones in the order of little
+/// endian; the word's others are zero. Half of the instructions of [`hash`] are about the length.
 #[inline(always)]
-pub fn hash_8(key: [u8; 8]) -> u64 {
-    let word = u64::from_le_bytes(key);
-    finish(word, word, 0, key.len())
+pub fn hash_word(word: u64, len: usize) -> u64 {
+    debug_assert!(matches!(len, 4 | 8), "a whole word, or half of one");
+    finish(word, word, 0, len)
 }
 
 #[inline(always)]

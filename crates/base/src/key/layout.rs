@@ -185,10 +185,11 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Enum(_) => PartKind::Int,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
         DataType::Numeric { .. } => PartKind::N128,
-        DataType::AnyNumeric => PartKind::Number,
+        DataType::AnyNumeric | DataType::WideNumeric { .. } => PartKind::Number,
         DataType::Real => PartKind::F32,
         DataType::Double => PartKind::F64,
-        DataType::Text | DataType::Varchar(_) | DataType::Bytea => PartKind::Escaped,
+        DataType::Text | DataType::Varchar(_) | DataType::Name => PartKind::Escaped,
+        DataType::Bytea => PartKind::Escaped,
         // Of no key that SQL makes.
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => PartKind::Escaped,
         DataType::Array(_) => PartKind::Escaped,
@@ -215,9 +216,11 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => 8,
         DataType::Numeric { .. } | DataType::Uuid | DataType::Interval => 16,
         DataType::Char(n) => n as usize,
-        DataType::Text | DataType::Varchar(_) | DataType::Bytea => return None,
+        DataType::Text | DataType::Varchar(_) | DataType::Name => return None,
+        DataType::Bytea => return None,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
-        DataType::AnyNumeric | DataType::Array(_) => return None,
+        DataType::AnyNumeric | DataType::WideNumeric { .. } => return None,
+        DataType::Array(_) => return None,
     })
 }
 

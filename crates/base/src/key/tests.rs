@@ -258,10 +258,13 @@ fn hashes_depend_on_every_byte() {
 }
 
 #[test]
-fn eight_bytes_have_one_hash() {
-    for word in [0, 1, 1 << 63, u64::MAX, 0x0102_0304_0506_0708] {
+fn words_are_hashed_as_their_bytes() {
+    for word in [0, 1, 1 << 63, u64::MAX, 0x0102_0304_0506_0708_u64] {
         let key = word.to_be_bytes();
-        assert_eq!(hash_8(key), hash(&key), "{word}");
+        assert_eq!(hash_word(u64::from_le_bytes(key), 8), hash(&key), "{word}");
+        let half = [&key[..4], &[0; 4]].concat();
+        let half = u64::from_le_bytes(half.try_into().expect("eight bytes"));
+        assert_eq!(hash_word(half, 4), hash(&key[..4]), "{word}");
     }
 }
 

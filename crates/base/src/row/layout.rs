@@ -172,9 +172,11 @@ fn kind(data_type: DataType) -> FieldKind {
             FieldKind::N64
         }
         DataType::Numeric { .. } => FieldKind::N128,
-        DataType::Text | DataType::Varchar(_) | DataType::Bytea => FieldKind::Var,
+        DataType::Text | DataType::Varchar(_) | DataType::Name => FieldKind::Var,
+        DataType::Bytea => FieldKind::Var,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => FieldKind::Var,
-        DataType::AnyNumeric | DataType::Array(_) => FieldKind::Var,
+        DataType::AnyNumeric | DataType::WideNumeric { .. } => FieldKind::Var,
+        DataType::Array(_) => FieldKind::Var,
         DataType::Char(..=8) => FieldKind::CharCell,
         DataType::Char(_) => FieldKind::CharWords,
         DataType::Interval => FieldKind::Interval,

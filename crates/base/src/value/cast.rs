@@ -11,7 +11,7 @@ use crate::row::{fit_characters, trim_blanks};
 use crate::temporal::{
     Interval, date_of_timestamp, is_finite_timestamp, rounded_time, time_of_day, timestamp_of_date,
 };
-use crate::types::DataType;
+use crate::types::{DataType, NAME_BYTES_MAX};
 
 impl Value {
     /// The value as a datum of `data_type`; bytes are appended to `heap`. Texts are read as
@@ -61,6 +61,11 @@ impl Value {
             }
             (_, DataType::AnyNumeric) => {
                 Ok(any_numeric::write(&self.widened_numeric(data_type)?, heap))
+            }
+            (_, DataType::WideNumeric { precision, scale }) => {
+                let fitted = self.widened_numeric(data_type)?.fitted(precision, scale);
+                let number = fitted.ok_or_else(|| ValueError::out_of_range(data_type))?;
+                Ok(any_numeric::write(&number, heap))
             }
             (_, DataType::Timestamp | DataType::TimestampTz | DataType::Date) => {
                 self.to_temporal(data_type).map(Datum::int)
@@ -229,6 +234,7 @@ fn fit_text(data_type: DataType, text: &str) -> Result<&str, ValueError> {
             let end = text.chars().next().map_or(0, char::len_utf8);
             Some(&text.as_bytes()[..end])
         }
+        DataType::Name => Some(&text.as_bytes()[..text.floor_char_boundary(NAME_BYTES_MAX)]),
         DataType::Char(n) => {
             Some(trim_blanks(text.as_bytes())).filter(|bytes| bytes.len() <= n as usize)
         }

@@ -104,6 +104,14 @@ impl ValueError {
             ),
             DataType::Real | DataType::Double => "value out of range: overflow".to_owned(),
             DataType::AnyNumeric => "value overflows numeric format".to_owned(),
+            DataType::WideNumeric { precision, scale } => {
+                let whole = i32::from(precision) - i32::from(scale);
+                let limit = if whole == 0 { "1".to_owned() } else { format!("10^{whole}") };
+                format!(
+                    "numeric field overflow: a field with precision {precision}, scale {scale} \
+                     must round to an absolute value less than {limit}"
+                )
+            }
             DataType::Oid => "OID out of range".to_owned(),
             _ => format!("{} out of range", name(data_type)),
         };
@@ -296,11 +304,13 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Oid => "oid",
         DataType::Real => "real",
         DataType::Double => "double precision",
-        DataType::Numeric { .. } | DataType::AnyNumeric => "numeric",
+        DataType::Numeric { .. } => "numeric",
+        DataType::AnyNumeric | DataType::WideNumeric { .. } => "numeric",
         DataType::Text => "text",
         DataType::Varchar(_) => "character varying",
         DataType::Char(_) => "character",
         DataType::CatalogChar => "\"char\"",
+        DataType::Name => "name",
         DataType::Bytea => "bytea",
         DataType::Timestamp => "timestamp",
         DataType::TimestampTz => "timestamp with time zone",

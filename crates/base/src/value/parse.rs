@@ -28,10 +28,16 @@ impl Value {
             DataType::Numeric { precision, scale } => {
                 parse_numeric(bare, precision, scale).map(Self::Numeric)
             }
-            DataType::AnyNumeric => parse_any_numeric(bare),
-            DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::CatalogChar => {
-                cast::stored_text(data_type, text).map(Self::Text)
-            }
+            DataType::AnyNumeric => parse_any_numeric(bare).map(Self::from),
+            DataType::WideNumeric { precision, scale } => parse_any_numeric(bare)?
+                .fitted(precision, scale)
+                .map(Self::from)
+                .ok_or_else(|| ValueError::out_of_range(data_type)),
+            DataType::Text
+            | DataType::Varchar(_)
+            | DataType::Char(_)
+            | DataType::CatalogChar
+            | DataType::Name => cast::stored_text(data_type, text).map(Self::Text),
             DataType::Bytea => parse_bytea(text).map(Self::Bytea),
             DataType::Timestamp => parse_timestamp(bare).map(Self::Timestamp).map_err(temporal),
             DataType::TimestampTz => {
@@ -126,9 +132,8 @@ fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<Decimal, ValueE
         .ok_or_else(|| ValueError::out_of_range(data_type))
 }
 
-fn parse_any_numeric(text: &str) -> Result<Value, ValueError> {
-    let parsed = text.parse::<AnyNumeric>().map(Value::from);
-    parsed.map_err(|error| match error {
+fn parse_any_numeric(text: &str) -> Result<AnyNumeric, ValueError> {
+    text.parse::<AnyNumeric>().map_err(|error| match error {
         DecimalError::Syntax => ValueError::syntax(DataType::AnyNumeric, text),
         DecimalError::OutOfRange => ValueError::out_of_range(DataType::AnyNumeric),
     })

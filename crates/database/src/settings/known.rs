@@ -82,7 +82,12 @@ pub(super) const KNOWN: &[Known] = &[
         May::OnlyMean { these: &["hex"], hint: "bytea is written in hex." },
         "How bytea is written.",
     ),
-    plain("check_function_bodies", "on", May::BeOnOrOff, "Kept: they are always checked."),
+    plain(
+        "check_function_bodies",
+        "on",
+        May::BeOnOrOff,
+        "Off: functions may come before what they name.",
+    ),
     reported("client_encoding", "UTF8", May::BeEncoding, "Encoding of the client."),
     plain("client_min_messages", "notice", May::BeOneOf(LEVELS), "Notices that are told."),
     reported(
@@ -100,7 +105,12 @@ pub(super) const KNOWN: &[Known] = &[
         May::BeDuration,
         "Kept, and without effect: deadlocks are found at once.",
     ),
-    plain("default_table_access_method", "heap", May::NotChange, "The only one."),
+    plain(
+        "default_table_access_method",
+        "heap",
+        May::OnlyMean { these: &["heap"], hint: "Tables lie in memory: heap is the only one." },
+        "The only one.",
+    ),
     plain("default_tablespace", "", May::BeAnything, "Kept, and without effect."),
     plain(
         "default_transaction_isolation",

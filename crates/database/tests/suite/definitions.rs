@@ -393,3 +393,52 @@ fn definitions_of_many_sessions_are_all_there() {
         check(&db)
     });
 }
+
+/// As dumps have it: functions come before the tables that they name, and their owners and the
+/// functions that they call before those.
+#[test]
+fn functions_may_come_before_what_they_name() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute("CREATE ROLE clerk")?;
+        let outer = "CREATE FUNCTION outer_one(n integer) RETURNS integer LANGUAGE plpgsql AS $$
+             BEGIN INSERT INTO public.later VALUES (n); RETURN inner_one(n); END $$";
+        assert_eq!(code(session.execute(outer)), "42P01");
+        session.execute("SET check_function_bodies = false")?;
+        let told = |text: &str| -> Result<Vec<String>, Error> {
+            let results = session.execute(text)?;
+            let notices = results.iter().flat_map(|result| &result.notices);
+            Ok(notices.map(|notice| notice.said.message.clone()).collect())
+        };
+        let lacks = "relation \"public.later\" does not exist: it is made when that has come";
+        assert_eq!(told(outer)?, [lacks]);
+        assert_eq!(told("ALTER FUNCTION outer_one(integer) OWNER TO clerk")?.len(), 1);
+        assert_eq!(code(session.execute("ALTER FUNCTION other(integer) OWNER TO clerk")), "42883");
+        assert_eq!(code(session.execute("CALL outer_one(1)")), "42883");
+        let trigger =
+            "CREATE FUNCTION wrong() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN x END $$";
+        assert_eq!(code(session.execute(trigger)), "42601");
+        assert_eq!(told("CREATE TABLE later (n integer PRIMARY KEY)")?, Vec::<String>::new());
+        assert_eq!(code(session.execute("CALL outer_one(1)")), "42883");
+        session.execute(
+            "CREATE FUNCTION inner_one(n integer) RETURNS integer LANGUAGE sql RETURN n + 1",
+        )?;
+        let one = |text: &str| -> Result<String, Error> {
+            session.execute(text)?.remove(0).rows.one::<String>()
+        };
+        assert_eq!(one("SELECT outer_one(1)::text")?, "2");
+        let owner =
+            "SELECT pg_get_userbyid(proowner)::text FROM pg_proc WHERE proname = 'outer_one'";
+        assert_eq!(one(owner)?, "clerk");
+        assert_eq!(
+            code(session.execute(
+                "BEGIN; CREATE FUNCTION g() RETURNS integer LANGUAGE sql \
+                                         AS 'SELECT n FROM nowhere'"
+            )),
+            "42P01"
+        );
+        session.execute("ROLLBACK")?;
+        Ok(())
+    });
+}

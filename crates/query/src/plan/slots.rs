@@ -19,6 +19,7 @@ impl Plan {
                 recursion.start.0.walk(visit);
                 recursion.next.0.walk(visit);
             }
+            Self::Shared(shared) => shared.rows.0.walk(visit),
             Self::Compute { input, .. }
             | Self::Filter { input, .. }
             | Self::Sort { input, .. }
@@ -52,6 +53,7 @@ impl Plan {
             | Self::Set { outputs, .. }
             | Self::Round { outputs, .. } => outputs.clone(),
             Self::Recursion(recursion) => recursion.outputs.clone(),
+            Self::Shared(shared) => shared.outputs.clone(),
             Self::System { outputs, .. } => outputs.iter().map(|(_, slot)| *slot).collect(),
             Self::Compute { input, outputs, .. } => [&*input.layout(), outputs].concat(),
             Self::Extend { input, step } => [&*input.layout(), &*step.outputs].concat(),
@@ -141,6 +143,10 @@ impl Plan {
             Self::Recursion(recursion) => {
                 read.extend(recursion.start.1.iter().chain(&recursion.next.1));
                 made.extend(&recursion.outputs);
+            }
+            Self::Shared(shared) => {
+                read.extend(&shared.rows.1);
+                made.extend(&shared.outputs);
             }
             Self::Sort { keys, .. } => read.extend(keys.iter().map(|key| key.slot)),
             Self::Distinct { on, .. } => read.extend(on),

@@ -168,7 +168,7 @@ fn settings_are_checked_kept_and_taken_back() {
         ("SHOW nothing_such", "42704"),
         ("SET TIME ZONE 'Europe/Berlin'", "22023"),
         ("SET server_version = '1'", "55P02"),
-        ("LOCK TABLE item", "0A000"),
+        ("LOCK TABLE item", "25P01"),
         ("SET ROLE somebody", "22023"),
     ] {
         let error = client.batch_execute(statement).expect_err(statement);

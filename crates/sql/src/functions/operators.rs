@@ -1,10 +1,9 @@
 //! Operators of values that programs or operators of queries compute as they are.
 
 use hotrow_base::json::PathFunction::{Exists, Match};
-use hotrow_query::HostFunction as H;
 use hotrow_transaction::program::{BitFunction as B, Function as F};
 
-use super::row::Evaluation::{Host, Program, Values};
+use super::row::Evaluation::{Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
 use super::signature::{ANY_NUMERIC, BIGINT, BOOLEAN, DOUBLE, INTEGER, JSONB, SMALLINT, TEXT};
 
@@ -55,12 +54,12 @@ pub(super) const OPERATORS: FunctionGroup = functions! { "Operators":
         "the bits that it has not", "~6", "-7";
     "~"(BIGINT) -> BIGINT, Immutable, Program(F::Bits(B::Not)),
         "the bits that it has not", "~(6::bigint)", "-7";
-    "~"(TEXT, TEXT) -> BOOLEAN, Immutable, Host(H::Matches),
+    "~"(TEXT, TEXT) -> BOOLEAN, Immutable, Program(F::Matches),
         "whether the pattern matches somewhere", "'abc' ~ '^a.c$'", "true";
-    "~*"(TEXT, TEXT) -> BOOLEAN, Immutable, Host(H::MatchesAnyCase),
+    "~*"(TEXT, TEXT) -> BOOLEAN, Immutable, Program(F::MatchesAnyCase),
         "the same in any case", "'abc' ~* 'B'", "true";
-    "!~"(TEXT, TEXT) -> BOOLEAN, Immutable, Values(V::Not(H::Matches)),
+    "!~"(TEXT, TEXT) -> BOOLEAN, Immutable, Values(V::Not(F::Matches)),
         "whether it matches nowhere", "'abc' !~ 'B'", "true";
-    "!~*"(TEXT, TEXT) -> BOOLEAN, Immutable, Values(V::Not(H::MatchesAnyCase)),
+    "!~*"(TEXT, TEXT) -> BOOLEAN, Immutable, Values(V::Not(F::MatchesAnyCase)),
         "the same in any case", "'abc' !~* 'B'", "false";
 };

@@ -97,7 +97,8 @@ pub(crate) fn call_text(name: &str, given: &[Given]) -> String {
 /// A type without how long or precise its values are, which tells no functions apart.
 fn type_text(of: SqlType) -> String {
     let name = |of: DataType| match of {
-        DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Char(_) | DataType::Time(_) => {
+        of if of.is_numeric() => known_type(of).standard.to_owned(),
+        DataType::Varchar(_) | DataType::Char(_) | DataType::Time(_) => {
             known_type(of).standard.to_owned()
         }
         of => of.to_string(),
@@ -250,7 +251,7 @@ const fn width(of: DataType) -> Option<u8> {
         DataType::SmallInt => 0,
         DataType::Integer => 1,
         DataType::BigInt => 2,
-        DataType::Numeric { .. } | DataType::AnyNumeric => 3,
+        of if of.is_numeric() => 3,
         DataType::Real => 4,
         DataType::Double => 5,
         _ => return None,

@@ -104,7 +104,7 @@ pub(crate) enum ValueForm {
     Extreme(Function),
     NullIf,
     /// the opposite of what this function says
-    Not(HostFunction),
+    Not(Function),
     /// each is cast to text
     Concat(Function),
     Format,

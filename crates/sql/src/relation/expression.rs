@@ -8,6 +8,7 @@ use hotrow_transaction::program::{ArrayFunction, CompareOp, Expr, ExprKind, Plac
 use hotrow_transaction::random::Randomness;
 use sqlparser::ast::{self, BinaryOperator};
 
+use crate::call_syntax::CallArgument;
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
@@ -17,7 +18,6 @@ use crate::relation::array::array_of;
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
 use crate::state::Variable;
-use crate::syntax::CallArgument;
 use crate::type_table::{is_known, kept_as};
 use crate::typing::{
     Coercion, array_call, array_cast, cast, comparable, compared_type, constant, constant_array,
@@ -75,7 +75,6 @@ impl Compiler<'_> {
                 self.over_array(left, compare_op, right, false, place)?
             }
             E::Array(array) => self.array_of(&array.elem, place)?,
-            E::Collate { expr, .. } => return self.operand(expr).map(Some),
             _ => return Ok(None),
         };
         Ok(Some(Operand::Typed(typed)))

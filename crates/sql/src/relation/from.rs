@@ -9,6 +9,7 @@ use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::functions::{self, Evaluation};
+use crate::parser_order::COLUMNS_OF_QUERY;
 use crate::relation::level::{Bound, Late, Level, Relation, RelationColumn, RelationKind};
 use crate::scope::Compiler;
 use crate::token::folded;
@@ -449,7 +450,7 @@ impl Compiler<'_> {
         };
         self.level().common.extend(rest);
         self.levels.extend(later);
-        bound
+        self.shared_where_volatile(common, bound?)
     }
 
     pub(super) fn planned(
@@ -460,6 +461,9 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Relation> {
         if aliases.len() > bound.outputs.len() {
+            if name == COLUMNS_OF_QUERY {
+                return Err(error(b"42601", place, "too many column names were specified"));
+            }
             let (has, wants) = (bound.outputs.len(), aliases.len());
             let message = format!(
                 "table \"{name}\" has {has} columns available but {wants} columns specified"

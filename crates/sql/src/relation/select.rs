@@ -130,7 +130,9 @@ impl Compiler<'_> {
                 return Err(error(b"42712", place, message));
             }
             let recursive = with.recursive;
-            let known = Common { name, columns, query, depth, number, recursive, within: None };
+            self.with_queries += 1;
+            let (shared, within) = (self.with_queries, None);
+            let known = Common { name, columns, query, depth, number, shared, recursive, within };
             self.level().common.push(known);
         }
         Ok(())

@@ -102,7 +102,6 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         }
         ast::Expr::Exists { negated: false, .. } => "exists".to_owned(),
         ast::Expr::Subquery(query) => first_column_name(&query.body),
-        ast::Expr::Collate { expr, .. } => column_name(expr),
         ast::Expr::Case { else_result: Some(last), .. } => match column_name(last) {
             unnamed if unnamed == "?column?" => "case".to_owned(),
             named => named,

@@ -2,7 +2,7 @@
 
 use hotrow_base::types::SqlType;
 use hotrow_query::Plan;
-use hotrow_transaction::program::{CompareOp, Expr};
+use hotrow_transaction::program::{CompareOp, Expr, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::rows_compared;
@@ -68,9 +68,18 @@ impl Compiler<'_> {
             // Decided row by row; compiled again, as a step.
             return Ok(None);
         }
+        let before = self.level().steps.len();
         let pairs = lefts.iter().zip(&columns);
         let equal = pairs.map(|(left, column)| self.compared(left, *column, CompareOp::Equal));
         let equal = equal.collect::<Result<Vec<_>>>()?;
+        // Values that differ may be equal as floats: a row would be found once for each of them.
+        let becomes_float = |value: &Expr, column: SlotId| {
+            value.data_type().is_float() && !self.slot_type(column).packed().is_float()
+        };
+        if equal.iter().zip(&columns).any(|((_, value), column)| becomes_float(value, *column)) {
+            self.level().steps.truncate(before);
+            return Ok(None);
+        }
         let plan = Plan::Distinct { input: Box::new(plan), on: columns.clone() };
         let columns = columns.into_iter().map(|column| RelationColumn {
             name: String::new(),

@@ -221,7 +221,7 @@ impl AggregateKind {
     pub fn of(data_type: DataType) -> Self {
         match data_type {
             DataType::Numeric { scale, .. } => Self::Numeric { scale },
-            DataType::AnyNumeric => Self::AnyNumeric,
+            DataType::AnyNumeric | DataType::WideNumeric { .. } => Self::AnyNumeric,
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,

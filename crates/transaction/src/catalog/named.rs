@@ -110,6 +110,8 @@ pub struct Domain {
     pub of: DataType,
     /// what a column has that is given nothing, as SQL
     pub default: Option<String>,
+    /// whether a column can have none
+    pub nullable: bool,
     /// names of constraints, and what holds for each `VALUE`, as SQL
     pub checks: Vec<(String, String)>,
 }

@@ -253,6 +253,7 @@ pub fn is_hashed(data_type: DataType) -> bool {
             | T::Bytea
             | T::Text
             | T::Varchar(_)
+            | T::Name
             | T::Char(_)
     )
 }

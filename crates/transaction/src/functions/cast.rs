@@ -6,7 +6,7 @@ use hotrow_base::any_numeric::{self, AnyNumeric, NumericError};
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
 use hotrow_base::temporal::{self, Interval, MICROS_PER_DAY};
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, NAME_BYTES_MAX};
 use hotrow_base::value::Value;
 
 use super::numeric;
@@ -46,8 +46,8 @@ pub fn cast(
         });
     }
     match to {
-        _ if from == DataType::AnyNumeric => of_any_numeric(machine, value, to),
-        DataType::AnyNumeric => {
+        _ if from.is_any_numeric() => of_any_numeric(machine, value, to),
+        _ if to.is_any_numeric() => {
             let number = numeric::number(value, from, &machine.heap)?;
             numeric::keep(machine, &number, to)
         }
@@ -89,7 +89,7 @@ fn of_any_numeric(machine: &mut Machine, value: Datum, to: DataType) -> Result<D
             }
             return if to == DataType::Real { to_real(float) } else { Ok(Datum::float(float)) };
         }
-        DataType::Numeric { .. } => return numeric::keep(machine, &number, to),
+        _ if to.is_numeric() => return numeric::keep(machine, &number, to),
         DataType::SmallInt => 16,
         DataType::Integer => 32,
         _ => 64,
@@ -160,12 +160,14 @@ fn to_numeric(value: Datum, from: DataType, precision: u8, scale: u8) -> Result<
 
 /// A number of too many digits for numeric(precision, scale).
 #[cold]
-pub(crate) fn numeric_overflow(precision: u8, scale: u8) -> Fault {
+pub(crate) fn numeric_overflow(precision: impl Into<u16>, scale: impl Into<i16>) -> Fault {
+    let (precision, scale) = (precision.into(), scale.into());
+    let whole = i32::from(precision) - i32::from(scale);
+    let limit = if whole == 0 { "1".to_owned() } else { format!("10^{whole}") };
     let mut error = SqlError::new(b"22003", "numeric field overflow");
     error.detail = Some(format!(
         "A field with precision {precision}, scale {scale} must round to an absolute value less \
-         than 10^{}.",
-        precision.saturating_sub(scale)
+         than {limit}."
     ));
     error.into()
 }
@@ -205,7 +207,7 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
     if from == DataType::Bytea {
         return bytea_to_text(machine, value);
     }
-    if from == DataType::AnyNumeric {
+    if from.is_any_numeric() {
         machine.reserve(any_numeric::text_bytes(machine.bytes(value)))?;
     }
     let start = machine.heap.len();
@@ -253,6 +255,10 @@ fn limit_text(machine: &Machine, text: Datum, to: DataType) -> Result<Datum, Fau
     let (limit, name) = match to {
         DataType::Varchar(n) => (n, "character varying"),
         DataType::Char(n) => (n, "character"),
+        DataType::Name if bytes.len() > NAME_BYTES_MAX => {
+            let cut = (0..=NAME_BYTES_MAX).rev().find(|at| bytes[*at] & 0xC0 != 0x80);
+            return Ok(Datum::range(range.start, cut.unwrap_or(0) as u32));
+        }
         _ => return Ok(text),
     };
     let len = match to {
@@ -306,7 +312,7 @@ pub enum Fitted {
 /// Fits a number into the type of a key column, without rounding.
 pub fn fit(value: Datum, from: DataType, to: DataType, heap: &[u8]) -> Fitted {
     match (from, to) {
-        (DataType::AnyNumeric, _) => {
+        (from, _) if from.is_any_numeric() => {
             fit_any_numeric(&any_numeric::read(&heap[value.as_range().range()]), to)
         }
         (DataType::Real | DataType::Double, DataType::Real) => fit_real(value.as_float()),

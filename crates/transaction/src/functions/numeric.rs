@@ -20,7 +20,7 @@ const USUAL_BYTES: usize = 64;
 /// The number that a datum of any type of numbers is.
 pub(crate) fn number(value: Datum, of: DataType, heap: &[u8]) -> Result<AnyNumeric, Fault> {
     Ok(match of {
-        DataType::AnyNumeric => any_numeric::read(&heap[value.as_range().range()]),
+        _ if of.is_any_numeric() => any_numeric::read(&heap[value.as_range().range()]),
         DataType::Numeric { scale, .. } => {
             Decimal::new(value.as_numeric(), scale).unwrap_or(Decimal::ZERO).into()
         }
@@ -40,6 +40,14 @@ pub(crate) fn keep(
         let units = number.to_units(precision, scale);
         return units.map(Datum::numeric).ok_or_else(|| numeric_overflow(precision, scale));
     }
+    let fitted = match to {
+        DataType::WideNumeric { precision, scale } => {
+            let fitted = number.fitted(precision, scale);
+            Some(fitted.ok_or_else(|| numeric_overflow(precision, scale))?)
+        }
+        _ => None,
+    };
+    let number = fitted.as_ref().unwrap_or(number);
     let bytes = match number.short() {
         Some(_) => USUAL_BYTES,
         None => number.bytes() + USUAL_BYTES,

@@ -47,7 +47,9 @@ pub(crate) fn error(
 fn size_of_text(machine: &Machine, slot: u16, sql_type: SqlType) -> usize {
     let size = |datum: Datum, data_type: DataType| match data_type {
         _ if datum.is_null() => 8,
-        DataType::AnyNumeric => any_numeric::text_bytes(&machine.heap[datum.as_range().range()]),
+        _ if data_type.is_any_numeric() => {
+            any_numeric::text_bytes(&machine.heap[datum.as_range().range()])
+        }
         DataType::Bytea => 2 * datum.as_range().len as usize + 2,
         _ if data_type.is_bytes() => datum.as_range().len as usize + 64,
         _ => 64,

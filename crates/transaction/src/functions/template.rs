@@ -99,7 +99,7 @@ fn shown(
             let number = Decimal::new(value.as_numeric(), scale).unwrap_or(Decimal::ZERO);
             of_number(Number::Numeric(number))
         }
-        DataType::AnyNumeric => {
+        of if of.is_any_numeric() => {
             let number = any_numeric::read(&heap[value.as_range().range()]);
             match number.to_decimal() {
                 Some(number) => of_number(Number::Numeric(number)),

@@ -225,10 +225,10 @@ impl Totals {
         match code.function {
             AggregateFunction::Count => Ok(Datum::int(self.count as i64)),
             _ if self.count == 0 => Ok(Datum::NULL),
-            AggregateFunction::Sum if code.result_type == DataType::AnyNumeric => {
+            AggregateFunction::Sum if code.result_type.is_any_numeric() => {
                 Ok(any_numeric::write(&self.exact_sum(code)?, heap))
             }
-            AggregateFunction::Avg if code.result_type == DataType::AnyNumeric => {
+            AggregateFunction::Avg if code.result_type.is_any_numeric() => {
                 let count = AnyNumeric::from(self.count as i64);
                 Ok(any_numeric::write(&self.exact_sum(code)?.divide(&count)?, heap))
             }

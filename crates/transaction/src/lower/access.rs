@@ -301,9 +301,9 @@ impl Lowerer<'_> {
 
     fn key_part(&mut self, expr: &Expr, part: KeyPart) -> KeyPartCode {
         let (from, to) = (expr.data_type(), part.data_type);
-        if to == DataType::AnyNumeric {
+        if to.is_any_numeric() {
             // Every number is one, as it is.
-            let slot = self.expr_as(expr, to);
+            let slot = self.expr_as(expr, DataType::AnyNumeric);
             return KeyPartCode { slot, bits: packed_bits(part), convert: Convert::Same };
         }
         let slot = self.expr(expr);

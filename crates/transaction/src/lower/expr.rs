@@ -1,7 +1,7 @@
 //! Expressions: to instructions that leave the value in a slot.
 
 use hotrow_base::decimal::{DIGITS_MAX, Decimal};
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, NAME_BYTES_MAX, SqlType};
 use hotrow_base::value::Value;
 
 use super::Lowerer;
@@ -169,7 +169,7 @@ impl Lowerer<'_> {
 
     fn negate_into(&mut self, expr: &Expr, operand: &Expr, dst: u16) {
         let data_type = expr.data_type();
-        if data_type == DataType::AnyNumeric {
+        if data_type.is_any_numeric() {
             let function = Function::Numeric(NumericFunction::Negate);
             return self.numeric_call(function, &[operand], dst);
         }
@@ -197,7 +197,7 @@ impl Lowerer<'_> {
     fn arithmetic_into(&mut self, expr: &Expr, op: ArithmeticOp, a: &Expr, b: &Expr, dst: u16) {
         match expr.data_type() {
             DataType::Numeric { scale, .. } => self.numeric_into(op, a, b, scale, dst),
-            DataType::AnyNumeric => {
+            of if of.is_any_numeric() => {
                 let function = Function::Numeric(NumericFunction::Arithmetic(op));
                 self.numeric_call(function, &[a, b], dst);
             }
@@ -444,7 +444,8 @@ pub(super) fn is_same_datum(from: DataType, to: DataType) -> bool {
         return from <= to;
     }
     match (from, to) {
-        (DataType::Oid, DataType::BigInt) => true,
+        (DataType::Oid, DataType::BigInt)
+        | (DataType::WideNumeric { .. }, DataType::AnyNumeric) => true,
         (
             DataType::Numeric { precision: from, scale: from_scale },
             DataType::Numeric { precision, scale },
@@ -455,6 +456,7 @@ pub(super) fn is_same_datum(from: DataType, to: DataType) -> bool {
         (from, DataType::Text) => from.is_text() || from.is_json(),
         (DataType::Jsonb, DataType::Json) => true,
         (DataType::Varchar(from), DataType::Varchar(to)) => from <= to,
+        (DataType::Name, DataType::Varchar(to)) => NAME_BYTES_MAX as u32 <= to,
         (DataType::Time(from), DataType::Time(to)) => from <= to,
         // n bytes are at most n characters.
         (DataType::Char(from), DataType::Varchar(to)) => from <= to,
@@ -468,8 +470,9 @@ pub(super) fn common_type(a: DataType, b: DataType) -> DataType {
         _ if a == b => a,
         _ if a.is_text() && b.is_text() => DataType::Text,
         _ if a.is_float() && b.is_number() || b.is_float() && a.is_number() => DataType::Double,
-        _ if a == DataType::AnyNumeric && b.is_number() => a,
-        _ if b == DataType::AnyNumeric && a.is_number() => b,
+        _ if a.is_any_numeric() && b.is_number() || b.is_any_numeric() && a.is_number() => {
+            DataType::AnyNumeric
+        }
         (DataType::Numeric { scale: a, .. }, DataType::Numeric { scale: b, .. }) => {
             DataType::Numeric { precision: DIGITS_MAX, scale: a.max(b) }
         }

@@ -371,6 +371,10 @@ pub enum Function {
     Format,
     /// text LIKE pattern
     Like,
+    /// text ~ pattern ([`crate::pattern`])
+    Matches,
+    /// text ~* pattern
+    MatchesAnyCase,
     /// extract(field from date/timestamp): arguments (value, field code as integer)
     Extract,
     /// date_trunc(field, timestamp): arguments (field code as integer, value)

@@ -1,7 +1,7 @@
 //! Names, numbers and definitions of what the system catalog lists.
 
 use hotrow_base::ids::ColumnId;
-use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
@@ -52,19 +52,6 @@ pub(super) fn type_length(data_type: DataType) -> i16 {
 
 pub(super) fn type_number(sql_type: SqlType) -> i64 {
     known_type(sql_type.packed()).oid
-}
-
-/// A type's length or digits, as `atttypmod` has them.
-pub(super) fn modifier(data_type: DataType) -> i32 {
-    match data_type {
-        DataType::Varchar(n) | DataType::Char(n) => n as i32 + 4,
-        DataType::Numeric { precision, scale } => {
-            (i32::from(precision) << 16 | i32::from(scale)) + 4
-        }
-        DataType::Array(element) => modifier(*element),
-        DataType::Time(digits) if digits < TIME_DIGITS => digits.into(),
-        _ => -1,
-    }
 }
 
 /// A name, in quotes where it needs them.

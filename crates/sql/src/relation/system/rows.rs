@@ -14,7 +14,7 @@ use crate::relation::system::cells::{
 };
 use crate::relation::system::classes::classes;
 use crate::relation::system::constraints::{constraints, index_row};
-use crate::type_table::{TYPES, enum_type};
+use crate::type_table::{TYPES, enum_type, type_modifier};
 
 use super::functions::{
     self, Brackets, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
@@ -250,7 +250,7 @@ fn attribute(relation: i64, at: usize, name: &str, of: SqlType) -> Fields {
         ("attlen", Value::SmallInt(functions::type_length(data_type))),
         ("attnum", small(at + 1)),
         ("attcacheoff", Value::Int(-1)),
-        ("atttypmod", Value::Int(functions::modifier(data_type))),
+        ("atttypmod", Value::Int(type_modifier(data_type))),
         ("attstorage", text("p")),
         ("attcompression", text("")),
         ("attalign", text("i")),

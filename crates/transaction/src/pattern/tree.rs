@@ -9,7 +9,7 @@
 //!              are refused, since they cannot be searched in linear time; classes of letters are
 //!              Unicode's, whatever the database's locale
 
-use hotrow_transaction::outcome::SqlError;
+use crate::outcome::SqlError;
 
 use super::read::Reader;
 
@@ -49,11 +49,11 @@ pub(super) enum Preference {
 
 /// What flags say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-pub(crate) struct Flags {
+pub struct Flags {
     /// `i`
-    pub(crate) any_case: bool,
+    pub any_case: bool,
     /// `g`
-    pub(crate) all: bool,
+    pub all: bool,
     /// `x`: blanks and comments are skipped
     pub(super) expanded: bool,
     /// `q`: no character means more than itself
@@ -66,12 +66,12 @@ pub(crate) struct Flags {
 
 impl Flags {
     /// None, or that of any case.
-    pub(crate) fn of_case(any_case: bool) -> Self {
+    pub fn of_case(any_case: bool) -> Self {
         Self { any_case, ..Self::default() }
     }
 
     /// Those of `like_regex`: without `s`, what means any character stays within lines.
-    pub(crate) fn of_like(letters: &str) -> Self {
+    pub fn of_like(letters: &str) -> Self {
         let has = |letter| letters.contains(letter);
         let literal = has('q');
         Self {
@@ -88,7 +88,7 @@ impl Flags {
     /// # Errors
     ///
     /// 22023 where there is no such flag, 0A000 where it asks for another kind of expression.
-    pub(crate) fn read(text: &str) -> Result<Self, SqlError> {
+    pub fn read(text: &str) -> Result<Self, SqlError> {
         let mut flags = Self::default();
         for letter in text.chars() {
             match letter {

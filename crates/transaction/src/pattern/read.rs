@@ -6,7 +6,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use hotrow_transaction::outcome::SqlError;
+use crate::outcome::SqlError;
 
 use super::class;
 use super::tree::{DEPTH_MAX, Flags, Node, Part, Preference, Tree};

@@ -1,6 +1,6 @@
 //! Patterns of regular expressions, and searches that can be interrupted.
 //!
-//! Role         `~` and the functions of [`super::patterns`]. Short texts are searched at once. In
+//! Role         `~`, and the functions of patterns in queries. Short texts are searched at once. In
 //!              long ones a search may take as long as the text is long, times the pattern's size:
 //!              it goes byte by byte through a lazy automaton then, and looks from time to time
 //! Invariants   I1 both ways find the same: the leftmost match, and of those that begin there the
@@ -12,7 +12,7 @@
 mod class;
 mod dissect;
 mod read;
-pub(crate) mod similar;
+pub mod similar;
 mod tree;
 
 #[cfg(test)]
@@ -21,9 +21,9 @@ mod tests;
 use std::cell::RefCell;
 use std::ops::{ControlFlow, Range};
 
+use crate::outcome::SqlError;
 use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::value::TextBuilder;
-use hotrow_transaction::outcome::SqlError;
 use regex::RegexBuilder;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::hybrid::{self, LazyStateID};
@@ -31,11 +31,12 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, meta};
 
-use crate::memory::TEXT_BYTES_MAX;
 use dissect::{Dissector, Groups};
-pub(crate) use tree::Flags;
+pub use tree::Flags;
 use tree::{DEPTH_MAX, Grouped, Tree};
 
+/// Bytes of a text that is made by replacing, at most: as many as a value can have.
+const TEXT_BYTES_MAX: usize = 256 << 20;
 /// Bytes that a compiled pattern may take.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a text that a pattern is looked for in.
@@ -65,7 +66,7 @@ thread_local! {
 }
 
 /// A pattern, compiled.
-pub(crate) struct Pattern {
+pub struct Pattern {
     tree: Tree,
     whole: regex::Regex,
     /// for long texts
@@ -90,7 +91,7 @@ enum Stop {
 }
 
 /// Uses the pattern for a text; patterns are compiled once for many rows.
-pub(crate) fn with<T>(
+pub fn with<T>(
     pattern: &str,
     flags: Flags,
     text: &str,
@@ -122,7 +123,7 @@ pub(crate) fn with<T>(
 
 impl Pattern {
     /// Compiles a pattern for a text.
-    pub(crate) fn new(pattern: &str, flags: Flags, text: &str) -> Result<Self, SqlError> {
+    pub fn new(pattern: &str, flags: Flags, text: &str) -> Result<Self, SqlError> {
         if text.len() > SEARCHED_BYTES_MAX {
             let mebibytes = SEARCHED_BYTES_MAX >> 20;
             let message = format!("a text of more than {mebibytes} MiB is too long for a pattern");
@@ -146,12 +147,12 @@ impl Pattern {
     }
 
     /// How many groups it has.
-    pub(crate) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.tree.groups
     }
 
     /// Whether it is found in a text.
-    pub(crate) fn is_in(&mut self, text: &str) -> Result<bool, SqlError> {
+    pub fn is_in(&mut self, text: &str) -> Result<bool, SqlError> {
         if let Some(steps) = &mut self.steps {
             let (dfa, cache) = (steps.automata.forward(), steps.cache.as_parts_mut().0);
             match end_of_match(dfa, cache, text, 0, Wanted::Any) {
@@ -166,7 +167,7 @@ impl Pattern {
     }
 
     /// The first match at or behind a place.
-    pub(crate) fn find(&mut self, text: &str, at: usize) -> Result<Option<Range<usize>>, SqlError> {
+    pub fn find(&mut self, text: &str, at: usize) -> Result<Option<Range<usize>>, SqlError> {
         let stepped = self.steps.as_mut().map_or(Err(Stop::Unknown), |steps| steps.find(text, at));
         let found = match stepped {
             Ok(found) => found,
@@ -185,11 +186,7 @@ impl Pattern {
     }
 
     /// The groups of a match, its whole first.
-    pub(crate) fn groups_of(
-        &mut self,
-        text: &str,
-        found: &Range<usize>,
-    ) -> Result<Groups, SqlError> {
+    pub fn groups_of(&mut self, text: &str, found: &Range<usize>) -> Result<Groups, SqlError> {
         let mut groups: Groups = vec![None; self.tree.groups + 1];
         if self.tree.groups > 0 {
             let top = self.tree.top();
@@ -221,7 +218,7 @@ impl Pattern {
 
     /// Gives the matches at or behind a place, one behind the other; behind an empty one the next
     /// may begin a character later.
-    pub(crate) fn each(
+    pub fn each(
         &mut self,
         text: &str,
         from: usize,
@@ -243,7 +240,7 @@ impl Pattern {
     }
 
     /// A text with matches at or behind a place replaced: that with a number, or all.
-    pub(crate) fn replaced(
+    pub fn replaced(
         &mut self,
         whole: &str,
         new: &str,

@@ -1,7 +1,7 @@
 //! SIMILAR TO: patterns of the SQL standard.
 
+use crate::outcome::SqlError;
 use hotrow_base::interrupt::current;
-use hotrow_transaction::outcome::SqlError;
 
 /// The regular expression that a pattern of the standard stands for; `escape` is empty or one
 /// character.
@@ -9,7 +9,7 @@ use hotrow_transaction::outcome::SqlError;
 /// # Errors
 ///
 /// 22025 where it is longer, 2200C where it marks more than two borders of a part.
-pub(crate) fn expression(pattern: &str, escape: &str) -> Result<String, SqlError> {
+pub fn expression(pattern: &str, escape: &str) -> Result<String, SqlError> {
     let mut chars = escape.chars();
     let escape = chars.next();
     if chars.next().is_some() {

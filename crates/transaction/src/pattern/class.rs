@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use hotrow_transaction::outcome::SqlError;
+use crate::outcome::SqlError;
 
 use super::read::{escaped_char, invalid, written};
 use super::tree::Flags;
