@@ -67,15 +67,22 @@ pub(crate) fn make_postponed(
     while let Some(text) = come.pop() {
         let names = |known: &mut Definition| text.contains(&known.lacks);
         let ready: Vec<_> = context.postponed().definitions.extract_if(.., names).collect();
-        for Definition { text, .. } in ready {
+        for Definition { text, lacks } in ready {
             match made(context, transaction, &text) {
                 Ok(()) => come.push(text.to_lowercase()),
-                Err(failed) => match lacking(&failed.message) {
-                    Some(lacks) if LACKING.contains(&&failed.sqlstate) => {
-                        context.postponed().definitions.push(Definition { text, lacks });
-                    }
-                    _ => told.push(Notice::warning(failed)),
-                },
+                Err(failed) => {
+                    let lacks = match lacking(&failed.message) {
+                        Some(other) if LACKING.contains(&&failed.sqlstate) => other,
+                        // What has come is not yet all that it will be: dumps add keys to their
+                        // tables later.
+                        _ if failed.sqlstate == *b"0A000" || failed.is_refusal() => lacks,
+                        _ => {
+                            told.push(Notice::warning(failed));
+                            continue;
+                        }
+                    };
+                    context.postponed().definitions.push(Definition { text, lacks });
+                }
             }
         }
     }

@@ -53,9 +53,9 @@ pub(crate) fn create_procedure(
 }
 
 impl Compiler<'_> {
-    /// Compiles a routine's body in the path that its SET search_path gives it, if it has one. Where
-    /// the session has an empty one, as dumps set it, that is the usual one: PostgreSQL looks bare
-    /// names up when the routine is called, and then finds them there.
+    /// Compiles a routine's body in the path that its SET search_path gives it, if it has one.
+    /// Where the session has an empty one, as dumps set it, that is the usual one: PostgreSQL looks
+    /// bare names up when the routine is called, and then finds them there.
     pub(crate) fn with_own_path<T>(
         &mut self,
         routine: &Routine,

@@ -431,6 +431,14 @@ fn functions_may_come_before_what_they_name() {
         let owner =
             "SELECT pg_get_userbyid(proowner)::text FROM pg_proc WHERE proname = 'outer_one'";
         assert_eq!(one(owner)?, "clerk");
+        // A key comes behind its table, and the function that needs one behind both.
+        let keyed = "CREATE FUNCTION moved() RETURNS void LANGUAGE sql AS
+             'UPDATE public.keyless SET n = l.n + 1 FROM public.later l WHERE l.n = keyless.n'";
+        assert_eq!(told(keyed)?.len(), 1);
+        session.execute("CREATE TABLE keyless (n integer)")?;
+        assert_eq!(code(session.execute("CALL moved()")), "42883");
+        session.execute("ALTER TABLE keyless ADD PRIMARY KEY (n)")?;
+        session.execute("CALL moved()")?;
         assert_eq!(
             code(session.execute(
                 "BEGIN; CREATE FUNCTION g() RETURNS integer LANGUAGE sql \

@@ -84,6 +84,10 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
         ExprKind::Call(Function::ElementOf, list) if list.len() == 2 => {
             format!("({} = ANY ({}))", of(&list[0]), of(&list[1]))
         }
+        ExprKind::Call(Function::Matches, list) if list.len() == 2 => pair(&list[0], "~", &list[1]),
+        ExprKind::Call(Function::MatchesAnyCase, list) if list.len() == 2 => {
+            pair(&list[0], "~*", &list[1])
+        }
         ExprKind::Call(Function::Random(what), _) => format!("{}()", what.name()),
         ExprKind::Call(function, list) => {
             let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
