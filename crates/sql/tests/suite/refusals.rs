@@ -147,7 +147,7 @@ fn scripts_and_definitions() {
         ("CREATE TABLE x (a nosuch);", "42704", 1, 17),
         ("CREATE TABLE x (a serial[]);", "0A000", 1, 17),
         ("CREATE TABLE x (a integer, a text);", "42701", 1, 28),
-        ("CREATE TABLE x (a numeric(50,2));", "22023", 1, 17),
+        ("CREATE TABLE x (a numeric(1050,2));", "22023", 1, 17),
         ("CREATE TABLE x (a integer REFERENCES nosuch);", "42P01", 1, 38),
         ("CREATE TABLE x (a integer REFERENCES u);", "42830", 1, 38),
         (
