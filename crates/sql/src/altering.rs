@@ -123,7 +123,10 @@ fn storage(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
         return Some(None);
     }
     if cursor.accept_all(&["replica", "identity"]) {
-        cursor.rest();
+        let is_word = ["full", "nothing", "default"].iter().any(|word| cursor.accept(word));
+        if !is_word && cursor.accept_all(&["using", "index"]) {
+            cursor.identifier().ok()?;
+        }
         return Some(None);
     }
     cursor.accept("reset").then(|| cursor.take_brackets().ok().map(|_| None)).flatten()
