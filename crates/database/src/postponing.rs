@@ -16,7 +16,7 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use crate::context::Context;
 use crate::error::Error;
 use crate::postponed::Definition;
-use crate::result::StatementResult;
+use crate::result::{StatementResult, tag};
 use crate::rows::Rows;
 use crate::session_transaction::SessionTransaction;
 
@@ -52,7 +52,7 @@ pub(crate) fn postponed(
     let message = format!("{}: it is made when that has come", failed.message);
     let notice = Notice::new(SqlError::new(b"00000", message));
     waiting.definitions.push(Definition { text: statement.text.clone(), lacks });
-    let tag = crate::result::tag(&statement.text, &Rows::default());
+    let tag = tag(&statement.text, &Rows::default());
     Some(StatementResult { notices: vec![notice], ..StatementResult::of_tag(&tag) })
 }
 
@@ -63,6 +63,9 @@ pub(crate) fn make_postponed(
     transaction: &mut SessionTransaction,
     text: &str,
 ) -> Vec<Notice> {
+    if context.postponed().definitions.is_empty() {
+        return Vec::new(); // as it mostly is: this is asked behind each definition
+    }
     let (mut told, mut come) = (Vec::new(), vec![text.to_lowercase()]);
     while let Some(text) = come.pop() {
         let names = |known: &mut Definition| text.contains(&known.lacks);

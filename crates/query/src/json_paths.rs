@@ -9,7 +9,6 @@ use std::rc::Rc;
 use hotrow_base::json::{Like, Path, PathFunction, PathTarget, evaluate_path};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
-
 use hotrow_transaction::pattern::{self, Flags};
 
 /// The longest text of a path that a thread keeps: the path takes some twenty times as much.

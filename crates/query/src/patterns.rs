@@ -1,6 +1,6 @@
 //! Functions of regular expressions.
 //!
-//! Role         what they give for what they are asked; [`crate::pattern`] finds matches
+//! Role         what they give for what they are asked; [`pattern`] finds matches
 //! Invariants   I1 no list of matches grows without being charged
 
 use std::ops::{ControlFlow, Range};
@@ -9,11 +9,11 @@ use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::pattern::{self, Flags, Pattern, similar};
 
 use crate::Row;
 use crate::functions::{PatternFunction, PatternRows};
 use crate::host::{integer, text};
-use hotrow_transaction::pattern::{self, Flags, Pattern, similar};
 
 /// Bytes of a value in a list that grows: it is there twice.
 const ENTRY_BYTES: usize = 3 * size_of::<Value>();

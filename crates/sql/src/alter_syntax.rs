@@ -74,22 +74,30 @@ pub(crate) enum Altering {
     Comment(TablePart, String),
 }
 
+/// Where WITH [NO] DATA begins, if a statement ends with it, and whether it says NO.
+pub(crate) fn data_clause(tokens: &[TokenWithSpan]) -> Option<(usize, bool)> {
+    let is = |from_end: usize, word: &str| {
+        let at = tokens.len().checked_sub(from_end);
+        at.is_some_and(|at| is_word(&tokens[at].token, word))
+    };
+    match is(1, "data") {
+        true if is(2, "with") => Some((tokens.len() - 2, false)),
+        true if is(2, "no") && is(3, "with") => Some((tokens.len() - 3, true)),
+        _ => None,
+    }
+}
+
 /// Takes WITH [NO] DATA from behind the query of CREATE MATERIALIZED VIEW, and says WITH NO DATA by
 /// an option, which the parser reads before the query.
 pub(crate) fn with_data(tokens: &mut Vec<TokenWithSpan>) {
     let is = |tokens: &[TokenWithSpan], at: usize, word: &str| {
         tokens.get(at).is_some_and(|t: &TokenWithSpan| is_word(&t.token, word))
     };
-    let is_one = is(tokens, 0, "create") && is(tokens, 1, "materialized");
-    let end = tokens.len();
-    if !is_one || end < 6 || !is(tokens, end - 1, "data") {
-        return;
-    }
-    if is(tokens, end - 2, "with") {
-        tokens.truncate(end - 2);
-    } else if is(tokens, end - 2, "no") && is(tokens, end - 3, "with") {
-        let span = tokens[end - 3].span;
-        tokens.truncate(end - 3);
+    let is_one = is(tokens, 0, "create") && is(tokens, 1, "materialized") && tokens.len() >= 6;
+    let Some((start, says_no)) = data_clause(tokens).filter(|_| is_one) else { return };
+    let span = tokens[start].span;
+    tokens.truncate(start);
+    if says_no {
         let Some(at) = (1..tokens.len()).find(|at| is(tokens, *at, "as")) else { return };
         let has_options = (1..at).any(|at| is(tokens, at, "with"));
         let name = Token::make_word(NO_DATA, Some('"'));

@@ -66,10 +66,12 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
         () if kind == RelationKind::Sequence && !cursor.is("set") && !cursor.is("owner") => {
             Altering::Numbers(None, numbers(cursor)?)
         }
-        () => match (numbers_of_column(cursor)?, storage(cursor)) {
-            (Some((column, numbers)), _) => Altering::Numbers(Some(column), numbers),
-            (None, Some(of)) => Altering::Storage(of),
-            (None, None) => return Ok(None),
+        () => match numbers_of_column(cursor)? {
+            Some((column, numbers)) => Altering::Numbers(Some(column), numbers),
+            None => match storage(cursor) {
+                Some(of) => Altering::Storage(of),
+                None => return Ok(None),
+            },
         },
     };
     match cursor.at_end() {

@@ -49,9 +49,10 @@ pub(crate) fn in_known_columns(tokens: &mut Vec<TokenWithSpan>) {
 }
 
 /// Leaves `SEQUENCE NAME name`, which is at some place, out of the options of an identity column,
-/// where that is the name which the sequence has anyway: `(SEQUENCE NAME table_column_seq INCREMENT
-/// BY 1)`. The names of table and column are at these places.
-fn leave_usual_name_out(
+/// where that is the name which the sequence has anyway, with or without a schema before it:
+/// `(SEQUENCE NAME table_column_seq INCREMENT BY 1)`. The names of table and column are at these
+/// places.
+pub(crate) fn leave_usual_name_out(
     tokens: &mut Vec<TokenWithSpan>,
     (table, column): (usize, usize),
     at: usize,
@@ -60,13 +61,15 @@ fn leave_usual_name_out(
         Some(Token::Word(word)) => Some(word.value.as_str()),
         _ => None,
     };
-    let (Some(table), Some(column), Some(given)) = (word(table), word(column), word(at + 2)) else {
+    let is = |at: usize, known: &Token| tokens.get(at).is_some_and(|t| t.token == *known);
+    let end = if is(at + 3, &Token::Period) { at + 5 } else { at + 3 };
+    let (Some(table), Some(column), Some(given)) = (word(table), word(column), word(end - 1))
+    else {
         return;
     };
     let is_name = tokens.get(at + 1).is_some_and(|t| is_word(&t.token, "name"));
     if is_name && given == format!("{table}_{column}_seq") {
-        let is_all = tokens.get(at + 3).is_some_and(|t| t.token == Token::RParen);
-        let left_out = if is_all { at - 1..at + 4 } else { at..at + 3 };
+        let left_out = if is(end, &Token::RParen) { at - 1..end + 1 } else { at..end };
         tokens.drain(left_out);
     }
 }

@@ -14,6 +14,7 @@
 //! ```
 
 use hotrow_base::ids::TableId;
+use hotrow_base::types::NAME_BYTES_MAX;
 use hotrow_transaction::catalog::{Check, Object, Privileges};
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
@@ -181,7 +182,7 @@ fn locked_tables(cursor: &mut Cursor<'_>) -> Result<Vec<(String, Place)>> {
 /// The name of a channel, which is cut as all names are.
 fn channel(cursor: &mut Cursor<'_>) -> Result<String> {
     let mut name = cursor.identifier()?;
-    name.truncate(name.floor_char_boundary(63));
+    name.truncate(name.floor_char_boundary(NAME_BYTES_MAX));
     Ok(name)
 }
 

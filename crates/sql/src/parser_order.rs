@@ -2,6 +2,8 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::alter_syntax::data_clause;
+use crate::like_syntax::leave_usual_name_out;
 use crate::token::is_word;
 
 /// A statement's tokens with the options of sequences in the order in which the parser takes them;
@@ -32,25 +34,13 @@ pub(crate) fn in_parsers_order(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     ordered
 }
 
-/// Leaves `SEQUENCE NAME name` out of ADD GENERATED AS IDENTITY, where it is the name that the
-/// sequence has anyway: table, column and `seq`.
+/// Leaves `SEQUENCE NAME name` out of ADD GENERATED AS IDENTITY, where it says nothing.
 fn leave_usual_sequence_out(tokens: &mut Vec<TokenWithSpan>) {
-    let word = |at: usize| match tokens.get(at).map(|t| &t.token) {
-        Some(Token::Word(word)) => Some(word.value.as_str()),
-        _ => None,
-    };
     let is = |at: usize, known: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, known));
-    let is_period = |at: usize| tokens.get(at).is_some_and(|t| t.token == Token::Period);
-    let Some(at) = (2..tokens.len()).find(|at| is(*at, "sequence") && is(at + 1, "name")) else {
-        return;
-    };
+    let Some(at) = (2..tokens.len()).find(|at| is(*at, "sequence")) else { return };
     let Some(alter) = (2..at).find(|at| is(*at, "alter")) else { return };
     let column = if is(alter + 1, "column") { alter + 2 } else { alter + 1 };
-    let (Some(table), Some(column)) = (word(alter - 1), word(column)) else { return };
-    let end = if is_period(at + 3) { at + 5 } else { at + 3 };
-    if word(end - 1).is_some_and(|given| given == format!("{table}_{column}_seq")) {
-        tokens.drain(at..end);
-    }
+    leave_usual_name_out(tokens, (alter - 1, column), at);
 }
 
 /// Sorts what follows the first option's word by the words that options begin with.
@@ -162,12 +152,7 @@ pub(crate) fn columns_of_query(tokens: &mut Vec<TokenWithSpan>) {
     if is(query, "execute") {
         return;
     }
-    let end = tokens.len();
-    let data = match () {
-        () if is(end - 1, "data") && is(end - 2, "no") && is(end - 3, "with") => end - 3,
-        () if is(end - 1, "data") && is(end - 2, "with") => end - 2,
-        () => end,
-    };
+    let data = data_clause(tokens).map_or(tokens.len(), |(at, _)| at);
     let span = tokens[open].span;
     let own = |token| TokenWithSpan { token, span };
     let list = tokens[open..=close].to_vec();

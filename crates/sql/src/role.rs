@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, NAME_BYTES_MAX};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::Attribute;
 use hotrow_transaction::program::Place;
@@ -32,8 +32,6 @@ use crate::error::{Result, error, syntax, unsupported};
 use crate::syntax::{ScriptStatement, Syntax};
 use crate::token::{Cursor, quoted};
 
-/// Bytes of a role's name, as PostgreSQL has it.
-const NAME_BYTES_MAX: usize = 63;
 /// What is shown in place of a password, as the catalog does.
 const HIDDEN: &str = "********";
 

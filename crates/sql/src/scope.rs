@@ -128,8 +128,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) fetches: Vec<Procedure>,
     /// and how many parts it has so far
     pub(crate) parts: usize,
-    /// queries of WITH so far
-    pub(crate) with_queries: usize,
+    /// queries of WITH that run once so far
+    pub(crate) shared_queries: usize,
     /// set while a query of a procedure is compiled to operators: its reads of one table
     pub(crate) reads: Option<ProcedureReads>,
     /// in a block of PL/pgSQL
@@ -219,7 +219,7 @@ impl<'c> Compiler<'c> {
             levels_around: 0,
             fetches: Vec::new(),
             parts: 0,
-            with_queries: 0,
+            shared_queries: 0,
             reads: None,
             is_procedure: false,
             before: Vec::new(),

@@ -105,7 +105,8 @@ impl ScriptStatement {
         matches!(self.syntax, Syntax::Routine(_))
     }
 
-    /// Whether it may be about a routine that there is: its owner, or rights to it.
+    /// Whether it may be about a routine that there is: its owner, rights to it, or a trigger that
+    /// executes it.
     pub fn concerns_routine(&self) -> bool {
         matches!(self.syntax, Syntax::Grant(_) | Syntax::Trigger(_))
     }

@@ -47,7 +47,7 @@ impl Compiler<'_> {
         if old.is_none() && self.is_there(&name, written.if_not_exists, place)? {
             return Ok(vec![CatalogChange::Nothing(is_there(local(&name)))]);
         }
-        let check = check_of(&written.options, place)?;
+        let ViewOptions { check, is_barrier } = ViewOptions::read(options_of(written), place)?;
         let mut view = self.view(name, written, check, place)?;
         if let Some(old) = old {
             view.triggers.clone_from(&old.triggers);
@@ -60,12 +60,7 @@ impl Compiler<'_> {
             }
         }
         let mut changes = vec![CatalogChange::SetView(view)];
-        let is_barrier = |option: &ast::SqlOption| {
-            let text = option.to_string().to_lowercase();
-            text.starts_with("security_barrier")
-                && ["true", "on", "1"].iter().any(|on| text.ends_with(on))
-        };
-        if options_of(written).iter().any(is_barrier) {
+        if is_barrier {
             let text = "security_barrier has no effect: conditions around the view may be \
                         evaluated before its own, and their errors may tell of rows that it does \
                         not show";
@@ -307,44 +302,56 @@ pub fn broken_view(
 }
 
 /// What WITH says of a view.
-fn check_of(options: &ast::CreateTableOptions, place: Place) -> Result<ViewCheck> {
-    let options = match options {
-        ast::CreateTableOptions::None => return Ok(ViewCheck::None),
-        ast::CreateTableOptions::With(options) => options.as_slice(),
-        _ => &[],
-    };
-    let mut check = ViewCheck::None;
-    for option in options {
-        let ast::SqlOption::KeyValue { key, value } = option else {
-            return Err(unsupported(place, "this option of a view", "write WITH CHECK OPTION"));
-        };
-        let value = value.to_string().trim_matches('\'').to_lowercase();
-        check = match (folded(&key.value, key.quote_style.is_some()).as_str(), value.as_str()) {
-            ("check_option", "local") => ViewCheck::Local,
-            ("check_option", "cascaded") => ViewCheck::Cascaded,
-            ("check_option", _) => {
-                let message = format!("invalid value for enum option \"check_option\": {value}");
-                return Err(error(b"22023", place, message)
-                    .detail("Valid values are \"local\" and \"cascaded\"."));
-            }
-            ("security_barrier", "true" | "false" | "on" | "off" | "1" | "0") => continue,
-            ("security_barrier", value) => {
-                let message =
-                    format!("invalid value for boolean option \"security_barrier\": {value}");
-                return Err(error(b"22023", place, message));
-            }
-            ("security_invoker", "false" | "off" | "0") => continue,
-            ("security_invoker", _) => {
-                let hint = "give the readers rights to the view, and its owner those to the tables";
-                return Err(unsupported(place, "security_invoker", hint));
-            }
-            (other, _) => {
-                let what = format!("option \"{other}\" of a view");
-                return Err(unsupported(place, what, "leave it out"));
-            }
-        };
+struct ViewOptions {
+    check: ViewCheck,
+    /// security_barrier
+    is_barrier: bool,
+}
+
+impl ViewOptions {
+    fn read(options: &[ast::SqlOption], place: Place) -> Result<Self> {
+        let (mut check, mut is_barrier) = (ViewCheck::None, false);
+        for option in options {
+            let ast::SqlOption::KeyValue { key, value } = option else {
+                return Err(unsupported(place, "this option of a view", "write WITH CHECK OPTION"));
+            };
+            let value = value.to_string().trim_matches('\'').to_lowercase();
+            check = match (folded(&key.value, key.quote_style.is_some()).as_str(), value.as_str()) {
+                ("check_option", "local") => ViewCheck::Local,
+                ("check_option", "cascaded") => ViewCheck::Cascaded,
+                ("check_option", _) => {
+                    let message =
+                        format!("invalid value for enum option \"check_option\": {value}");
+                    return Err(error(b"22023", place, message)
+                        .detail("Valid values are \"local\" and \"cascaded\"."));
+                }
+                ("security_barrier", "true" | "on" | "1") => {
+                    is_barrier = true;
+                    continue;
+                }
+                ("security_barrier", "false" | "off" | "0") => {
+                    is_barrier = false;
+                    continue;
+                }
+                ("security_barrier", value) => {
+                    let message =
+                        format!("invalid value for boolean option \"security_barrier\": {value}");
+                    return Err(error(b"22023", place, message));
+                }
+                ("security_invoker", "false" | "off" | "0") => continue,
+                ("security_invoker", _) => {
+                    let hint =
+                        "give the readers rights to the view, and its owner those to the tables";
+                    return Err(unsupported(place, "security_invoker", hint));
+                }
+                (other, _) => {
+                    let what = format!("option \"{other}\" of a view");
+                    return Err(unsupported(place, what, "leave it out"));
+                }
+            };
+        }
+        Ok(Self { check, is_barrier })
     }
-    Ok(check)
 }
 
 fn refuse_clauses(written: &ast::CreateView, place: Place) -> Result<()> {

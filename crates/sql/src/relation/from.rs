@@ -450,7 +450,7 @@ impl Compiler<'_> {
         };
         self.level().common.extend(rest);
         self.levels.extend(later);
-        self.shared_where_volatile(common, bound?)
+        self.shared(common, bound?)
     }
 
     pub(super) fn planned(

@@ -64,8 +64,8 @@ pub(crate) struct Common {
     /// where it is declared: the level, and the number in it; it sees what is before that
     pub(crate) depth: usize,
     pub(crate) number: usize,
-    /// its number in the statement
-    pub(crate) shared: usize,
+    /// its number among those that run once; none: it is compiled where it is named
+    pub(crate) shared: Option<usize>,
     /// WITH RECURSIVE
     pub(crate) recursive: bool,
     /// what its name means while it is compiled itself

@@ -130,8 +130,7 @@ impl Compiler<'_> {
                 return Err(error(b"42712", place, message));
             }
             let recursive = with.recursive;
-            self.with_queries += 1;
-            let (shared, within) = (self.with_queries, None);
+            let (shared, within) = (self.shared_number(&query, place)?, None);
             let known = Common { name, columns, query, depth, number, shared, recursive, within };
             self.level().common.push(known);
         }

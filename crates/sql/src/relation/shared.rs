@@ -5,24 +5,37 @@
 //! PostgreSQL.
 
 use hotrow_query::{Plan, Shared};
-use hotrow_transaction::program::SlotId;
+use hotrow_transaction::program::{Place, SlotId};
+use sqlparser::ast;
 
 use crate::error::Result;
-use crate::functions::Volatility;
+use crate::functions::{FunctionRow, Volatility};
 use crate::hidden::calls_any;
 use crate::relation::level::{Bound, Common, Relation};
 use crate::scope::Compiler;
 
 impl Compiler<'_> {
-    /// A query of WITH as one that runs once, where each run would give other rows: whoever names
-    /// it is to see the same.
-    pub(super) fn shared_where_volatile(&mut self, common: &Common, bound: Bound) -> Result<Bound> {
+    /// The number of a query of WITH, if each run of it would give other rows: whoever names it is
+    /// to see the same.
+    pub(super) fn shared_number(
+        &mut self,
+        query: &ast::Query,
+        place: Place,
+    ) -> Result<Option<usize>> {
+        let is_volatile = |row: &FunctionRow| row.volatility == Volatility::Volatile;
+        if !calls_any(&query.to_string(), place, &is_volatile)? {
+            return Ok(None);
+        }
+        self.shared_queries += 1;
+        Ok(Some(self.shared_queries))
+    }
+
+    /// A query of WITH as one that runs once, if it has a number for that.
+    pub(super) fn shared(&mut self, common: &Common, bound: Bound) -> Result<Bound> {
+        let Some(number) = common.shared else { return Ok(bound) };
         let Bound { plan, outputs } = bound;
         let columns: Vec<_> = outputs.iter().map(|(_, slot)| *slot).collect();
-        let is_volatile = calls_any(&common.query.to_string(), self.place, &|row| {
-            row.volatility == Volatility::Volatile
-        })?;
-        if !is_volatile || self.depends_on_rows(&plan, &columns) {
+        if self.depends_on_rows(&plan, &columns) {
             return Ok(Bound { plan, outputs });
         }
         let mut made = Vec::with_capacity(outputs.len());
@@ -30,7 +43,7 @@ impl Compiler<'_> {
             made.push((name.clone(), self.temporary(name, self.slot_type(*slot).packed())?));
         }
         let shared = Shared {
-            number: common.shared,
+            number,
             rows: (plan, columns),
             outputs: made.iter().map(|(_, slot)| *slot).collect(),
         };
