@@ -23,7 +23,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bytes::SCALE_BYTES;
+pub(crate) use bytes::{SCALE_BYTES, least_scale_of, read_comparable, split_comparable};
 pub use bytes::{comparable, compare, read, text_bytes, write};
 
 use std::cmp::Ordering;

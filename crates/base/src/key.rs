@@ -16,6 +16,7 @@
 //! | numeric | as an integer of 8 (precision <= 18) or 16 bytes |
 //! | real, double precision | 4, 8 bytes; negative values complemented, others sign flipped |
 //! | text, varchar, bytea | 0x00 written 0x00 0xFF; end 0x00 0x00 |
+//! | numeric without a precision, ranges | their bytes without the last two, as those of a text |
 //! | char(n) | n, blank padded |
 //! | uuid | 16 |
 //!

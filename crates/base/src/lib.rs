@@ -25,6 +25,7 @@ pub mod panics;
 pub mod pool;
 pub mod prefetch;
 pub mod quote;
+pub mod range;
 pub mod row;
 pub mod sort;
 pub mod stack;

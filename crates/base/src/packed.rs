@@ -48,7 +48,7 @@ enum Form {
     Interval = 9,
     /// texts, bytea, json, uuid: length and bytes
     Bytes = 10,
-    /// numerics without a precision: length and bytes
+    /// numerics without a precision, ranges: length and bytes
     Number = 11,
 }
 
@@ -77,7 +77,7 @@ impl Form {
             DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => Self::N64,
             DataType::Numeric { .. } => Self::N128,
             DataType::Interval => Self::Interval,
-            _ if element.is_any_numeric() => Self::Number,
+            _ if element.is_shown_by_last_bytes() => Self::Number,
             _ if element.is_bytes() => Self::Bytes,
             _ => Self::I64,
         }
@@ -304,6 +304,7 @@ fn compare_elements(form: Form, one: Datum, other: Datum, bytes: [&[u8]; 2]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::RangeKind;
     use crate::value::Value;
 
     fn packed(element: DataType, text: &str) -> Vec<u8> {
@@ -337,6 +338,8 @@ mod tests {
             (T::Date, "{2026-01-31}"),
             (T::Interval, "{\"1 mon 2 days 00:00:03\"}"),
             (T::Uuid, "{00112233-4455-6677-8899-aabbccddeeff,NULL}"),
+            (T::Range(RangeKind::Num), "{\"[1.50,2)\",empty,NULL,\"(,-3]\"}"),
+            (T::Range(RangeKind::Int4), "{\"[1,5)\"}"),
             (T::Jsonb, "{\"{\\\"a\\\": 1}\"}"),
         ] {
             packed(element, text);
@@ -349,6 +352,7 @@ mod tests {
         let least_first = [
             (T::Integer, &["{}", "{-1}", "{1}", "{1,2}", "{2}", "{NULL}"][..]),
             (T::Text, &["{a}", "{a,b}", "{aa}", "{b}"]),
+            (T::Range(RangeKind::Num), &["{empty}", "{\"(,1)\"}", "{\"[1,2)\"}", "{\"[1,2]\"}"]),
             (T::Double, &["{-1}", "{0}", "{NaN}", "{NULL}"]),
         ];
         for (element, texts) in least_first {

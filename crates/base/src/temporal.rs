@@ -31,7 +31,9 @@ pub use calendar::{Civil, civil_from_days, days_from_civil};
 pub use extract::{ExtractField, TruncateUnit, date_trunc, extract};
 pub use format::{write_date, write_time, write_timestamp, write_timestamp_tz};
 pub use interval::{Interval, add_interval, age, bin, difference};
-pub use interval_text::{parse_interval, write_interval};
+pub use interval_text::{
+    IntervalField, IntervalFields, parse_interval, parse_interval_of, write_interval,
+};
 pub use limits::{
     DATE_INFINITY, DATE_MINUS_INFINITY, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY,
     date_in_range, is_finite_date, is_finite_timestamp, timestamp_in_range,

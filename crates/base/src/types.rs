@@ -80,11 +80,65 @@ pub enum DataType {
     Json,
     /// `jsonb`, in its normal form
     Jsonb,
+    /// `int4range` and its kin: all values between two bounds ([`crate::range`])
+    Range(RangeKind),
     /// an enum: the place of a label
     Enum(EnumType),
     /// an array of values of one type, in one piece of bytes ([`crate::packed`]): what columns
     /// and results have; variables and expressions have [`SqlType::Array`]
     Array(ElementType),
+}
+
+/// What a range is of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RangeKind {
+    /// `int4range`, of integers
+    Int4,
+    /// `int8range`, of bigints
+    Int8,
+    /// `numrange`, of numerics
+    Num,
+    /// `tsrange`, of timestamps
+    Ts,
+    /// `tstzrange`, of timestamps with time zone
+    TsTz,
+    /// `daterange`, of dates
+    Date,
+}
+
+impl RangeKind {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Int4, Self::Int8, Self::Num, Self::Ts, Self::TsTz, Self::Date];
+
+    /// The name of the type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Int4 => "int4range",
+            Self::Int8 => "int8range",
+            Self::Num => "numrange",
+            Self::Ts => "tsrange",
+            Self::TsTz => "tstzrange",
+            Self::Date => "daterange",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The type of the bounds, and of what lies between them.
+    pub const fn element(self) -> DataType {
+        match self {
+            Self::Int4 => DataType::Integer,
+            Self::Int8 => DataType::BigInt,
+            Self::Num => DataType::AnyNumeric,
+            Self::Ts => DataType::Timestamp,
+            Self::TsTz => DataType::TimestampTz,
+            Self::Date => DataType::Date,
+        }
+    }
 }
 
 /// The type of an array's elements, which is no array.
@@ -160,18 +214,32 @@ impl DataType {
     }
 
     /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json,
-    /// numerics of any number of digits, arrays).
+    /// numerics of any number of digits, ranges, arrays).
     pub const fn is_bytes(self) -> bool {
         self.is_text()
             || self.is_json()
             || self.is_any_numeric()
-            || matches!(self, Self::Bytea | Self::Uuid | Self::Array(_))
+            || matches!(self, Self::Bytea | Self::Uuid | Self::Range(_) | Self::Array(_))
     }
 
     /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb,
-    /// numerics of any number of digits, arrays.
+    /// numerics of any number of digits, ranges, arrays.
     pub const fn is_variable(self) -> bool {
         self.is_bytes() && !matches!(self, Self::Char(_) | Self::Uuid)
+    }
+
+    /// The kind of a range.
+    pub const fn range_kind(self) -> Option<RangeKind> {
+        match self {
+            Self::Range(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// Whether values are compared by all of their bytes but the last ones, which say how numbers
+    /// are shown: numerics whose values say how many digits they have, and ranges.
+    pub const fn is_shown_by_last_bytes(self) -> bool {
+        self.is_any_numeric() || matches!(self, Self::Range(_))
     }
 
     /// Any of the numeric types: integers, floats, numeric.
@@ -219,6 +287,7 @@ impl fmt::Display for DataType {
             Self::Uuid => f.write_str("uuid"),
             Self::Json => f.write_str("json"),
             Self::Jsonb => f.write_str("jsonb"),
+            Self::Range(kind) => f.write_str(kind.name()),
             Self::Enum(of) => f.write_str(of.name()),
             Self::Array(element) => write!(f, "{}[]", **element),
         }

@@ -27,6 +27,7 @@ use crate::datum::Datum;
 use crate::decimal::Decimal;
 use crate::enumeration::EnumType;
 use crate::packed;
+use crate::range::Range;
 use crate::temporal::Interval;
 use crate::types::DataType;
 
@@ -72,11 +73,15 @@ pub enum Value {
     Json(String),
     /// `jsonb`, in its normal form
     Jsonb(String),
+    /// `int4range` and its kin
+    Range(Box<Range>),
     /// a value of an enum: the place of its label
     Enum(EnumType, u16),
     /// an array of values of one type, none of them an array
     Array(Vec<Value>),
 }
+
+const _: () = assert!(size_of::<Value>() <= 48, "values lie in long lists");
 
 impl Value {
     /// Bytes of memory that it takes.
@@ -86,6 +91,7 @@ impl Value {
                 Self::Text(text) | Self::Json(text) | Self::Jsonb(text) => text.len(),
                 Self::Bytea(bytes) => bytes.len(),
                 Self::AnyNumeric(number) => number.bytes(),
+                Self::Range(range) => range.bytes(),
                 Self::Array(values) => values.iter().map(Self::bytes).sum(),
                 _ => 0,
             }
@@ -143,6 +149,7 @@ impl Value {
             DataType::Uuid => Self::Uuid(bytes().try_into().unwrap_or_default()),
             DataType::Json => Self::Json(text()),
             DataType::Jsonb => Self::Jsonb(text()),
+            DataType::Range(kind) => Self::Range(Box::new(Range::read(kind, bytes()))),
             DataType::Enum(of) => Self::Enum(of, int as u16),
             DataType::Array(element) => {
                 let elements = packed::elements(datum, heap);
@@ -172,6 +179,7 @@ impl Value {
             Self::Uuid(_) => "uuid",
             Self::Json(_) => "json",
             Self::Jsonb(_) => "jsonb",
+            Self::Range(range) => range.kind().name(),
             Self::Enum(of, _) => of.name(),
             Self::Array(_) => "array",
         }

@@ -5,6 +5,7 @@
 //! Source       PostgreSQL 15, the send and recv functions of each type
 
 mod numeric;
+mod range;
 
 use std::ops::DerefMut;
 
@@ -64,6 +65,7 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         }
         Value::Uuid(value) => out.put_slice(value),
         Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
+        Value::Range(value) => range::write(value, out),
         Value::Array(elements) => {
             write_array(elements, data_type.element().unwrap_or(data_type), out);
         }
@@ -183,6 +185,7 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
             }
             None => return Err(incorrect()),
         },
+        DataType::Range(kind) => return range::read(bytes, kind),
         DataType::Array(element) => return read_array(bytes, *element),
         DataType::Numeric { .. } | DataType::AnyNumeric | DataType::WideNumeric { .. } => {
             let written = numeric::read(bytes).ok_or_else(incorrect)?;

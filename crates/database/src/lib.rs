@@ -69,6 +69,7 @@ mod held_back;
 mod inspect;
 mod keeping;
 mod kept;
+mod keyless;
 mod lock_names;
 mod lock_out;
 mod lookup;
@@ -151,8 +152,9 @@ pub use waits::Wait;
 pub use hotrow_base::datum::Datum;
 pub use hotrow_base::decimal::Decimal;
 pub use hotrow_base::ids::ProcedureId;
+pub use hotrow_base::range::{Bound as RangeBound, Range};
 pub use hotrow_base::temporal::Interval;
-pub use hotrow_base::types::{DataType, SqlType};
+pub use hotrow_base::types::{DataType, RangeKind, SqlType};
 pub use hotrow_base::value::{FromValue, Value, ValueError};
 pub use hotrow_engine::accesses::RowAccess;
 pub use hotrow_engine::contract::{

@@ -9,7 +9,8 @@ use hotrow_transaction::outcome::{SqlError, apart};
 
 use crate::context::Context;
 use crate::error::{Error, advised};
-use crate::prepared::Prepared;
+use crate::keyless::with_keys;
+use crate::prepared::{Prepared, compile_taking};
 use crate::session_transaction::SessionTransaction;
 use crate::verifier::conceal;
 
@@ -69,7 +70,7 @@ pub(crate) fn prepare_compiled(
 /// Prepares a statement that may use the tables of sequences.
 pub(crate) fn prepare_own(
     context: &Context,
-    transaction: &SessionTransaction,
+    transaction: &mut SessionTransaction,
     text: &str,
 ) -> Result<Prepared, Error> {
     prepare_one(context, transaction, parsed(text)?.as_own(), &[])
@@ -87,7 +88,7 @@ pub(crate) fn prepare_shaped(
 
 fn prepare_parsed(
     context: &Context,
-    transaction: &SessionTransaction,
+    transaction: &mut SessionTransaction,
     text: &str,
     types: &[Option<SqlType>],
 ) -> Result<Prepared, Error> {
@@ -101,7 +102,7 @@ fn prepare_parsed(
 
 fn prepare_one(
     context: &Context,
-    transaction: &SessionTransaction,
+    transaction: &mut SessionTransaction,
     statement: ScriptStatement,
     types: &[Option<SqlType>],
 ) -> Result<Prepared, Error> {
@@ -113,9 +114,12 @@ fn prepare_one(
     if !statement.is_transaction_control() {
         transaction.refuse_failed()?;
     }
-    let generation = context.core.schema.generation();
-    let schema = context.core.schema.current();
-    Ok(Prepared::with_parameters(&schema, generation, statement, types)?)
+    let compiled = with_keys(context, transaction, || {
+        let generation = context.core.schema.generation();
+        let schema = context.core.schema.current();
+        compile_taking(&schema, generation, &statement, types)
+    })?;
+    Ok(Prepared::with_parameters(statement, compiled?))
 }
 
 fn parsed(text: &str) -> Result<ScriptStatement, SqlError> {

@@ -60,7 +60,7 @@ pub struct Prepared {
 }
 
 /// What was found out when a statement was prepared.
-struct Takes {
+pub(crate) struct Takes {
     parameters: Vec<SqlType>,
     columns: Vec<(String, SqlType)>,
     /// where its parameters are its literals: the types of those that are
@@ -68,7 +68,7 @@ struct Takes {
 }
 
 /// A compiled statement.
-struct Known {
+pub(crate) struct Known {
     generation: u64,
     work: Work,
     /// what all its results share: the types of their columns, and which columns of tables they are
@@ -100,22 +100,29 @@ impl Known {
     }
 }
 
+/// Compiles a statement with parameters, whose types are given as far as they are known.
+pub(crate) fn compile_taking(
+    schema: &Schema,
+    generation: u64,
+    statement: &ScriptStatement,
+    types: &[Option<SqlType>],
+) -> Result<(Takes, Option<Known>), SqlError> {
+    apart(|| {
+        let (compiled, parameters) =
+            compile_with_parameters(&schema.catalog, &Registered(schema), statement, types)?;
+        let columns = columns_of(schema, &compiled);
+        let known = Known::of(schema, generation, compiled)?.ok();
+        Ok((Takes { parameters, columns, literals: None }, known))
+    })
+}
+
 impl Prepared {
-    /// Compiles a statement with parameters, whose types are given as far as they are known.
+    /// A statement with parameters, as it was compiled.
     pub(crate) fn with_parameters(
-        schema: &Schema,
-        generation: u64,
         statement: ScriptStatement,
-        types: &[Option<SqlType>],
-    ) -> Result<Self, SqlError> {
-        let (takes, known) = apart(|| {
-            let (compiled, parameters) =
-                compile_with_parameters(&schema.catalog, &Registered(schema), &statement, types)?;
-            let columns = columns_of(schema, &compiled);
-            let known = Known::of(schema, generation, compiled)?.ok();
-            Ok::<_, SqlError>((Takes { parameters, columns, literals: None }, known))
-        })?;
-        Ok(Self::new(statement, Some(takes), known))
+        (takes, known): (Takes, Option<Known>),
+    ) -> Self {
+        Self::new(statement, Some(takes), known)
     }
 
     /// A statement without parameters that was compiled for the schema of this number.

@@ -270,6 +270,12 @@ impl SessionTransaction {
         if open.extent() == Extent::Batch {
             return self.commit(context).map(drop);
         }
+        self.have_definitions(context, what)
+    }
+
+    /// Has the next definition be part of the open transaction, or batch, if there is one.
+    pub(crate) fn have_definitions(&mut self, context: &Context, what: &str) -> Result<(), Error> {
+        let Some(open) = &mut self.open else { return Ok(()) };
         open.refuse_definition(what)?;
         let companion = Box::new(TakenBack::new(&context.core));
         if open.can_define() {

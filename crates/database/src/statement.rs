@@ -22,6 +22,7 @@ use crate::defining::define;
 use crate::definition;
 use crate::error::{Error, advised};
 use crate::explain::explain;
+use crate::keyless::with_keys;
 use crate::lock_out::{self, refuse_lock_out};
 use crate::lookup::Registered;
 use crate::postponing::{make_postponed, postponed};
@@ -76,11 +77,12 @@ impl Runner<'_> {
     ) -> Result<StatementResult, Error> {
         let context = self.context;
         let (core, statement) = (&context.core, prepared.statement());
-        let generation = core.schema.generation();
-        let compiled = match statement.depends_on_role() {
+        let mut generation = core.schema.generation();
+        let compile = || match statement.depends_on_role() {
             true => compile_as_role(context, statement).map(Some),
             false => prepared.compile_now(&core.schema),
         };
+        let mut compiled = compile();
         let place = statement.place;
         if let Ok(Some(Compiled::Transaction(control))) = compiled {
             let (said, notices) = control_transaction(context, self.transaction, control)?;
@@ -95,6 +97,12 @@ impl Runner<'_> {
         let (mut types, mut notices) = (Arc::default(), Vec::new());
         let text = || Arc::new([SqlType::Scalar(DataType::Text)]);
         let mut is_filled = false;
+        if compiled.is_err() {
+            compiled = with_keys(context, self.transaction, || {
+                generation = core.schema.generation();
+                compile()
+            })?;
+        }
         let compiled = match compiled {
             Err(failed) => {
                 let postponed = postponed(context, self.transaction, statement, &failed);

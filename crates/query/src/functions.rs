@@ -3,6 +3,7 @@
 //! Role         which there are; [`super::host`] evaluates those of values alone, and whoever runs
 //!              a query is asked for those of catalog and session
 
+use crate::dissected::DissectedFunction;
 use hotrow_base::json::{JsonFunction, JsonRecords, JsonRows, PathFunction};
 use hotrow_base::types::DataType;
 use hotrow_transaction::random::Randomness;
@@ -26,6 +27,10 @@ pub enum HostFunction {
     JsonPath(PathFunction),
     /// a path as PostgreSQL shows it: `text::jsonpath`
     JsonPathText,
+    /// a function that takes a text apart
+    Dissected(DissectedFunction),
+    /// string_to_table(text, separator [, null])
+    Parts,
     /// pg_size_pretty(bytes)
     SizePretty,
     /// quote_ident(text)

@@ -13,6 +13,7 @@ use hotrow_transaction::program::SlotId;
 
 use crate::memory::{Held, bytes_of, bytes_of_key, bytes_of_value};
 use crate::order::key_of;
+use crate::ordered::Ordered;
 use crate::statistics::Statistic;
 use crate::{Flow, Ground, MORE, Row, Runner, Set, Table, Take, order_of, place, sort_places};
 
@@ -36,6 +37,7 @@ enum State {
     Text(Option<String>),
     Array(Vec<Value>),
     Pairs(Vec<(Value, Value)>),
+    Ordered(Box<Ordered>),
 }
 
 impl<'q> Total<'q> {
@@ -50,11 +52,13 @@ impl<'q> Total<'q> {
             Aggregation::Spread(of) => statistic(Statistic::spread(of, aggregate.data_type)),
             Aggregation::Pair(of, _) => statistic(Statistic::pair(of)),
             Aggregation::Bits(of) => statistic(Statistic::bits(of)),
+            Aggregation::Intersection => statistic(Statistic::intersection()),
             Aggregation::Text(_) => State::Text(None),
             Aggregation::Array | Aggregation::JsonArray(_) | Aggregation::JsonRows => {
                 State::Array(Vec::new())
             }
             Aggregation::JsonObject(..) => State::Pairs(Vec::new()),
+            Aggregation::Ordered(of) => State::Ordered(Box::new(Ordered::new(of))),
         };
         Self { aggregate, seen: Set::default(), state, rows: Vec::new() }
     }
@@ -74,6 +78,13 @@ impl<'q> Total<'q> {
             && !matches!(at(filter), Some(Value::Bool(true)))
         {
             return Ok(0);
+        }
+        if let State::Ordered(ordered) = &mut self.state {
+            let value = |slot: SlotId| at(slot).unwrap_or(&Value::Null);
+            let order = self.aggregate.order.iter().map(|key| (value(key.slot), *key));
+            let direct = self.aggregate.direct.iter().map(|slot| value(*slot));
+            let argument = self.aggregate.argument.map_or(&Value::Null, value);
+            return Ok(ordered.add(argument, order, direct));
         }
         let Some(argument) = self.aggregate.argument else {
             if let State::Running(running) = &mut self.state {
@@ -173,6 +184,7 @@ impl<'q> Total<'q> {
                 running.result().map_err(hotrow_transaction::interpret::Fault::into_error)?
             }
             State::Statistic(statistic) => statistic.result()?,
+            State::Ordered(ordered) => ordered.result()?,
             State::Truth(truth) => truth.map_or(Value::Null, Value::Bool),
             State::Text(text) => {
                 copied.add(text.as_ref().map_or(0, String::len))?;

@@ -10,6 +10,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::random::{Randomness, Spot};
 
 use crate::Row;
+use crate::dissected;
 use crate::functions::HostFunction;
 use crate::json_paths;
 use crate::patterns;
@@ -117,6 +118,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             _ => None,
         },
         H::JsonPathText => text(first).map(json::normal_path).transpose()?,
+        H::Dissected(function) => dissected::value(function, arguments)?,
         H::SizePretty => integer(first).map(|bytes| Value::Text(pretty(bytes))),
         H::QuoteIdent => text(first).map(|name| Value::Text(quote::identifier(name))),
         H::QuoteLiteral => text(first).map(|text| Value::Text(quote::literal(text))),
@@ -127,6 +129,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         | H::Pattern(_)
         | H::PatternRows(_)
         | H::Keywords
+        | H::Parts
         | H::Itself
         | H::System(_)
         | H::Random(_)
@@ -193,6 +196,10 @@ pub(crate) fn rows(
     }
     if let HostFunction::PatternRows(function) = function {
         let (rows, charge) = patterns::rows(function, arguments)?;
+        return Ok(Box::new(charged(rows, charge)));
+    }
+    if function == HostFunction::Parts {
+        let (rows, charge) = dissected::parts(arguments)?;
         return Ok(Box::new(charged(rows, charge)));
     }
     if let HostFunction::JsonPath(function) = function {

@@ -21,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod dissected;
 mod frame;
 mod functions;
 mod ground;
@@ -28,9 +29,11 @@ mod group;
 mod host;
 mod join;
 mod json_paths;
+mod limit;
 mod lock;
 mod memory;
 mod order;
+mod ordered;
 mod patterns;
 mod plan;
 mod procedure;
@@ -54,6 +57,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
+pub use dissected::DissectedFunction;
 pub use functions::{
     Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, PatternFunction,
     PatternRows, RightOf, SystemFunction,
@@ -65,9 +69,10 @@ pub use memory::Limits;
 use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value};
 pub use order::compare as compare_values;
 use order::{compare_nulls, key_of};
+pub use ordered::OrderedSet;
 pub use plan::{
-    Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
-    LateCondition, LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars,
+    Aggregation, Exclusion, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join,
+    JoinKind, LateCondition, LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars,
     SetOperation, Shared, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
 };
 pub use profile::{Measured, PlanNumbers, Profile};
@@ -283,10 +288,14 @@ impl<'g, G: Ground> Runner<'g, G> {
                     }
                 })
             }
-            Plan::Limit { input, limit, offset } => {
+            Plan::Limit { input, limit, offset, ties } => {
                 let limit = self.count(limit.as_ref(), ("LIMIT", b"2201W"))?;
                 let offset = self.count(offset.as_ref(), ("OFFSET", b"2201X"))?.unwrap_or(0);
-                self.limited(input, limit.unwrap_or(usize::MAX), offset, take)
+                match (limit, ties.as_slice()) {
+                    (limit, []) => self.limited(input, limit.unwrap_or(usize::MAX), offset, take),
+                    (Some(limit), ties) => self.tied(input, limit, (offset, ties), take),
+                    (None, _) => Err(limit::no_count().into()),
+                }
             }
             Plan::Set { operation, all, left, right, .. } => self.combined(
                 *operation,
@@ -393,36 +402,6 @@ impl<'g, G: Ground> Runner<'g, G> {
         let order = order_of(&kept.rows, &places, || self.ground.go_on())?;
         kept.rows = order.iter().map(|at| std::mem::take(&mut kept.rows[*at as usize])).collect();
         Ok(())
-    }
-
-    /// The rows behind the first `offset`, at most `limit`. No more are computed than it takes.
-    fn limited(
-        &mut self,
-        input: &Plan,
-        limit: usize,
-        offset: usize,
-        take: Take<'_, 'g, G>,
-    ) -> Flow<G::Error> {
-        if limit == 0 {
-            return Ok(MORE);
-        }
-        if let Plan::Sort { input, keys } = input
-            && let Some(most) = limit.checked_add(offset)
-        {
-            let Kept { rows, held: _held } = self.sorted(input, keys, Some(most))?;
-            return self.give(rows.into_iter().skip(offset), take);
-        }
-        let (mut before, mut left, mut flow) = (offset, limit, MORE);
-        let _ = self.each(input, &mut |runner, row| {
-            if before > 0 {
-                before -= 1;
-                return Ok(MORE);
-            }
-            left -= 1;
-            flow = take(runner, row)?;
-            Ok(if left == 0 { ControlFlow::Break(()) } else { flow })
-        })?;
-        Ok(flow)
     }
 
     /// Gives some columns of an operator's rows on.

@@ -28,6 +28,7 @@ pub fn compare(left: &Value, right: &Value) -> Ordering {
         (V::Numeric(a), V::Numeric(b)) => a.cmp(b),
         (V::AnyNumeric(a), V::AnyNumeric(b)) => a.cmp(b),
         (V::Interval(a), V::Interval(b)) => a.span().cmp(&b.span()),
+        (V::Range(a), V::Range(b)) => a.cmp(b),
         _ => match (integer(left), integer(right)) {
             (Some(a), Some(b)) => a.cmp(&b),
             _ => numbers(left, right),
@@ -125,6 +126,11 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
             let mut bytes = Vec::new();
             any_numeric::write(number, &mut bytes);
             encode_bytes(11, any_numeric::comparable(&bytes), key);
+        }
+        Value::Range(range) => {
+            let mut bytes = Vec::new();
+            range.write_comparable(&mut bytes);
+            encode_bytes(12, &bytes, key);
         }
         Value::Interval(interval) => {
             key.push(10);

@@ -165,6 +165,8 @@ pub enum Plan {
         limit: Option<Scalars>,
         /// bigint; NULL: none
         offset: Option<Scalars>,
+        /// WITH TIES: the order of the rows, of which those beside the last one come, too
+        ties: Vec<SortKey>,
     },
     /// UNION, INTERSECT, EXCEPT
     Set {
@@ -343,6 +345,22 @@ pub struct Frame {
     pub start: FrameBound,
     /// where it ends
     pub end: FrameBound,
+    /// which of the rows between are left out
+    pub exclusion: Exclusion,
+}
+
+/// Which rows a frame leaves out.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Exclusion {
+    /// none
+    #[default]
+    NoOthers,
+    /// the row itself
+    CurrentRow,
+    /// the row and its peers
+    Group,
+    /// its peers, but not the row
+    Ties,
 }
 
 /// What the offsets of a frame count.

@@ -1,4 +1,4 @@
-//! Aggregates of statistics: variances, deviations, regressions, and bits.
+//! Aggregates of statistics: variances, deviations, regressions, bits, and what lies in all ranges.
 //!
 //! Source       PostgreSQL 15, `numeric.c` (sums of numerics are exact) and `float.c` (of floats as
 //!              E. A. Youngs and E. M. Cramer, Some Results Relevant to Choice of Sum and
@@ -6,6 +6,7 @@
 //!              the same digits
 
 use hotrow_base::any_numeric::{AnyNumeric, NumericError};
+use hotrow_base::range::{self, RangeFunction};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::interpret::Fault;
@@ -64,6 +65,8 @@ pub(crate) enum Statistic {
     Pair { of: Regression, sums: Sums },
     /// none: no value so far
     Bits { of: BitFunction, bits: Option<Value> },
+    /// none: no range so far
+    Intersection { range: Option<Value> },
 }
 
 /// Sums of floats, and of the squares of what they are away from their mean.
@@ -93,6 +96,10 @@ impl Statistic {
         Self::Bits { of, bits: None }
     }
 
+    pub(crate) fn intersection() -> Self {
+        Self::Intersection { range: None }
+    }
+
     /// Takes a value, and the second one of a pair; NULL counts as no row.
     pub(crate) fn add(&mut self, value: &Value, other: Option<&Value>) -> Result<(), SqlError> {
         match self {
@@ -117,6 +124,13 @@ impl Statistic {
                 *bits = both;
                 Ok(())
             }
+            Self::Intersection { range } => {
+                *range = Some(match range.take() {
+                    None => value.clone(),
+                    Some(all) => intersection(all, value)?,
+                });
+                Ok(())
+            }
         }
     }
 
@@ -128,9 +142,18 @@ impl Statistic {
             }
             Self::Float { of, sums } => Ok(sums.spread(*of)),
             Self::Pair { of, sums } => Ok(sums.regression(*of)),
-            Self::Bits { bits, .. } => Ok(bits.clone().unwrap_or(Value::Null)),
+            Self::Bits { bits: value, .. } | Self::Intersection { range: value } => {
+                Ok(value.clone().unwrap_or(Value::Null))
+            }
         }
     }
+}
+
+/// What lies in two ranges.
+fn intersection(one: Value, other: &Value) -> Result<Value, SqlError> {
+    let Value::Range(of) = &one else { return Ok(one) };
+    let gives = DataType::Range(of.kind());
+    Ok(range::call(RangeFunction::Intersection, &[one, other.clone()], gives)?)
 }
 
 fn error(error: NumericError) -> SqlError {

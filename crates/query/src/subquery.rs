@@ -60,7 +60,8 @@ impl<'g, G: Ground> Runner<'g, G> {
             }
             StepKind::Call { fetch } => {
                 let Fetched { values, .. } = self.ground.fetch(*fetch, &arguments)?;
-                row.push(values.into_iter().next().unwrap_or_default());
+                let mut values = values.into_iter();
+                row.extend(step.outputs.iter().map(|_| values.next().unwrap_or_default()));
                 take(self, row)
             }
             StepKind::CallRows { fetch } => {

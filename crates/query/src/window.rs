@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use crate::plan::{GroupAggregate, SortKey, Window, WindowFunction};
+use crate::plan::{Exclusion, GroupAggregate, SortKey, Window, WindowFunction};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
-use crate::frame::{Peers, frames};
+use crate::frame::{Peers, frames, kept_rows};
 use crate::group::Total;
 use crate::host::integer;
 use crate::memory::{Held, Kept, Made, bytes_of_key};
@@ -103,9 +103,21 @@ impl<G: Ground> Runner<'_, G> {
             WindowFunction::First(_)
             | WindowFunction::Last(_)
             | WindowFunction::Nth { .. }
-            | WindowFunction::Running(_) => frames(&partition, window, &peers)
-                .map_err(G::Error::from)
-                .and_then(|frames| self.framed(function, &partition, &frames, &mut made)),
+            | WindowFunction::Running(_) => {
+                frames(&partition, window, &peers).map_err(G::Error::from).and_then(|frames| {
+                    let exclusion = window.frame.map(|frame| frame.exclusion).unwrap_or_default();
+                    let kept = |at: usize| kept_rows(&frames[at], exclusion, at, &peers);
+                    match function {
+                        WindowFunction::Running(aggregate) if exclusion == Exclusion::NoOthers => {
+                            self.running(aggregate, &partition, &frames, &mut made)
+                        }
+                        WindowFunction::Running(aggregate) => {
+                            self.anew(aggregate, &partition, kept, &mut made)
+                        }
+                        _ => self.framed(function, &partition, kept, &mut made),
+                    }
+                })
+            }
             _ => ranked(function, &partition, &peers, &mut made).map_err(G::Error::from),
         };
         let values = made.values;
@@ -118,23 +130,21 @@ impl<G: Ground> Runner<'_, G> {
         &mut self,
         function: &WindowFunction,
         partition: &Partition<'_>,
-        frames: &[Range<usize>],
+        kept: impl Fn(usize) -> [Range<usize>; 3],
         made: &mut Made<'_>,
     ) -> Result<(), G::Error> {
         let of = |at: Option<usize>, slot: SlotId| {
             at.map_or(Value::Null, |at| partition.value(at, slot).clone())
         };
-        if let WindowFunction::Running(aggregate) = function {
-            return self.running(aggregate, partition, frames, made);
-        }
-        for (row, frame) in frames.iter().enumerate() {
+        for row in 0..partition.rows.len() {
+            let mut frame = kept(row).into_iter().flatten();
             let value = match function {
-                WindowFunction::First(slot) => of(frame.clone().next(), *slot),
-                WindowFunction::Last(slot) => of(frame.clone().next_back(), *slot),
+                WindowFunction::First(slot) => of(frame.next(), *slot),
+                WindowFunction::Last(slot) => of(frame.next_back(), *slot),
                 WindowFunction::Nth { value, at } => {
                     let nth = match partition.integer(row, *at) {
                         None => None,
-                        Some(nth) if nth > 0 => frame.clone().nth(nth as usize - 1),
+                        Some(nth) if nth > 0 => frame.nth(nth as usize - 1),
                         Some(_) => {
                             let message = "argument of nth_value must be greater than zero";
                             return Err(SqlError::new(b"22016", message).into());
@@ -144,6 +154,28 @@ impl<G: Ground> Runner<'_, G> {
                 }
                 _ => Value::Null,
             };
+            self.work(1 + value.bytes() / 1024)?;
+            made.push(value)?;
+        }
+        Ok(())
+    }
+
+    /// An aggregate of each frame, made anew for each row: what is left out differs.
+    fn anew(
+        &mut self,
+        aggregate: &GroupAggregate,
+        partition: &Partition<'_>,
+        kept: impl Fn(usize) -> [Range<usize>; 3],
+        made: &mut Made<'_>,
+    ) -> Result<(), G::Error> {
+        for at in 0..partition.rows.len() {
+            let mut total = Total::new(aggregate);
+            let mut held = self.limits.held();
+            for row in kept(at).into_iter().flatten() {
+                held.add(total.add(&partition.rows[row], partition.layout)?)?;
+                self.tick_row(&partition.rows[row])?;
+            }
+            let value = total.result(partition.layout, &mut held)?;
             self.work(1 + value.bytes() / 1024)?;
             made.push(value)?;
         }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use bytes::{BufMut, BytesMut};
 use hotrow::{
-    DataType, SqlError, SqlType, Value, binary, enum_with_oid, known_type, type_modifier,
+    DataType, RangeKind, SqlError, SqlType, Value, binary, enum_with_oid, known_type, type_modifier,
 };
 
 /// How a value is written.
@@ -41,7 +41,7 @@ impl Format {
 }
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 22] = [
+const KNOWN: [DataType; 28] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -64,6 +64,12 @@ const KNOWN: [DataType; 22] = [
     DataType::Uuid,
     DataType::Json,
     DataType::Jsonb,
+    DataType::Range(RangeKind::Int4),
+    DataType::Range(RangeKind::Int8),
+    DataType::Range(RangeKind::Num),
+    DataType::Range(RangeKind::Ts),
+    DataType::Range(RangeKind::TsTz),
+    DataType::Range(RangeKind::Date),
 ];
 
 /// The identifier of a type.

@@ -7,10 +7,11 @@
 //! | sum | smallint, integer / bigint / numeric(p,s) / real / double | bigint / numeric(38,0) / numeric(38,s) / real / double |
 //! | sum, avg | numeric | numeric |
 //! | avg | integers, numeric(p,s) / floats | numeric / double |
-//! | min, max | any | the same |
+//! | min, max | any but ranges | the same |
 //! | variance, stddev and their kin | integers, numeric / floats | numeric / double |
 //! | corr, covar_pop, regr_slope and their kin | pairs of doubles | double; regr_count: bigint |
 //! | bit_and, bit_or, bit_xor | integers | the same |
+//! | range_intersect_agg | ranges | the same |
 
 use hotrow_base::types::DataType;
 use hotrow_query::{Aggregation, Regression, Spread};
@@ -22,6 +23,8 @@ pub(crate) fn result_type(function: AggregateFunction, of: DataType) -> Option<D
     Some(match (function, of) {
         (F::Count, _) => T::BigInt,
         (F::Min | F::Max, T::Boolean | T::Uuid | T::Bytea | T::Json | T::Jsonb) => return None,
+        (F::Min | F::Max, T::Range(_)) => return None,
+        (F::Min | F::Max, T::Array(element)) if element.range_kind().is_some() => of,
         (F::Min | F::Max, T::Array(element)) => result_type(function, *element).map(|_| of)?,
         (F::Min | F::Max, of) => of,
         (F::Sum | F::Avg, T::Interval) => T::Interval,
@@ -48,6 +51,9 @@ pub(crate) fn statistic(name: &str, of: DataType) -> Option<(Aggregation, DataTy
     if let Some(function) = bits {
         let fits = of.is_integer() && of != DataType::Oid;
         return fits.then_some((Aggregation::Bits(function), of));
+    }
+    if name == "range_intersect_agg" {
+        return of.range_kind().map(|_| (Aggregation::Intersection, of));
     }
     let spread = match name {
         "variance" | "var_samp" => Spread::VarianceOfSample,

@@ -204,7 +204,7 @@ impl Compiler<'_> {
             let hint = "add the column without it, UPDATE the rows, then SET DEFAULT";
             return Err(unsupported(
                 place,
-                "a random DEFAULT of a column that is being added",
+                "a random DEFAULT, or current_user, of a column that is being added",
                 hint,
             ));
         }

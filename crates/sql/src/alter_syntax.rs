@@ -68,6 +68,8 @@ pub(crate) enum Altering {
     Detach(String, Place),
     /// how a sequence counts, or that of an identity column of this name
     Numbers(Option<String>, NumbersSyntax),
+    /// ADD IDENTITY OF ROWS: a hidden key
+    RowIdentity,
     /// what concerns pages of a disk, and statistics: of this column, if of one
     Storage(Option<String>),
     /// COMMENT ON something of a table: what, and its name

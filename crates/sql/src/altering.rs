@@ -58,6 +58,11 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
             }
             Altering::OwnedBy(place, names)
         }
+        () if kind == RelationKind::Any
+            && cursor.accept_all(&["add", "identity", "of", "rows"]) =>
+        {
+            Altering::RowIdentity
+        }
         () if kind == RelationKind::Index && cursor.accept_all(&["attach", "partition"]) => {
             // An index of a partitioned table has the rows of all partitions.
             cursor.object_name()?;

@@ -10,6 +10,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
+use crate::ambiguity::Ambiguity;
 use crate::block_loop::{
     end_label, for_statement, foreach_statement, label, leave_statement, loop_statement,
 };
@@ -70,8 +71,13 @@ impl Depth {
 
 /// Parses a whole body; returns it and the place of its final END.
 pub(crate) fn parse_body(cursor: &mut Cursor<'_>) -> Result<(Block, Place)> {
+    let mut directives = Vec::new();
+    while cursor.peek() == Some(&Token::Sharp) {
+        directives.push(directive(cursor)?);
+    }
     let label = label(cursor)?;
-    let block = block(cursor, label, Depth::default())?;
+    let mut block = block(cursor, label, Depth::default())?;
+    block.declarations.splice(0..0, directives);
     let end = cursor.place();
     cursor.expect("end")?;
     match &block.label {
@@ -83,6 +89,25 @@ pub(crate) fn parse_body(cursor: &mut Cursor<'_>) -> Result<(Block, Place)> {
     }
     cursor.accept_token(&Token::SemiColon);
     if cursor.at_end() { Ok((block, end)) } else { Err(cursor.unexpected("the end of the body")) }
+}
+
+/// `#variable_conflict use_column`, and the like: a line for the compiler, before the body.
+fn directive(cursor: &mut Cursor<'_>) -> Result<Declaration> {
+    let place = cursor.place();
+    cursor.bump();
+    if !cursor.accept("variable_conflict") {
+        let what = format!("#{}", cursor.identifier()?);
+        return Err(unsupported(place, what, "leave it out; #variable_conflict there is"));
+    }
+    Ok(Declaration::Ambiguous(
+        place,
+        match () {
+            () if cursor.accept("use_column") => Ambiguity::Column,
+            () if cursor.accept("use_variable") => Ambiguity::Variable,
+            () if cursor.accept("error") => Ambiguity::Error,
+            () => return Err(cursor.unexpected("use_column, use_variable or error")),
+        },
+    ))
 }
 
 /// `[DECLARE ...] BEGIN statements`, up to END.
@@ -300,27 +325,25 @@ pub(crate) fn targets(cursor: &mut Cursor<'_>) -> Result<Vec<Target>> {
 
 fn assignment(cursor: &mut Cursor<'_>) -> Result<Kind> {
     let target = target(cursor)?;
-    let index = match cursor.accept_token(&Token::LBracket) {
-        true => {
-            let place = cursor.place();
-            let tokens = cursor.take_until(|_, t| matches!(t, Token::RBracket | Token::Colon));
-            if cursor.peek() == Some(&Token::Colon) {
-                let advice = "assign the elements one by one";
-                return Err(unsupported(place, "assignment to an array slice", advice));
-            }
-            cursor.expect_token(&Token::RBracket)?;
-            Some(Box::new(parse_expression(tokens, cursor.place())?))
+    let mut subscripts = Vec::new();
+    while cursor.accept_token(&Token::LBracket) {
+        let place = cursor.place();
+        let tokens = cursor.take_until(|_, t| matches!(t, Token::RBracket | Token::Colon));
+        if cursor.peek() == Some(&Token::Colon) {
+            let advice = "assign the elements one by one";
+            return Err(unsupported(place, "assignment to an array slice", advice));
         }
-        false => None,
-    };
+        cursor.expect_token(&Token::RBracket)?;
+        subscripts.push(parse_expression(tokens, cursor.place())?);
+    }
     if !cursor.accept_token(&Token::Assignment) {
         cursor.expect_token(&Token::Eq)?;
     }
     let value = expression_to_semicolon(cursor)?;
     cursor.expect_token(&Token::SemiColon)?;
-    Ok(match index {
-        Some(index) => Kind::AssignElement { target, index, value },
-        None => Kind::Assign { target, value },
+    Ok(match subscripts.is_empty() {
+        false => Kind::AssignElement { target, subscripts, value },
+        true => Kind::Assign { target, value },
     })
 }
 

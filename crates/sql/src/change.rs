@@ -187,7 +187,11 @@ impl<'c> Compiler<'c> {
                 }
                 if described.default.as_ref().is_some_and(is_random) {
                     let hint = "compute a value, and set the column to it";
-                    return Err(unsupported(at, "a random DEFAULT in UPDATE", hint));
+                    return Err(unsupported(
+                        at,
+                        "a random DEFAULT, or current_user, in UPDATE",
+                        hint,
+                    ));
                 }
                 described.default.clone().unwrap_or_else(|| null(described.data_type))
             } else {

@@ -7,16 +7,16 @@ use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{Catalog, PUBLIC, split};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::needs::Needs;
-use hotrow_transaction::program::{Place, Statement};
+use hotrow_transaction::program::{Place, Procedure, Statement};
 use sqlparser::ast;
 
-use crate::call_syntax::CallArgument;
+use crate::call_syntax::{CallArgument, written_arguments};
 use crate::compiled::Compiled;
 use crate::consume::Sink;
 use crate::create::create_procedure;
 use crate::drawn::in_rounds;
 use crate::drop::drop_relations;
-use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::extension::create_extension;
 use crate::notify::notification;
@@ -65,7 +65,7 @@ fn compile_in_rounds<'c>(
     statement: &ScriptStatement,
     prepare: impl Fn(&mut Compiler<'c>) -> Result<()>,
 ) -> Result<(Compiled, Compiler<'c>)> {
-    let compile_once = |room| -> Result<_> {
+    let compiler_of = |room, is_recursive| -> Result<_> {
         let mut compiler = Compiler::new(catalog);
         (compiler.room, compiler.is_own) = (room, statement.is_own);
         (compiler.path, compiler.role) = (statement.path.clone(), statement.role.clone());
@@ -76,9 +76,18 @@ fn compile_in_rounds<'c>(
             Syntax::Routine(routine) => Some(routine.name.as_str()),
             _ => None,
         };
-        compiler.calls = Calls::of(routine, &statement.text);
+        compiler.calls = Calls { is_recursive, ..Calls::of(routine, &statement.text) };
         prepare(&mut compiler)?;
-        let compiled = compile_by(&mut compiler, procedures, statement)?;
+        Ok(compiler)
+    };
+    let compile_once = |room: Vec<Draw>| -> Result<_> {
+        let mut compiler = compiler_of(room.clone(), false)?;
+        let mut compiled = compile_by(&mut compiler, procedures, statement);
+        if compiled.is_err() && compiler.meets_itself {
+            compiler = compiler_of(room, true)?;
+            compiled = compile_by(&mut compiler, procedures, statement);
+        }
+        let compiled = compiled?;
         Ok((drawn_by(&compiled), (compiled, compiler)))
     };
     with_room(|| in_rounds(compile_once))
@@ -270,7 +279,9 @@ fn sql_statement(
             if let Some((_, change)) = changed_by(query) {
                 return change_of_rows(compiler, change, query.with.as_ref());
             }
-            if let Some((name, arguments, label)) = called_function(query, procedures, place) {
+            if let Some((name, arguments, label)) =
+                called_function(query, (procedures, None), place)
+            {
                 return call(compiler, (&name, label), &arguments, place);
             }
             query_of_rows(compiler, query)
@@ -341,6 +352,12 @@ fn sql_statement(
 
 /// A query: one access, or operators.
 fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
+    if let ast::SetExpr::Select(select) = &*query.body
+        && select.projection.is_empty()
+    {
+        // All that such rows have is their number, and no result keeps that.
+        return Err(unsupported(compiler.place, "a query without columns", "select something"));
+    }
     if let Some(given) = notification(query) {
         return one_program(compiler, |compiler, body| {
             compiler.notify(given, body)?;
@@ -424,7 +441,7 @@ fn anonymous(compiler: &mut Compiler<'_>, block: &Block) -> Result<Compiled> {
 /// `SELECT f(...)` and `SELECT * FROM f(...)` of a procedure that exists.
 pub(crate) fn called_function(
     query: &ast::Query,
-    procedures: &impl ProcedureNames,
+    (procedures, own): (&impl ProcedureNames, Option<&Procedure>),
     place: Place,
 ) -> Option<(String, Vec<CallArgument>, Option<String>)> {
     let ast::SetExpr::Select(select) = &*query.body else {
@@ -457,10 +474,20 @@ pub(crate) fn called_function(
             }
             ([ast::SelectItem::Wildcard(_)], [table]) if table.joins.is_empty() => {
                 let (name, args, alias) = match &table.relation {
-                    ast::TableFactor::Table { name, args: Some(args), alias, .. } => {
-                        (name, &args.args, alias)
-                    }
-                    ast::TableFactor::Function { name, args, alias, .. } => (name, args, alias),
+                    ast::TableFactor::Table {
+                        name,
+                        args: Some(args),
+                        alias,
+                        with_ordinality: false,
+                        ..
+                    } => (name, &args.args, alias),
+                    ast::TableFactor::Function {
+                        name,
+                        args,
+                        alias,
+                        with_ordinality: false,
+                        ..
+                    } => (name, args, alias),
                     _ => return None,
                 };
                 if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
@@ -475,7 +502,8 @@ pub(crate) fn called_function(
             }
             _ => return None,
         };
-    let known = procedures.overloads(&name);
+    let mut known = procedures.overloads(&name);
+    known.extend(own.filter(|own| own.shown_name() == name));
     known.first()?;
     if known.iter().any(|procedure| procedure.result.len() > 1) {
         label = None;
@@ -493,34 +521,4 @@ pub(crate) fn called_function(
         return None;
     }
     Some((name, written_arguments(list, place)?, label))
-}
-
-/// Arguments as CALL takes them; none where one is no expression.
-pub(crate) fn written_arguments(
-    list: &[ast::FunctionArg],
-    place: Place,
-) -> Option<Vec<CallArgument>> {
-    let arguments = list.iter().map(|argument| match argument {
-        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => {
-            Some(CallArgument { name: None, place: place_in(value, place), value: value.clone() })
-        }
-        ast::FunctionArg::Named { name, arg: ast::FunctionArgExpr::Expr(value), .. } => {
-            Some(CallArgument {
-                name: Some(crate::token::folded(&name.value, name.quote_style.is_some())),
-                place: place_in(value, place),
-                value: value.clone(),
-            })
-        }
-        ast::FunctionArg::ExprNamed {
-            name: ast::Expr::Identifier(name),
-            arg: ast::FunctionArgExpr::Expr(value),
-            ..
-        } => Some(CallArgument {
-            name: Some(crate::token::folded(&name.value, name.quote_style.is_some())),
-            place: place_in(value, place),
-            value: value.clone(),
-        }),
-        _ => None,
-    });
-    arguments.collect()
 }

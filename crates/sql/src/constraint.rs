@@ -113,7 +113,8 @@ impl Compiler<'_> {
         self.is_default = false;
         let value = value?;
         if self.needs_query.take().is_some() || reads_any(&value, |slot| slot != NOW) {
-            let hint = "write a constant, now(), gen_random_uuid(), or nextval('sequence')";
+            let hint = "write a constant, now(), gen_random_uuid(), nextval('sequence'), or \
+                        current_user";
             return Err(unsupported(place, "this DEFAULT", hint));
         }
         Ok(value)

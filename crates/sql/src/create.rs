@@ -38,11 +38,16 @@ pub(crate) fn create_procedure(
     compiler.calls.routine = Some(key.clone());
     let is_variadic = is_variadic(compiler, routine)?;
     let returns_set = result(compiler, routine, outs)?;
+    let signature = compiler.signature(&key, returns_set, is_variadic);
+    compiler.calls.own = Some(Arc::new(signature));
     let mut body = Vec::new();
     let by = (key.as_str(), routine.is_definer);
+    // One that runs in itself is a loop for what it draws.
+    compiler.loops += usize::from(compiler.calls.is_recursive);
     compiler.as_function(by, |this| {
         this.with_own_path(routine, |this| this.routine_body(routine, &mut body))
     })?;
+    let body = compiler.repeatable(body)?;
     let procedure = compiler.take_procedure(&key, body, returns_set);
     Ok(Compiled::CreateProcedure {
         procedure: Box::new(Procedure { is_variadic, ..procedure }),
@@ -175,10 +180,16 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
     let scalar = |compiler: &Compiler<'_>, type_name| -> Result<DataType> {
         compiler.type_of(type_name).map(SqlType::packed)
     };
-    compiler.result = outs
-        .iter()
-        .map(|(name, slot)| ResultColumn::new(name.clone(), compiler.slot_type(*slot).packed()))
-        .collect();
+    let columns = outs.iter().enumerate().map(|(at, (name, slot))| {
+        // As PostgreSQL calls what has no name.
+        let name = match name.starts_with('$') {
+            true if outs.len() == 1 => routine.name.clone(),
+            true => format!("column{}", at + 1),
+            false => name.clone(),
+        };
+        ResultColumn::new(name, compiler.slot_type(*slot).packed())
+    });
+    compiler.result = columns.collect();
     let slots: Vec<_> = outs.into_iter().map(|(_, slot)| slot).collect();
     let named = |name: &str, data_type| vec![ResultColumn::new(name, data_type)];
     match &routine.returns {

@@ -416,7 +416,8 @@ impl Compiler<'_> {
         // No name of SQL has a question mark, so nothing else is called so.
         let name = format!("?cursor{number}");
         let shown = rows.columns.iter().filter(|column| !is_key(&column.name));
-        let shown: Vec<_> = shown.map(|column| quoted(&column.name)).collect();
+        let shown = shown.map(|column| format!("\"{name}\".{}", quoted(&column.name)));
+        let shown: Vec<_> = shown.collect();
         let text = format!("SELECT {} FROM \"{name}\"", shown.join(", "));
         let around = self.cursors[number].columns.replace(rows.columns.clone());
         self.keeping.rows.push(KeptRows { name: name.clone(), ..rows });

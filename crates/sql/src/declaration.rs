@@ -11,6 +11,17 @@ use crate::state::Variable;
 use crate::syntax::{Declaration, Target, TypeName, TypeNameKind, VariableSyntax};
 use crate::types::sql_type;
 
+impl Declaration {
+    pub(crate) fn place(&self) -> Place {
+        match self {
+            Self::Variable(variable) => variable.place,
+            Self::Alias { place, .. } => *place,
+            Self::Cursor(of) => of.place,
+            Self::Ambiguous(place, _) => *place,
+        }
+    }
+}
+
 impl Compiler<'_> {
     /// What stands in DECLARE.
     pub(crate) fn declaration(
@@ -20,6 +31,10 @@ impl Compiler<'_> {
     ) -> Result<()> {
         match written {
             Declaration::Variable(written) => self.declare_variable(written, out),
+            Declaration::Ambiguous(_, ambiguity) => {
+                self.ambiguity = *ambiguity;
+                Ok(())
+            }
             Declaration::Alias { name, place, of } => self.declare_alias(name, *place, of),
             Declaration::Cursor(written) => {
                 self.declare_cursor((&written.name, written.place), Some(written), out)

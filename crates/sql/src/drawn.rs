@@ -13,7 +13,7 @@
 use hotrow_base::ids::TableId;
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Column, Draws};
-use hotrow_transaction::draw::{Draw, NUMBERS_SPENT, NUMBERS_TAKEN};
+use hotrow_transaction::draw::{Draw, NUMBERS_SPENT, NUMBERS_TAKEN, SessionDraw};
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{
     ArithmeticOp, CompareOp, Expr, ExprKind, Function, NOW, Place, Raise, SlotId, Statement,
@@ -179,6 +179,17 @@ impl Compiler<'_> {
             *spot = self.spot(*what)?;
             return Ok(());
         }
+        let asked = match value.kind {
+            ExprKind::Call(Function::CurrentUser, _) => {
+                Some(SessionDraw::CurrentUser(self.runs_as.clone()))
+            }
+            ExprKind::Call(Function::SessionUser, _) => Some(SessionDraw::SessionUser),
+            _ => None,
+        };
+        if let Some(asked) = asked {
+            *value = self.session_value(asked)?;
+            return Ok(());
+        }
         let mut drawn = Ok(());
         walk::operands_mut(value, &mut |operand| {
             if drawn.is_ok() {
@@ -248,9 +259,10 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether a default has random values, others for each row.
+/// Whether a default has random values, others for each row, or what a session says.
 pub(crate) fn is_random(value: &Expr) -> bool {
-    let mut found = matches!(value.kind, ExprKind::Call(Function::Random(_), _));
+    use Function::{CurrentUser, Random, SessionUser};
+    let mut found = matches!(value.kind, ExprKind::Call(Random(_) | CurrentUser | SessionUser, _));
     walk::operands(value, &mut |operand| found |= is_random(operand));
     found
 }

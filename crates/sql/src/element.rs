@@ -2,11 +2,15 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{ArithmeticOp, ArrayFunction, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
+use crate::assignment::is_default;
 use crate::error::{Result, error, place_in, syntax, unsupported};
+use crate::json_subscripts::{JsonTarget, no_slices};
 use crate::scope::Compiler;
+use crate::subscripts::is_slice_assignment;
 use crate::typing::{Coercion, array_call, constant, integer, scalar};
 use crate::written::{arguments, bare, ident_name};
 
@@ -23,23 +27,29 @@ impl Compiler<'_> {
         if !is_argument && let Some(element) = self.relational_element(root, chain, place)? {
             return Ok(element);
         }
-        let (array, subscript) = match chain {
-            [AccessExpr::Subscript(subscript)] => (self.array_expr(root)?, subscript),
-            // procedure.parameter[i]
-            [AccessExpr::Dot(ast::Expr::Identifier(name)), AccessExpr::Subscript(subscript)] => {
-                let ast::Expr::Identifier(first) = root else {
+        let (array, subscripts) = match chain {
+            // procedure.parameter[i], table.column['a']
+            [AccessExpr::Dot(ast::Expr::Identifier(name)), subscripts @ ..] => {
+                let ast::Expr::Identifier(first) = bare(root) else {
                     return Err(syntax(place, "this subscript has no array before it"));
                 };
                 let path = ast::Expr::CompoundIdentifier(vec![first.clone(), name.clone()]);
-                (self.array_expr(&path)?, subscript)
+                if subscripts.is_empty() {
+                    return self.expr(&path); // (relation).column
+                }
+                (self.subscripted(&path)?, subscripts)
             }
-            _ => {
-                return Err(unsupported(
-                    place,
-                    "this chain of subscripts and fields",
-                    "arrays have one dimension: a[i]",
-                ));
-            }
+            subscripts => (self.subscripted(root)?, subscripts),
+        };
+        if array.sql_type == SqlType::Scalar(DataType::Jsonb) {
+            return self.json_element(array, subscripts, place);
+        }
+        let [AccessExpr::Subscript(subscript)] = subscripts else {
+            return Err(unsupported(
+                place,
+                "this chain of subscripts and fields",
+                "arrays have one dimension: a[i]",
+            ));
         };
         let index = match subscript {
             Subscript::Index { index } => index,
@@ -92,17 +102,12 @@ impl Compiler<'_> {
         Ok(array_call(ArrayFunction::Slice, arguments, sql_type))
     }
 
-    /// An expression that must be an array.
-    pub(crate) fn array_expr(&mut self, written: &ast::Expr) -> Result<Expr> {
-        let place = place_in(written, self.place);
+    /// An expression that has subscripts: an array or a jsonb.
+    fn subscripted(&mut self, written: &ast::Expr) -> Result<Expr> {
         let expr = self.expr(written)?;
         match expr.sql_type {
-            SqlType::Array(_) => Ok(expr),
-            SqlType::Scalar(of) => {
-                let message =
-                    format!("cannot subscript type {of} because it does not support subscripting");
-                Err(error(b"42804", place, message))
-            }
+            SqlType::Array(_) | SqlType::Scalar(DataType::Jsonb) => Ok(expr),
+            SqlType::Scalar(of) => Err(no_subscripts(of, place_in(written, self.place))),
         }
     }
 
@@ -139,11 +144,29 @@ impl Compiler<'_> {
         let [array, bounds @ .., value] = written.as_slice() else {
             return Err(error(b"42601", place, "an assignment needs a subscript"));
         };
+        if is_default(value) {
+            return Err(error(b"0A000", place, "cannot set an array element to DEFAULT"));
+        }
+        let name = assigned_name(array);
         let array = match bare(array) {
-            ast::Expr::Function(_) => self.array_expr(array)?,
+            ast::Expr::Function(_) => self.subscripted(array)?,
             // The column itself: who may change it may change some of it.
-            _ => self.without_needs(|this| this.array_expr(array))?,
+            _ => self.without_needs(|this| this.subscripted(array))?,
         };
+        let is_slice = is_slice_assignment(function);
+        if array.sql_type == SqlType::Scalar(DataType::Jsonb) {
+            return match is_slice {
+                true => Err(no_slices(place)),
+                false => {
+                    let (steps, of) = (bounds.iter().copied(), JsonTarget::Column(&name));
+                    self.assigned_json(array, steps, value, of, place)
+                }
+            };
+        }
+        if !is_slice && bounds.len() > 1 {
+            let advice = "arrays have one dimension: a[i]";
+            return Err(unsupported(place, "an assignment to an array of arrays", advice));
+        }
         let (element, sql_type) = (array.data_type(), array.sql_type);
         let mut given = vec![array];
         for bound in bounds {
@@ -156,16 +179,36 @@ impl Compiler<'_> {
             )?);
         }
         let what = || "an element".to_owned();
-        let function = match bounds {
-            [_] => {
+        let function = match is_slice {
+            false => {
                 given.push(self.value_for(value, element, Coercion::Assignment, what)?);
                 ArrayFunction::Set
             }
-            _ => {
+            true => {
                 given.push(self.array_for(value, element, what)?);
                 ArrayFunction::SetSlice
             }
         };
         Ok(array_call(function, given, sql_type))
     }
+}
+
+/// The column of `set(set(column, 1, x), 2, y)`.
+fn assigned_name(written: &ast::Expr) -> String {
+    match bare(written) {
+        ast::Expr::Identifier(name) => ident_name(name),
+        ast::Expr::CompoundIdentifier(names) => names.last().map(ident_name).unwrap_or_default(),
+        ast::Expr::Function(function) => {
+            let first = arguments(function, Place::default()).ok();
+            let first = first.and_then(|(_, all)| all.first().copied());
+            first.map(assigned_name).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The error of subscripts behind a value that has none.
+pub(crate) fn no_subscripts(of: DataType, place: Place) -> SqlError {
+    let message = format!("cannot subscript type {of} because it does not support subscripting");
+    error(b"42804", place, message)
 }

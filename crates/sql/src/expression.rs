@@ -236,6 +236,10 @@ impl Compiler<'_> {
             }
             E::TypedString(literal) => {
                 let place = place_in(written, place);
+                let value = ast::Expr::Value(literal.value.clone());
+                if let Some(interval) = self.cast_to_fields(&value, &literal.data_type, place)? {
+                    return Ok(Operand::Typed(interval));
+                }
                 let to = crate::types::data_type(&literal.data_type, self.type_names(), place)?;
                 let operand = self.literal(&literal.value.value, place)?;
                 spread(cast(self.settle(operand, to, place)?, to))
@@ -437,6 +441,9 @@ impl Compiler<'_> {
     ) -> Result<Operand> {
         if let Some(operand) = self.relational_cast(expr, to, place)? {
             return Ok(operand);
+        }
+        if let Some(interval) = self.cast_to_fields(expr, to, place)? {
+            return Ok(Operand::Typed(interval));
         }
         let to = match sql_type(to, self.type_names(), place) {
             Ok(SqlType::Scalar(to)) => to,

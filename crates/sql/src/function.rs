@@ -11,9 +11,11 @@ use sqlparser::ast;
 
 use crate::error::{Result, error, place_in, unsupported};
 use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
-use crate::operand::{Arguments, Operand, types_of};
+use crate::named_arguments::call_in_order;
+use crate::operand::{Arguments, Operand, range_kind_of, types_of};
 use crate::operator::{as_numeric, numbers};
 use crate::overlay::overlaid;
+use crate::ranges::element_in;
 use crate::relation::array::array_of;
 use crate::rounding::{number_of_template, rounded, rounded_to};
 use crate::scope::Compiler;
@@ -135,6 +137,8 @@ impl Compiler<'_> {
         if is_assignment(function) {
             return self.assigned_elements(function, place);
         }
+        let ordered = call_in_order(function, place)?;
+        let function = ordered.as_ref().unwrap_or(function);
         let name = function_name(function);
         if name == "pg_trigger_depth" && argument_count(function) == 0 {
             return Ok(self.trigger_depth());
@@ -338,6 +342,7 @@ impl Compiler<'_> {
                         Some(array) if function != Function::Array(ArrayFunction::Fill) => array,
                         _ => SqlType::Array(values.first().map_or(DataType::Text, Expr::data_type)),
                     },
+                    Type::RangeElement => SqlType::Scalar(element_in(&values)),
                     _ => SqlType::Scalar(values.first().map_or(DataType::Text, Expr::data_type)),
                 };
                 let kind = match (function, values.as_slice()) {
@@ -488,6 +493,7 @@ impl Compiler<'_> {
             }
             _ => arguments.iter().find_map(of_array).unwrap_or(DataType::Text),
         };
+        let kind = arguments.iter().find_map(|(operand, _)| range_kind_of(operand));
         let mut values = Vec::<Expr>::new();
         for (at, (operand, place)) in arguments.into_iter().enumerate() {
             let value = match row.argument(at) {
@@ -510,6 +516,10 @@ impl Compiler<'_> {
                         }
                         _ => value,
                     }
+                }
+                of @ (Type::AnyRange | Type::RangeElement) => {
+                    let found = self.range_argument(operand, of, kind, place)?;
+                    found.ok_or_else(|| functions::no_function(row.name, &given, place))?
                 }
                 Type::Any | Type::Record | Type::Void => {
                     self.settle(operand, DataType::Text, place)?

@@ -18,6 +18,7 @@ mod json;
 mod locks;
 mod numbers;
 mod operators;
+mod ranges;
 mod resolve;
 mod row;
 mod rows;
@@ -35,7 +36,7 @@ use hotrow_transaction::program::AggregateFunction;
 
 pub use document::{EXAMPLE_TABLES, function_document};
 pub use resolve::resolve;
-pub(crate) use resolve::{Fit, Given, call_text, fit_of, no_function};
+pub(crate) use resolve::{Fit, Given, call_text, fit_of, no_function, type_text};
 pub(crate) use row::{AggregateForm, Constant, Evaluation, SyntaxForm, ValueForm, WindowForm};
 pub use row::{FunctionGroup, FunctionKind, FunctionRow, Volatility};
 pub(crate) use session::PASS_VALUE;
@@ -50,6 +51,7 @@ pub const FUNCTIONS: &[FunctionGroup] = &[
     times::TIMES,
     json::JSON,
     arrays::ARRAYS,
+    ranges::RANGES,
     aggregates::AGGREGATES,
     windows::WINDOWS,
     rows::ROWS,

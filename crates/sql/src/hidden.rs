@@ -4,7 +4,8 @@
 //!              write; so is the condition of a unique index of some of the rows: true where it
 //!              holds, else NULL, which is equal to nothing. They are filled, checked and planned
 //!              as other generated columns are, and go with the last index that has them. A table
-//!              with indexes and no primary key gets one of its own: UUIDs that ascend with time
+//!              with indexes and no primary key gets one of its own: UUIDs that ascend with time.
+//!              So does one whose rows a statement, a trigger or a policy must tell apart
 //! Invariants   I1 they stand behind all other columns, so that the numbers of those are what
 //!              users count
 //!              I2 two indexes on one expression have one column
@@ -20,10 +21,11 @@ use hotrow_transaction::random::Randomness;
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
-use crate::changes::{CatalogChange, Columns, Filled};
+use crate::changes::{CatalogChange, Columns, Filled, left_out};
 use crate::error::{Result, place_in, unsupported};
 use crate::functions::{self, FunctionRow, Volatility};
 use crate::generated::{Computed, computed, not_immutable};
+use crate::keyless::IDENTITY;
 use crate::path::truth;
 use crate::relation::{column_name, key_name};
 use crate::scope::Compiler;
@@ -93,7 +95,7 @@ impl<'t> Needed<'t> {
 pub(crate) fn identity_column() -> Column {
     let ordered = Function::Random(Randomness::OrderedUuid);
     Column {
-        name: "(row)".to_owned(),
+        name: IDENTITY.to_owned(),
         data_type: DataType::Uuid,
         nullable: false,
         default: Some(call(ordered, Vec::new(), DataType::Uuid)),
@@ -115,6 +117,18 @@ fn as_they_are(table: &Table) -> Vec<Filled> {
 }
 
 impl Compiler<'_> {
+    /// ALTER TABLE ... ADD IDENTITY OF ROWS.
+    pub(crate) fn identity_of_rows(&mut self, table: &Table) -> Vec<CatalogChange> {
+        let primary = self.free_index_name(&table.schema, identity_name(&table.name));
+        match Needed::new(table).into_change(primary) {
+            Some(change) => vec![change],
+            None => {
+                let text = format!("rows of table \"{}\" have an identity", table.name);
+                vec![CatalogChange::Nothing(left_out(text))]
+            }
+        }
+    }
+
     /// The column that an index has in its key for an expression, and how PostgreSQL calls it.
     pub(crate) fn indexed_value(
         &mut self,

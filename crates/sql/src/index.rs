@@ -29,6 +29,12 @@ impl Compiler<'_> {
         let kind = match &written.using {
             None | Some(ast::IndexType::BTree) => IndexKind::BTree,
             Some(ast::IndexType::Hash) => IndexKind::Hash,
+            Some(
+                method @ (ast::IndexType::GIN
+                | ast::IndexType::GiST
+                | ast::IndexType::BRIN
+                | ast::IndexType::SPGiST),
+            ) => return self.left_out_index((written, method), table, place),
             Some(other) => {
                 return Err(unsupported(
                     place,
@@ -118,6 +124,31 @@ impl Compiler<'_> {
         Ok(changes)
     }
 
+    /// An index of a method that is not there: what it would find is found by scans.
+    fn left_out_index(
+        &mut self,
+        (written, method): (&ast::CreateIndex, &ast::IndexType),
+        table: &Table,
+        place: Place,
+    ) -> Result<Vec<CatalogChange>> {
+        let method = method.to_string().to_lowercase();
+        if written.unique {
+            let message = format!("access method \"{method}\" does not support unique indexes");
+            return Err(error(b"0A000", place, message));
+        }
+        for column in &written.columns {
+            let at = place_in(&column.column.expr, place);
+            if let Some(name) = column_name(&column.column.expr) {
+                self.table_column(table, &name, at)?;
+            }
+        }
+        let text = format!(
+            "there are no indexes of method {method}: none is made, and what it would find is \
+             found by scans"
+        );
+        Ok(vec![CatalogChange::Nothing(left_out(text))])
+    }
+
     /// The columns to which a condition over a table's rows gives one value each. Fails where it is
     /// no condition.
     fn fixed_columns(&mut self, table: &Table, written: &ast::Expr) -> Result<Vec<ColumnId>> {
@@ -140,7 +171,7 @@ impl Compiler<'_> {
         Ok(columns)
     }
 
-    fn free_index_name(&self, schema: &str, wanted: String) -> String {
+    pub(crate) fn free_index_name(&self, schema: &str, wanted: String) -> String {
         let taken = |name: &str| self.index_named(&qualified(schema, name)).is_some();
         if !taken(&wanted) {
             return wanted;

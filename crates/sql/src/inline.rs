@@ -5,8 +5,11 @@
 //!              calls it, so that planning, locks and actions see accesses like any others
 //! Invariants   I1 a call is evaluated once, and only where PostgreSQL would evaluate it
 //!              I2 what is called has FOUND and the row count to itself
-//!              I3 no procedure is called in itself: what stands in a program is in
-//!              [`Procedure::inlined`], and bounds hold for what they come to together
+//!              I3 no procedure stands in itself: what stands in a program is in
+//!              [`Procedure::inlined`], and bounds hold for what they come to together. One that
+//!              calls itself runs once more ([`crate::recursion`])
+
+use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -21,10 +24,11 @@ use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::call::{other_count, places_given};
-use crate::call_syntax::{CallArgument, CallSyntax};
-use crate::compile::{called_function, written_arguments};
+use crate::call_syntax::{CallArgument, CallSyntax, written_arguments};
+use crate::compile::called_function;
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
+use crate::recursion::Called;
 use crate::relation::array::assign_to;
 use crate::scope::Compiler;
 use crate::state::Given;
@@ -45,22 +49,25 @@ impl<'c> Compiler<'c> {
         name: &str,
         written: &[CallArgument],
         place: Place,
-    ) -> Result<Option<&'c Procedure>> {
+    ) -> Result<Option<Called<'c>>> {
         if !self.is_procedure {
             return Ok(None);
         }
         let found = self.routine_meant(name, written, place)?;
         let own = self.calls.routine.as_deref();
         let is_own = match found {
-            Some(of) => of.inlined.iter().chain([&of.name]).any(|name| Some(&**name) == own),
+            Some(of) => Some(&*of.name) == own,
             None => own.map(routine_name) == Some(name),
         };
-        if is_own {
+        if let Some(own) = self.calls.own.as_ref().filter(|_| is_own) {
+            return Ok(Some(Called::Itself(Arc::clone(own))));
+        }
+        if found.is_some_and(|of| of.inlined.iter().any(|name| Some(&**name) == own)) {
             let what = format!("a procedure that calls itself (by {name})");
-            let advice = "write a loop, and keep what is left to do in a table or in variables";
+            let advice = "write one procedure for both, which calls itself, or a loop";
             return Err(unsupported(place, what, advice));
         }
-        Ok(found)
+        Ok(found.map(Called::Other))
     }
 
     /// `f(...)` in an expression; none: there is no such procedure.
@@ -81,7 +88,7 @@ impl<'c> Compiler<'c> {
             };
             return Err(unsupported(place, what, advice));
         }
-        self.inlined(callee, function, place).map(|given| Some(only_value(&given)))
+        self.inlined(&callee, function, place).map(|given| Some(only_value(&given)))
     }
 
     /// `f(...)` as a row; none: there is no such procedure, or it gives no row.
@@ -92,9 +99,9 @@ impl<'c> Compiler<'c> {
     ) -> Result<Option<Given>> {
         let written = arguments_written(function, place).unwrap_or_default();
         match self.called_procedure(&function_name(function), &written, place)? {
-            Some(callee) if !callee.returns_set && !gives_a_value(callee) => {
+            Some(callee) if !callee.returns_set && !gives_a_value(&callee) => {
                 // Nothing around it keeps what operators compute, as there is around a value.
-                self.alone(|this| this.inlined(callee, function, place)).map(Some)
+                self.alone(|this| this.inlined(&callee, function, place)).map(Some)
             }
             _ => Ok(None),
         }
@@ -103,7 +110,7 @@ impl<'c> Compiler<'c> {
     /// A call in an expression: what it gives, which is computed once.
     fn inlined(
         &mut self,
-        callee: &'c Procedure,
+        callee: &Called<'_>,
         function: &ast::Function,
         place: Place,
     ) -> Result<Given> {
@@ -134,7 +141,9 @@ impl<'c> Compiler<'c> {
             return Ok(false);
         };
         let place = self.place;
-        let Some((name, written, _)) = called_function(query, &procedures, place) else {
+        let own = self.calls.own.clone();
+        let known = (&procedures, own.as_deref());
+        let Some((name, written, _)) = called_function(query, known, place) else {
             return Ok(false);
         };
         let called = self.called_procedure(&name, &written, place)?;
@@ -143,7 +152,7 @@ impl<'c> Compiler<'c> {
             let what = format!("a call of {name}, which gives rows, in a procedure");
             return Err(unsupported(place, what, "write its query here"));
         }
-        let mut given = self.inline(callee, &written, place)?;
+        let mut given = self.inline(&callee, &written, place)?;
         if into.is_some() {
             if given.is_empty() {
                 given.push((name, constant(Value::Null, DataType::Text)));
@@ -177,8 +186,8 @@ impl<'c> Compiler<'c> {
             let what = format!("CALL of {name}, which gives rows");
             return Err(unsupported(*place, what, "write its query here"));
         }
-        let targets = self.targets_of_call(callee, arguments, *place)?;
-        let given = self.inline(callee, arguments, *place)?;
+        let targets = self.targets_of_call(&callee, arguments, *place)?;
+        let given = self.inline(&callee, arguments, *place)?;
         for (target, (_, value)) in targets.into_iter().zip(given) {
             let slot = self.target_slot(&target)?;
             let to = self.slot_type(slot);
@@ -234,10 +243,14 @@ impl<'c> Compiler<'c> {
     /// Puts the statements of a procedure right before the current statement.
     fn inline(
         &mut self,
-        callee: &Procedure,
+        callee: &Called<'_>,
         written: &[CallArgument],
         place: Place,
     ) -> Result<Given> {
+        let callee = match callee {
+            Called::Itself(own) => return self.recur(own, written, place),
+            Called::Other(callee) => callee,
+        };
         self.bound_inlined(callee, place)?;
         if callee.ends_transaction {
             let what = format!("a call of {}, which ends its transaction,", callee.shown_name());
@@ -286,7 +299,7 @@ impl<'c> Compiler<'c> {
 
     /// The arguments, by parameter. Those that are variables, and that the procedure does not
     /// assign, stand for the parameter; others are assigned to it.
-    fn arguments_of(
+    pub(crate) fn arguments_of(
         &mut self,
         callee: &Procedure,
         written: &[CallArgument],
@@ -420,7 +433,7 @@ impl<'c> Compiler<'c> {
         Ok(given)
     }
 
-    fn replace_returns(
+    pub(crate) fn replace_returns(
         &self,
         block: &mut Vec<Statement>,
         exit: LabelId,
@@ -474,7 +487,7 @@ impl<'c> Compiler<'c> {
 
 /// Whether a procedure returns one value, and no fields: what a function returns is named as the
 /// function is.
-fn gives_a_value(callee: &Procedure) -> bool {
+pub(crate) fn gives_a_value(callee: &Procedure) -> bool {
     matches!(callee.result.as_slice(), [only] if only.name == callee.shown_name())
 }
 
@@ -501,7 +514,10 @@ fn sum(a: u16, b: u16, place: Place) -> Result<u16> {
 }
 
 /// The arguments of a call; none where one is no expression.
-fn arguments_written(function: &ast::Function, place: Place) -> Option<Vec<CallArgument>> {
+pub(crate) fn arguments_written(
+    function: &ast::Function,
+    place: Place,
+) -> Option<Vec<CallArgument>> {
     match &function.args {
         ast::FunctionArguments::List(list) => written_arguments(&list.args, place),
         ast::FunctionArguments::None => Some(Vec::new()),

@@ -3,22 +3,29 @@
 use hotrow_base::temporal::{ExtractField, Interval, TruncateUnit};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{Expr, ExprKind, Function, IntervalFunction, NOW, Place};
+use hotrow_transaction::program::{
+    ArithmeticOp, Expr, ExprKind, Function, IntervalFunction, NOW, Place,
+};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in};
 use crate::function::argument_count;
 use crate::functions::{self, no_function};
 use crate::operand::{Operand, types_of};
+use crate::operator::numbers;
 use crate::scope::Compiler;
 use crate::temporal::{interval, unit_code};
-use crate::typing::{call, cast, constant, integer};
+use crate::typing::{bigint, call, cast, constant, integer};
 
 impl Compiler<'_> {
     /// A value with fields: a date is the timestamp of its midnight.
     fn timed(&mut self, value: &ast::Expr, name: &str, place: Place) -> Result<Expr> {
         let operand = self.operand(value)?;
         let expr = self.settle(operand, DataType::Timestamp, place)?;
+        self.with_fields(expr, name, place)
+    }
+
+    fn with_fields(&self, expr: Expr, name: &str, place: Place) -> Result<Expr> {
         match self.scalar_type(&expr, place)? {
             // As PostgreSQL chooses among functions of timestamps.
             DataType::Date if name == "date_trunc" => Ok(cast(expr, DataType::TimestampTz)),
@@ -33,24 +40,50 @@ impl Compiler<'_> {
     }
 
     pub(crate) fn extract(&mut self, field: &str, value: &ast::Expr, place: Place) -> Result<Expr> {
-        let known = ExtractField::from_name(field);
-        let value = self.timed(value, "extract", place)?;
+        let operand = self.operand(value)?;
+        let value = self.settle(operand, DataType::Timestamp, place)?;
+        let is_date = self.scalar_type(&value, place)? == DataType::Date;
+        let value = self.with_fields(value, "extract", place)?;
         let of = value.data_type();
+        let shown = match of {
+            _ if is_date => "date",
+            DataType::Timestamp => "timestamp without time zone",
+            DataType::TimestampTz => "timestamp with time zone",
+            DataType::Interval => "interval",
+            _ => "time without time zone",
+        };
+        let field = field.to_lowercase();
+        let refused = || {
+            let message = format!("unit \"{field}\" not supported for type {shown}");
+            Err(error(b"0A000", place, message))
+        };
+        let known = match (field.as_str(), of) {
+            // The time zone is UTC.
+            ("timezone" | "timezone_hour" | "timezone_minute", DataType::TimestampTz) => {
+                return Ok(cast(integer(0), DataType::Numeric { precision: 20, scale: 0 }));
+            }
+            ("julian", DataType::Timestamp | DataType::TimestampTz) => {
+                return julian(value, is_date, place);
+            }
+            ("julian" | "timezone" | "timezone_hour" | "timezone_minute", _) => return refused(),
+            _ => ExtractField::from_name(&field),
+        };
         let known = known.ok_or_else(|| {
-            let message = format!("unit \"{field}\" not recognized for type {of}");
+            let message = format!("unit \"{field}\" not recognized for type {shown}");
             error(b"22023", place, message)
         })?;
-        if of == DataType::Interval && Interval::default().extract(known).is_none() {
-            return Err(not_of_intervals(field, place));
+        let is_supported = match of {
+            DataType::Interval => Interval::default().extract(known).is_some(),
+            DataType::Time(_) => known.is_of_time(),
+            _ => !is_date || !known.is_of_time() || known == ExtractField::Epoch,
+        };
+        if !is_supported {
+            return refused();
         }
-        if matches!(of, DataType::Time(_)) && !known.is_of_time() {
-            let field = field.to_lowercase();
-            let message = format!("unit \"{field}\" not supported for type time without time zone");
-            return Err(error(b"0A000", place, message));
-        }
-        let arguments = vec![value, integer(known as i32)];
-        let result = DataType::Numeric { precision: 20, scale: known.scale() };
-        Ok(call(Function::Extract, arguments, result))
+        let found = extracted(known, value);
+        // Of a date there are whole seconds.
+        let whole = DataType::Numeric { precision: 20, scale: 0 };
+        Ok(if is_date { cast(found, whole) } else { found })
     }
 
     pub(crate) fn date_trunc(
@@ -138,6 +171,33 @@ impl Compiler<'_> {
             _ => None,
         }
     }
+}
+
+fn extracted(field: ExtractField, value: Expr) -> Expr {
+    let result = DataType::Numeric { precision: 20, scale: field.scale() };
+    call(Function::Extract, vec![value, integer(field as i32)], result)
+}
+
+/// The number of a day, from 4714 BC on, and the part of it that is over.
+fn julian(value: Expr, is_date: bool, place: Place) -> Result<Expr> {
+    /// Seconds from the first of those days to 1970.
+    const SECONDS: i64 = 2_440_588 * 86_400;
+    let number = |n: i64| cast(bigint(n), DataType::AnyNumeric);
+    let seconds = cast(extracted(ExtractField::Epoch, value), DataType::AnyNumeric);
+    let seconds = numbers(ArithmeticOp::Add, seconds, number(SECONDS), place)?;
+    if is_date {
+        return numbers(ArithmeticOp::Divide, seconds, number(86_400), place)
+            .map(|days| cast(days, DataType::Numeric { precision: 20, scale: 0 }));
+    }
+    let micros = numbers(ArithmeticOp::Multiply, seconds, number(1_000_000), place)?;
+    let micros = cast(micros, DataType::Numeric { precision: 38, scale: 0 });
+    let (day, micros) = (number(86_400_000_000), cast(micros, DataType::AnyNumeric));
+    let into = numbers(ArithmeticOp::Modulo, micros.clone(), day.clone(), place)?;
+    let days = numbers(ArithmeticOp::Subtract, micros, into.clone(), place)?;
+    let days = numbers(ArithmeticOp::Divide, days, day.clone(), place)?;
+    let days = cast(cast(days, DataType::BigInt), DataType::AnyNumeric);
+    let part = numbers(ArithmeticOp::Divide, into, day, place)?;
+    numbers(ArithmeticOp::Add, days, part, place)
 }
 
 fn not_of_intervals(unit: &str, place: Place) -> hotrow_transaction::outcome::SqlError {

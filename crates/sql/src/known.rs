@@ -14,6 +14,7 @@ use hotrow_transaction::program::{
 };
 use hotrow_transaction::walk;
 
+use crate::ambiguity::Ambiguity;
 use crate::drawn::is_random;
 use crate::open_literals::Literals;
 use crate::relation::level::Level;
@@ -49,6 +50,7 @@ pub(crate) struct Around {
     firing: Firing,
     counts_next_turns: Option<SlotId>,
     depth: usize,
+    ambiguity: Ambiguity,
     /// `ad_hoc`, `returns_rows`, `is_procedure`, `draws_once`, `is_own`, `overrides`
     flags: [bool; 6],
 }
@@ -80,6 +82,7 @@ impl Around {
         swap(&mut self.firing, &mut of.firing);
         swap(&mut self.counts_next_turns, &mut of.counts_next_turns);
         swap(&mut self.depth, &mut of.depth);
+        swap(&mut self.ambiguity, &mut of.ambiguity);
         let flags = [
             &mut of.ad_hoc,
             &mut of.returns_rows,

@@ -27,8 +27,10 @@ impl Compiler<'_> {
         if !self.stands_alone() {
             return false; // calls are refused there
         }
+        let own = self.calls.own.as_ref().map(|own| own.shown_name());
         let is_called = |word: &str| {
-            !procedures.overloads(word).is_empty()
+            own.is_some_and(|own| own.eq_ignore_ascii_case(word))
+                || !procedures.overloads(word).is_empty()
                 || !procedures.overloads(&word.to_lowercase()).is_empty()
         };
         parts.into_iter().any(|part| {

@@ -8,6 +8,7 @@
 //! Invariants   I1 nobody but these statements changes the table (`Compiler::target` refuses)
 //! Source       PostgreSQL 15, "CREATE MATERIALIZED VIEW" and "REFRESH MATERIALIZED VIEW"
 
+use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{
     IndexKind, Object, Table, View, ViewCheck, ViewKind, kept_name, local, qualified, query_name,
 };
@@ -69,7 +70,14 @@ impl<'c> Compiler<'c> {
         let is_filled = has_data(written);
         let query = View { name: query_name(&own), kind: ViewKind::Definition, ..view.clone() };
         let given = view.columns.iter().map(|(name, _)| name.clone()).collect();
-        let shown = View { kind: ViewKind::Kept { is_filled }, given, ..view };
+        // What is kept has the types of a table's columns: a sum of numerics, say, any digits.
+        let kept = view.columns.iter().zip(&draft.table.columns);
+        let columns = kept.map(|((name, of), column)| match of {
+            SqlType::Scalar(_) => (name.clone(), SqlType::Scalar(column.data_type)),
+            SqlType::Array(_) => (name.clone(), *of),
+        });
+        let columns = columns.collect();
+        let shown = View { kind: ViewKind::Kept { is_filled }, given, columns, ..view };
         Ok(vec![
             CatalogChange::SetView(query),
             CatalogChange::CreateTable(draft.table),

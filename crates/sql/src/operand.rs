@@ -1,6 +1,6 @@
 //! Operands: expressions whose types may still be open.
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, RangeKind, SqlType};
 use hotrow_transaction::program::{Expr, Place};
 
 /// An expression whose type may still be open.
@@ -43,6 +43,14 @@ pub(crate) fn is_jsonb(operand: &Operand) -> bool {
     match operand {
         Operand::Typed(expr) => expr.sql_type == SqlType::Scalar(DataType::Jsonb),
         Operand::Unknown(_) | Operand::Parameter(_) => false,
+    }
+}
+
+/// The kind of the range that an operand is; none: it is another value.
+pub(crate) fn range_kind_of(operand: &Operand) -> Option<RangeKind> {
+    match operand {
+        Operand::Typed(Expr { sql_type: SqlType::Scalar(of), .. }) => of.range_kind(),
+        _ => None,
     }
 }
 

@@ -14,9 +14,10 @@ use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, no_operator, place_in, unsupported};
 use crate::operand::{Operand, is_json_concat, is_jsonb};
+use crate::ranges::range_function;
 use crate::scope::Compiler;
 use crate::temporal::{beside, temporal};
-use crate::typing::{cast, digits, numeric_of, scalar, wider};
+use crate::typing::{call, cast, digits, numeric_of, scalar, wider};
 
 impl Compiler<'_> {
     /// + - * / % and ||.
@@ -42,6 +43,9 @@ impl Compiler<'_> {
             BinaryOperator::Multiply => ArithmeticOp::Multiply,
             BinaryOperator::Divide => ArithmeticOp::Divide,
             BinaryOperator::Modulo => ArithmeticOp::Modulo,
+            BinaryOperator::Overlaps => {
+                return self.overlaps(left, right, place).map(Operand::Typed);
+            }
             BinaryOperator::PGLikeMatch => {
                 return Err(unsupported(place, format!("operator {op}"), "use LIKE"));
             }
@@ -76,7 +80,9 @@ impl Compiler<'_> {
             (O::Typed(left), O::Typed(right)) => {
                 let left_type = self.scalar_type(&left, left_place)?;
                 let right_type = self.scalar_type(&right, right_place)?;
-                if left_type.is_number() && right_type.is_number() {
+                if let Some(function) = range_function(op, left_type, right_type) {
+                    Ok(O::Typed(call(function, vec![left, right], left_type)))
+                } else if left_type.is_number() && right_type.is_number() {
                     numbers(op, left, right, left_place).map(O::Typed)
                 } else {
                     temporal(op, left, right, left_place).map(O::Typed)

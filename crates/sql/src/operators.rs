@@ -205,7 +205,8 @@ impl Compiler<'_> {
                 // Of STRICT a second row is an error.
                 let wanted = self.scalars(&[bigint(if strict { 2 } else { 1 })])?;
                 let input = Box::new(std::mem::replace(&mut of.query.plan, Plan::One));
-                of.query.plan = Plan::Limit { input, limit: Some(wanted), offset: None };
+                of.query.plan =
+                    Plan::Limit { input, limit: Some(wanted), offset: None, ties: Vec::new() };
                 self.emit_nulls(out, &slots);
                 self.emit_operators(out, of, body);
                 if strict {

@@ -11,7 +11,7 @@ use sqlparser::ast;
 use crate::call::places_given;
 use crate::call_syntax::CallArgument;
 use crate::compiled::Dropped;
-use crate::error::{Advice, Result, error, place_in};
+use crate::error::{Advice, Result, error};
 use crate::functions::{Fit, Given, call_text, fit_of};
 use crate::operand::Operand;
 use crate::relation::level::Level;
@@ -21,13 +21,6 @@ use crate::syntax::{DroppedRoutine, Mode};
 use crate::types::sql_type;
 use crate::variadic::{element_of, first_gathered, gathered};
 use crate::written::{bare, dotted};
-
-impl CallArgument {
-    /// One that is given by its place.
-    pub(crate) fn unnamed(written: &ast::Expr, place: Place) -> Self {
-        Self { name: None, value: written.clone(), place: place_in(written, place) }
-    }
-}
 
 impl<'c> Compiler<'c> {
     /// The routine that a call means; none: there is none of this name.

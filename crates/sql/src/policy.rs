@@ -13,7 +13,8 @@ use sqlparser::ast::AlterTableOperation as Operation;
 
 use crate::apply::apply;
 use crate::changes::{CatalogChange, left_out};
-use crate::error::{Advice, Result, error, unsupported};
+use crate::error::{Advice, Result, error};
+use crate::keyless::lacks_key;
 use crate::mention::may_name;
 use crate::policy_syntax::{PolicyAction, PolicyParts, PolicySyntax, WrittenCondition};
 use crate::role::RoleName;
@@ -219,8 +220,7 @@ pub(crate) fn switched_security(
         _ => security.is_forced = false,
     }
     if security.is_enabled && table.primary.is_none() {
-        let what = format!("row security of table \"{}\", which has no primary key,", table.name);
-        return Err(unsupported(place, what, "ALTER TABLE ... ADD PRIMARY KEY before"));
+        return Err(lacks_key(table, "row security", place));
     }
     Ok(security)
 }

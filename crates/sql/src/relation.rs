@@ -13,12 +13,14 @@
 
 pub(crate) mod array;
 mod assemble;
+mod calls;
 mod change;
 mod element;
 mod expansion;
 mod expression;
 mod from;
 mod group;
+mod grouping;
 mod join_order;
 pub(crate) mod level;
 mod lists;
@@ -26,6 +28,7 @@ mod locks;
 mod merge;
 pub(crate) mod one_access;
 mod order;
+mod ordered_set;
 mod records;
 mod recursion;
 mod select;
@@ -218,6 +221,21 @@ impl Compiler<'_> {
                 self.need_column(depth, at, column)?;
                 return self.slot_of_column(depth, at, column).map(Some);
             }
+        }
+        self.value_of_function(name)
+    }
+
+    /// What a function in FROM gives, by its name or alias, if that is a value: `SELECT e FROM
+    /// jsonb_array_elements('[1]') e`.
+    fn value_of_function(&mut self, name: &str) -> Result<Option<Expr>> {
+        for depth in (0..self.levels.len()).rev() {
+            let relations = &self.levels[depth].relations;
+            let Some(at) = relations.iter().position(|known| known.name == name) else { continue };
+            if !relations[at].is_value {
+                return Ok(None);
+            }
+            self.need_column(depth, at, 0)?;
+            return self.slot_of_column(depth, at, 0).map(Some);
         }
         Ok(None)
     }

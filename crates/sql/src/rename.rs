@@ -29,6 +29,10 @@ impl Compiler<'_> {
             Altering::Numbers(column, numbers) => {
                 self.renumber(written, column.as_deref(), numbers)
             }
+            Altering::RowIdentity => {
+                let table = self.table(&written.name, written.place)?;
+                Ok(self.identity_of_rows(table))
+            }
             Altering::Storage(column) => self.storage(written, column.as_deref()),
             Altering::Comment(part, own) => self.comment_on(written, (*part, own)),
         }

@@ -76,7 +76,15 @@ pub(crate) fn routine_with(
         return Err(syntax(cursor.place(), "no function body specified")
             .hint("write AS $$ BEGIN ... END $$"));
     };
-    name_parameters(&mut tokens, |number| Some(format!("${number}")));
+    name_parameters(&mut tokens, |number| {
+        // In SQL those that are passed have numbers, in PL/pgSQL all of them.
+        let mut passed = parameters.iter().enumerate().filter(|(_, of)| of.mode != Mode::Out);
+        let at = match language {
+            Language::Sql => passed.nth(number.checked_sub(1)?)?.0 + 1,
+            Language::PlPgSql => number,
+        };
+        Some(format!("${at}"))
+    });
     let end = tokens.last().map_or(origin, |token| place_of(token.span.end));
     let tokens = match &returns {
         Some(Returns::Trigger) => {
@@ -87,7 +95,11 @@ pub(crate) fn routine_with(
     };
     let (mut body, end) = match language {
         Language::PlPgSql => parse_body(&mut Cursor::new(&tokens, end))?,
-        Language::Sql => (parse_sql(Cursor::new(&tokens, end), end, returns.as_ref())?, end),
+        Language::Sql => {
+            let outs = parameters.iter().filter(|parameter| parameter.mode != Mode::In);
+            let outs: Vec<&str> = outs.map(|parameter| &*parameter.name).collect();
+            (parse_sql(Cursor::new(&tokens, end), end, (returns.as_ref(), &outs))?, end)
+        }
     };
     if is_strict {
         body = strict(body, place, &parameters, returns.as_ref());
@@ -232,7 +244,11 @@ enum Language {
 }
 
 /// The statements of a function in SQL, as those of a block: the last one is what it returns.
-fn parse_sql(mut cursor: Cursor<'_>, end: Place, returns: Option<&Returns>) -> Result<Block> {
+fn parse_sql(
+    mut cursor: Cursor<'_>,
+    end: Place,
+    (returns, outs): (Option<&Returns>, &[&str]),
+) -> Result<Block> {
     let mut statements: Vec<(Place, Box<Statement>)> = Vec::new();
     while !cursor.at_end() {
         if cursor.accept_token(&Token::SemiColon) {
@@ -243,8 +259,9 @@ fn parse_sql(mut cursor: Cursor<'_>, end: Place, returns: Option<&Returns>) -> R
         statements.push((place, Box::new(parse_statement(tokens, cursor.place())?)));
     }
     let last = match returns {
-        None | Some(Returns::Void) => None,
-        Some(_) => Some(statements.pop().ok_or_else(|| {
+        Some(Returns::Void) => None,
+        None if outs.is_empty() => None,
+        _ => Some(statements.pop().ok_or_else(|| {
             error(b"42P13", end, "return type mismatch in function declared to return a value")
                 .detail("Function's final statement must be SELECT or change rows RETURNING.")
         })?),
@@ -265,6 +282,12 @@ fn parse_sql(mut cursor: Cursor<'_>, end: Place, returns: Option<&Returns>) -> R
     let Some((place, statement)) = last else { return Ok(block) };
     let mut add = |kind| block.statements.push(BlockStatement { place, kind });
     match returns {
+        // What the last statement gives is what the OUT parameters come to.
+        None | Some(Returns::Scalar(_) | Returns::Record) if !outs.is_empty() => {
+            let targets = outs.iter().map(|name| Target { parts: vec![(*name).to_owned()], place });
+            let into = Some(Into { strict: false, targets: targets.collect() });
+            add(Kind::Sql { statement, into });
+        }
         Some(Returns::Scalar(type_name)) => {
             // No name of SQL has a question mark, so nothing else is called so.
             let name = "?result?";

@@ -37,7 +37,13 @@ impl Compiler<'_> {
                 fields.push(self.settle(operand, DataType::Text, place)?);
             }
         } else {
-            let Some(columns) = self.whole_row(written)? else { return Ok(None) };
+            let columns = match bare(written) {
+                ast::Expr::Function(function) => {
+                    self.called_row(function, place_in(written, self.place))?
+                }
+                _ => self.whole_row(written)?,
+            };
+            let Some(columns) = columns else { return Ok(None) };
             for (name, value) in columns {
                 fields.extend([key(name), value]);
             }
@@ -46,7 +52,7 @@ impl Compiler<'_> {
     }
 
     /// The columns of the relation that a name is of, where it names nothing else.
-    fn whole_row(&mut self, written: &ast::Expr) -> Result<Option<Vec<(String, Expr)>>> {
+    pub(crate) fn whole_row(&mut self, written: &ast::Expr) -> Result<Option<Vec<(String, Expr)>>> {
         let ast::Expr::Identifier(name) = bare(written) else { return Ok(None) };
         let name = ident_name(name);
         let is_column = self.relation_column(&name, Place::default())?.is_some();

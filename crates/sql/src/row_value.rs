@@ -5,7 +5,7 @@
 //!              program is a row
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::program::{Expr, ResultColumn, SlotId, Statement};
+use hotrow_transaction::program::{Expr, Place, ResultColumn, SlotId, Statement};
 use sqlparser::ast;
 
 use crate::consume::types_of;
@@ -13,7 +13,7 @@ use crate::error::{Advice, Result, error, place_in};
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::{Target, TypeName, TypeNameKind};
-use crate::typing::null;
+use crate::typing::{assign_cast, null};
 use crate::written::{bare, dotted, object_name, row_values};
 
 impl Compiler<'_> {
@@ -88,15 +88,43 @@ impl Compiler<'_> {
                     return Ok(fields);
                 }
             }
+            ast::Expr::Cast { expr, data_type, .. } => {
+                let kind = TypeNameKind::Plain(Box::new(data_type.clone()));
+                if let Some(fields) = self.row_type(&TypeName { place, kind }) {
+                    let values = self.cast_row(expr, &fields, data_type, place)?;
+                    let names = fields.into_iter().map(|(name, _)| name);
+                    return Ok(names.zip(values).collect());
+                }
+            }
             ast::Expr::Function(function) => {
-                if let Some(given) = self.inlined_row(function, place)? {
-                    return Ok(given);
+                if let Some(fields) = self.called_row(function, place)? {
+                    return Ok(fields);
                 }
             }
             _ => {}
         }
         Err(error(b"42804", place, format!("{} is a row, but the expression is none", what()))
             .hint("write ROW(a, b, ...), a record variable, or SELECT ... INTO"))
+    }
+
+    /// The values of a row that is cast to a type of rows.
+    pub(crate) fn cast_row(
+        &mut self,
+        written: &ast::Expr,
+        fields: &[(String, SqlType)],
+        to: &ast::DataType,
+        place: Place,
+    ) -> Result<Vec<Expr>> {
+        let given = self.row_value(written, fields, || "the cast".to_owned())?;
+        if given.len() != fields.len() {
+            let message = format!("cannot cast type record to {to}");
+            let few = if given.len() < fields.len() { "few" } else { "many" };
+            return Err(
+                error(b"42846", place, message).detail(format!("Input has too {few} columns."))
+            );
+        }
+        let values = given.into_iter().zip(fields);
+        values.map(|((_, value), (_, of))| assign_cast(value, *of, place)).collect()
     }
 
     /// The fields of a record variable.

@@ -19,12 +19,13 @@ use hotrow_transaction::program::{
     SlotId,
 };
 
+use crate::ambiguity::Ambiguity;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::secured::Security;
 use crate::state::{
     Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, ProcedureNames,
-    ProcedureReads, Programs, ReadOf, Returning, Row, Variable,
+    ProcedureReads, Programs, ReadOf, Repeated, Returning, Row, Variable,
 };
 use crate::typing::spread;
 
@@ -39,6 +40,8 @@ pub(crate) struct Mark {
     randoms: (u32, bool),
     origins: usize,
     row_sets: u16,
+    /// columns that rows are kept in, if they are
+    kept: usize,
     result: usize,
     before: usize,
     depth: usize,
@@ -102,6 +105,10 @@ pub(crate) struct Compiler<'c> {
     pub(crate) charge: Charge,
     /// statement being compiled, for errors without a better place
     pub(crate) place: Place,
+    /// whether a routine has met a call of itself that it was not compiled for
+    pub(crate) meets_itself: bool,
+    /// what a name is that is both a variable's and a column's
+    pub(crate) ambiguity: Ambiguity,
     /// loops around the current statement
     pub(crate) loops: usize,
     /// loops and blocks around it that EXIT and CONTINUE may mean, the innermost last
@@ -205,6 +212,8 @@ impl<'c> Compiler<'c> {
             body_statements: 0,
             charge: current::charge(),
             place: Place::default(),
+            meets_itself: false,
+            ambiguity: Ambiguity::default(),
             loops: 0,
             enclosing: Vec::new(),
             caught: Vec::new(),
@@ -248,6 +257,7 @@ impl<'c> Compiler<'c> {
             randoms: (self.randoms, self.counts_turns),
             origins: self.origins.len(),
             row_sets: self.row_sets,
+            kept: self.keeping.open.as_ref().map_or(0, Vec::len),
             result: self.result.len(),
             before: self.before.len(),
             depth: self.depth,
@@ -269,8 +279,13 @@ impl<'c> Compiler<'c> {
         (self.randoms, self.counts_turns) = mark.randoms;
         self.origins.truncate(mark.origins);
         self.before.truncate(mark.before);
+        if let Some(open) = &mut self.keeping.open {
+            open.truncate(mark.kept);
+        }
         self.calls.made.truncate(mark.calls.0);
         self.calls.inlined.truncate(mark.calls.1);
+        let is_gone = |of: &Repeated| of.results.iter().any(|(slot, _)| slot.index() >= mark.slots);
+        self.calls.repeated.take_if(|of| is_gone(of));
         self.result.truncate(mark.result);
         (self.ad_hoc, self.is_procedure) = (mark.ad_hoc, mark.is_procedure);
         (self.row_sets, self.depth) = (mark.row_sets, mark.depth);
@@ -406,15 +421,19 @@ impl<'c> Compiler<'c> {
     /// What a bare name stands for.
     pub(crate) fn name(&mut self, name: &str, place: Place) -> Result<Expr> {
         let column = self.relation_column(name, place)?;
-        match (column, self.variable(name)) {
-            (Some(_), Some(_)) => Err(is_ambiguous(name, self.relation_with(name), place)),
+        let variable = self.variable(name);
+        match (column, variable) {
+            (Some(column), Some(_)) if self.ambiguity == Ambiguity::Column => Ok(column),
+            (Some(_), Some(_)) if self.ambiguity == Ambiguity::Error => {
+                Err(is_ambiguous(name, self.relation_with(name), place))
+            }
             (Some(column), None) => Ok(column),
-            (None, Some(Variable::Scalar { slot, .. })) => Ok(spread(self.slot_expr(*slot))),
-            (None, Some(Variable::Cursor(_))) => {
+            (_, Some(Variable::Scalar { slot, .. })) => Ok(spread(self.slot_expr(*slot))),
+            (_, Some(Variable::Cursor(_))) => {
                 let what = format!("cursor \"{name}\" as a value");
                 Err(unsupported(place, what, "FETCH its rows, or loop over them: FOR r IN cursor"))
             }
-            (None, Some(Variable::Record { .. })) => Err(unsupported(
+            (_, Some(Variable::Record { .. })) => Err(unsupported(
                 place,
                 format!("record \"{name}\" as a value"),
                 format!("write its fields: {name}.column"),

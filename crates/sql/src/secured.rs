@@ -19,7 +19,7 @@ use hotrow_transaction::catalog::{
 };
 use hotrow_transaction::draw::{Draw, SessionDraw};
 use hotrow_transaction::needs::By;
-use hotrow_transaction::program::{Expr, Place, SlotId, Statement, StatementKind};
+use hotrow_transaction::program::{Expr, Function, Place, SlotId, Statement, StatementKind};
 use sqlparser::ast;
 
 use crate::error::{Result, error, unsupported};
@@ -27,7 +27,7 @@ use crate::functions::{Evaluation, FunctionRow, with_count};
 use crate::scope::Compiler;
 use crate::state::{Names, Variable};
 use crate::token::{parse_expression, quoted, tokenize};
-use crate::typing::bigint;
+use crate::typing::{bigint, call};
 use crate::written::arguments;
 
 /// What is known of row security while a statement is compiled.
@@ -148,6 +148,18 @@ impl<'c> Compiler<'c> {
         function: Option<&ast::Function>,
         place: Place,
     ) -> Result<Option<Expr>> {
+        if self.is_default
+            && let Some(FunctionRow {
+                evaluation: Evaluation::Host(HostFunction::System(of)), ..
+            }) = row
+        {
+            let asks = match of {
+                SystemFunction::CurrentUser => Function::CurrentUser,
+                SystemFunction::SessionUser => Function::SessionUser,
+                _ => return Ok(None),
+            };
+            return Ok(Some(call(asks, Vec::new(), DataType::Text)));
+        }
         let in_policy = !self.security.within.is_empty();
         let in_program = self.reads.is_some() || self.is_procedure || self.security.is_of_program;
         if let Some(table) = self.security.within.last()
@@ -188,7 +200,7 @@ impl<'c> Compiler<'c> {
         asked.map_or_else(|| self.named(name, arguments, place), Ok)
     }
 
-    fn session_value(&mut self, draw: SessionDraw) -> Result<Expr> {
+    pub(crate) fn session_value(&mut self, draw: SessionDraw) -> Result<Expr> {
         let slot = self.shared_parameter(Draw::Session(draw))?;
         Ok(self.slot_expr(slot))
     }

@@ -385,11 +385,24 @@ pub(crate) struct DrawnSlots {
 /// What a call gives: names and values of its columns.
 pub(crate) type Given = Vec<(String, Expr)>;
 
+/// The block of a routine that calls itself.
+#[derive(Clone)]
+pub(crate) struct Repeated {
+    pub(crate) label: LabelId,
+    /// slots of what it returns
+    pub(crate) results: Vec<(SlotId, DataType)>,
+}
+
 /// What is known of a statement's calls while it is compiled.
 #[derive(Clone, Default)]
 pub(crate) struct Calls {
     /// the routine that is compiled
     pub(crate) routine: Option<String>,
+    /// what callers see of it, once that is known
+    pub(crate) own: Option<Arc<Procedure>>,
+    /// whether it calls itself, and then the block that runs in itself
+    pub(crate) is_recursive: bool,
+    pub(crate) repeated: Option<Repeated>,
     /// whether its text names FOUND, and ROW_COUNT
     pub(crate) mentions: [bool; 2],
     /// and whether it changes rows at which cursors stand

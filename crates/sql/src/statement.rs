@@ -12,9 +12,11 @@ use sqlparser::ast;
 use crate::change::{Receiver, is_of_query};
 use crate::comparison::negated;
 use crate::consume::Sink;
+use crate::element::no_subscripts;
 use crate::error::{
     Advice, Result, error, exhausted, place_in, refuse_operators, syntax, unsupported,
 };
+use crate::json_subscripts::JsonTarget;
 use crate::notify::notification;
 use crate::relation::FoundRow;
 use crate::relation::one_access::{Rows, Wanted};
@@ -88,8 +90,8 @@ impl Compiler<'_> {
             Kind::Null => Ok(()),
             Kind::Block(block) => self.block(block, out),
             Kind::Assign { target, value } => self.assign_statement(target, value, out),
-            Kind::AssignElement { target, index, value } => {
-                self.assign_element(target, (index, value), out)
+            Kind::AssignElement { target, subscripts, value } => {
+                self.assign_element(target, (subscripts, value), out)
             }
             Kind::If { arms, otherwise } => {
                 let (mut rest, mut otherwise) = (Vec::new(), otherwise);
@@ -260,16 +262,27 @@ impl Compiler<'_> {
     fn assign_element(
         &mut self,
         target: &Target,
-        (index, value): (&ast::Expr, &ast::Expr),
+        (subscripts, value): (&[ast::Expr], &ast::Expr),
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let slot = self.target_slot(target)?;
-        let of = self.slot_type(slot).spread();
-        if !matches!(of, SqlType::Array(_)) {
-            let message =
-                format!("cannot subscript type {of} because it does not support subscripting");
-            return Err(error(b"42804", target.place, message));
-        }
+        let index = match (self.slot_type(slot).spread(), subscripts) {
+            (SqlType::Scalar(DataType::Jsonb), _) => {
+                let json = self.slot_expr(slot);
+                let name = target.parts.join(".");
+                let of = JsonTarget::Variable(&name);
+                let value = self
+                    .alone(|this| this.assigned_json(json, subscripts, value, of, target.place))?;
+                self.emit_assign(out, slot, value);
+                return Ok(());
+            }
+            (SqlType::Scalar(of), _) => return Err(no_subscripts(of, target.place)),
+            (SqlType::Array(_), [index]) => index,
+            (SqlType::Array(_), _) => {
+                let what = "an assignment to an array of arrays";
+                return Err(unsupported(target.place, what, "arrays have one dimension: a[i]"));
+            }
+        };
         let what = || format!("variable \"{}\"", target.parts.join("."));
         let array = self.array_with(slot, index, value, what)?;
         let value = match self.slot_type(slot) {

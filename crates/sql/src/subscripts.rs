@@ -2,7 +2,8 @@
 //!
 //! Role         the parser knows no subscripts there: it is shown `SET "a[2]" = 5`, and what it
 //!              gives is written as `SET a = set(a, 2, 5)`, where `set` is a name that nobody else
-//!              has. Two of one column are `set(set(a, 1, x), 2, y)`
+//!              has. Two of one column are `set(set(a, 1, x), 2, y)`; of several subscripts, which
+//!              jsonb takes, `SET j['a'][0] = x` is `SET j = set(j, 'a', 0, x)`
 
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
@@ -16,6 +17,71 @@ use crate::token::{as_written, is_word, parse_expression, tokenize};
 
 /// What a name with subscripts begins with, and the function that assigns: no name of SQL has it.
 const SUBSCRIPTED: char = '\u{3}';
+
+/// What the function is called that assigns to a slice.
+const SLICE: &str = "\u{3}:";
+
+/// A bracket that has not ended.
+#[derive(Default)]
+struct Open {
+    at: usize,
+    is_subscript: bool,
+    has_operator: bool,
+    is_many: bool,
+}
+
+/// Writes `j['a' || 'b']` as `j[('a' || 'b')]`: of a subscript the parser takes no operators that
+/// bind as a colon does.
+pub(crate) fn put_in_brackets(tokens: &mut Vec<TokenWithSpan>) {
+    if !tokens.iter().any(|token| token.token == Token::LBracket) {
+        return;
+    }
+    let (mut open, mut added) = (Vec::<Open>::new(), vec![None; tokens.len()]);
+    let mut is_behind_value = false;
+    for (at, token) in tokens.iter().enumerate() {
+        let token = &token.token;
+        match (token, open.last_mut()) {
+            (Token::LBracket | Token::LParen, _) => {
+                let is_subscript = is_behind_value && *token == Token::LBracket;
+                open.push(Open { at, is_subscript, ..Open::default() });
+            }
+            (Token::RBracket | Token::RParen, _) => {
+                if let Some(Open { at: from, is_subscript, has_operator, is_many }) = open.pop()
+                    && is_subscript
+                    && has_operator
+                    && !is_many
+                {
+                    added[from + 1] = Some(Token::LParen);
+                    added[at] = Some(Token::RParen);
+                }
+            }
+            // Neither a slice nor a list.
+            (Token::Colon | Token::Comma, Some(around)) => around.is_many = true,
+            (
+                Token::StringConcat
+                | Token::Arrow
+                | Token::LongArrow
+                | Token::HashArrow
+                | Token::HashLongArrow,
+                Some(around),
+            ) => around.has_operator = true,
+            _ => {}
+        }
+        is_behind_value = match token {
+            Token::Word(_) => !is_word(token, "array"),
+            token => matches!(token, Token::RBracket | Token::RParen),
+        };
+    }
+    if added.iter().all(Option::is_none) {
+        return;
+    }
+    let all = std::mem::take(tokens);
+    for (token, before) in all.into_iter().zip(added) {
+        let span = token.span;
+        tokens.extend(before.map(|token| TokenWithSpan { token, span }));
+        tokens.push(token);
+    }
+}
 
 /// Writes names with subscripts behind SET as names.
 pub(crate) fn as_names(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
@@ -147,14 +213,11 @@ fn assignments(all: &mut Vec<ast::Assignment>, of: Option<&Ident>) -> Result<()>
         };
         let written = parse_expression(&tokenize(text, place)?, place)?;
         let refused = || unsupported(place, "this target of SET", "write column[i] or column[i:j]");
+        let mut function = SUBSCRIPTED.to_string();
         let ast::Expr::CompoundFieldAccess { root, access_chain } = written else {
             return Err(refused());
         };
-        let (ast::Expr::Identifier(mut column), [AccessExpr::Subscript(subscript)]) =
-            (*root, access_chain.as_slice())
-        else {
-            return Err(refused());
-        };
+        let ast::Expr::Identifier(mut column) = *root else { return Err(refused()) };
         column.span = marked.span;
         let target = AssignmentTarget::ColumnName(ObjectName(vec![ObjectNamePart::Identifier(
             column.clone(),
@@ -168,16 +231,23 @@ fn assignments(all: &mut Vec<ast::Assignment>, of: Option<&Ident>) -> Result<()>
             },
         };
         let mut given = vec![array];
-        match subscript {
-            Subscript::Index { index } => given.push(index.clone()),
-            Subscript::Slice { lower_bound, upper_bound, stride: None } => {
-                let bound = |bound: &Option<ast::Expr>| bound.clone().ok_or_else(refused);
-                given.extend([bound(lower_bound)?, bound(upper_bound)?]);
+        let is_only = access_chain.len() == 1;
+        for access in access_chain {
+            match access {
+                AccessExpr::Subscript(Subscript::Index { index }) => given.push(index),
+                AccessExpr::Subscript(Subscript::Slice {
+                    lower_bound: Some(from),
+                    upper_bound: Some(to),
+                    stride: None,
+                }) if is_only => {
+                    given.extend([from, to]);
+                    SLICE.clone_into(&mut function);
+                }
+                _ => return Err(refused()),
             }
-            Subscript::Slice { .. } => return Err(refused()),
         }
         given.push(assignment.value);
-        assignment = ast::Assignment { target, value: set_call(given) };
+        assignment = ast::Assignment { target, value: set_call(&function, given) };
         all.push(assignment);
     }
     Ok(())
@@ -193,9 +263,15 @@ pub(crate) fn is_assignment(function: &ast::Function) -> bool {
     name.is_some_and(|name| name.value.starts_with(SUBSCRIPTED))
 }
 
-fn set_call(arguments: Vec<ast::Expr>) -> ast::Expr {
+/// Whether a call is an assignment to a slice.
+pub(crate) fn is_slice_assignment(function: &ast::Function) -> bool {
+    let name = function.name.0.first().and_then(|part| part.as_ident());
+    name.is_some_and(|name| name.value == SLICE)
+}
+
+fn set_call(name: &str, arguments: Vec<ast::Expr>) -> ast::Expr {
     let of = |argument| ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument));
-    let name = Ident::with_quote('"', SUBSCRIPTED.to_string());
+    let name = Ident::with_quote('"', name);
     ast::Expr::Function(ast::Function {
         name: ObjectName(vec![ObjectNamePart::Identifier(name)]),
         uses_odbc_syntax: false,

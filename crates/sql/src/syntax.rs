@@ -10,6 +10,7 @@ use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
 
 use crate::alter_syntax::{AlterSyntax, RefreshSyntax, filling};
+use crate::ambiguity::Ambiguity;
 use crate::call_syntax::{CallArgument, CallSyntax};
 use crate::copy::CopySyntax;
 use crate::domain_syntax::DomainSyntax;
@@ -355,16 +356,8 @@ pub(crate) enum Declaration {
     },
     /// `name CURSOR (parameters) FOR query`
     Cursor(Box<CursorSyntax>),
-}
-
-impl Declaration {
-    pub(crate) fn place(&self) -> Place {
-        match self {
-            Self::Variable(variable) => variable.place,
-            Self::Alias { place, .. } => *place,
-            Self::Cursor(of) => of.place,
-        }
-    }
+    /// `#variable_conflict`, before the outermost block
+    Ambiguous(Place, Ambiguity),
 }
 
 /// A variable in DECLARE.
@@ -506,10 +499,10 @@ pub(crate) enum BlockStatementKind {
         target: Target,
         value: ast::Expr,
     },
-    /// `target[index] := value`
+    /// `target[index] := value`; of a jsonb, `target[key][index] := value`
     AssignElement {
         target: Target,
-        index: Box<ast::Expr>,
+        subscripts: Vec<ast::Expr>,
         value: ast::Expr,
     },
     If {

@@ -1,6 +1,8 @@
 //! Arithmetic of dates, timestamps and intervals, and intervals as they are written.
 
-use hotrow_base::temporal::TruncateUnit;
+use hotrow_base::temporal::{
+    IntervalField, IntervalFields, TemporalError, TruncateUnit, parse_interval_of,
+};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::functions::time::known_zone;
@@ -10,8 +12,10 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, no_operator, unsupported};
+use crate::error::{Advice, Result, error, no_operator, syntax, unsupported};
 use crate::functions::no_function;
+use crate::operand::{OpenText, Operand};
+use crate::scope::Compiler;
 use crate::typing::{call, cast, constant, integer, parse_literal, scalar};
 
 /// The code of a unit whose name is known when it runs only; NULL stays NULL, and what is no unit
@@ -45,24 +49,109 @@ pub(crate) fn literal(literal: &ast::Interval, place: Place) -> Result<Expr> {
         ast::Value::SingleQuotedString(text) | ast::Value::Number(text, _) => text.clone(),
         _ => return Err(error(b"22007", place, "invalid input syntax for type interval")),
     };
-    if literal.leading_precision.is_some() || literal.fractional_seconds_precision.is_some() {
-        return Err(precision(place));
-    }
-    let is_bare =
-        text.trim_start_matches(['+', '-']).bytes().all(|c| matches!(c, b'0'..=b'9' | b'.'));
-    let text = match (&literal.leading_field, &literal.last_field) {
-        (Some(field), None) if is_bare => format!("{text} {}", field.to_string().to_lowercase()),
-        (Some(_), Some(_)) if text.contains(':') && !text.contains(' ') => text,
-        (None, None) => text,
-        _ => {
-            return Err(unsupported(
-                place,
-                "these fields of an interval",
-                "write the units in the text: interval '2 hours 30 minutes'",
-            ));
-        }
+    let field = |of: &Option<ast::DateTimeField>| {
+        of.as_ref().map(|of| field_of(of).ok_or_else(|| precision(place))).transpose()
     };
-    parse_literal(&text, DataType::Interval, place)
+    let (first, last) = (field(&literal.leading_field)?, field(&literal.last_field)?);
+    if first.is_some() && first >= last.or(Some(IntervalField::Second)) && last.is_some() {
+        return Err(syntax(place, "syntax error in the fields of an interval"));
+    }
+    let digits = literal.fractional_seconds_precision.or(literal.leading_precision);
+    let digits = digits.map(|digits| u8::try_from(digits.min(6)).unwrap_or(6));
+    if first.is_none() && digits.is_none() {
+        return parse_literal(&text, DataType::Interval, place);
+    }
+    let fields =
+        IntervalFields { first: first.filter(|_| last.is_some()), last: last.or(first), digits };
+    with_fields(&text, &fields, place)
+}
+
+/// A literal of an interval with fields.
+fn with_fields(text: &str, fields: &IntervalFields, place: Place) -> Result<Expr> {
+    let parsed = parse_interval_of(text, fields).map_err(|wrong| match wrong {
+        TemporalError::OutOfRange => {
+            error(b"22015", place, format!("interval field value out of range: \"{text}\""))
+        }
+        _ => error(b"22007", place, format!("invalid input syntax for type interval: \"{text}\"")),
+    })?;
+    Ok(constant(Value::Interval(parsed), DataType::Interval))
+}
+
+/// The fields of a type that is written as `interval day to second(2)`; none: it has none.
+fn fields_of(written: &ast::DataType) -> Option<IntervalFields> {
+    use IntervalField as F;
+    use ast::IntervalFields as W;
+    let ast::DataType::Interval { fields, precision } = written else { return None };
+    let (first, last) = match fields {
+        None => (None, None),
+        Some(W::Year) => (None, Some(F::Year)),
+        Some(W::Month) => (None, Some(F::Month)),
+        Some(W::Day) => (None, Some(F::Day)),
+        Some(W::Hour) => (None, Some(F::Hour)),
+        Some(W::Minute) => (None, Some(F::Minute)),
+        Some(W::Second) => (None, Some(F::Second)),
+        Some(W::YearToMonth) => (Some(F::Year), Some(F::Month)),
+        Some(W::DayToHour) => (Some(F::Day), Some(F::Hour)),
+        Some(W::DayToMinute) => (Some(F::Day), Some(F::Minute)),
+        Some(W::DayToSecond) => (Some(F::Day), Some(F::Second)),
+        Some(W::HourToMinute) => (Some(F::Hour), Some(F::Minute)),
+        Some(W::HourToSecond) => (Some(F::Hour), Some(F::Second)),
+        Some(W::MinuteToSecond) => (Some(F::Minute), Some(F::Second)),
+    };
+    let digits = precision.map(|digits| u8::try_from(digits.min(6)).unwrap_or(6));
+    (last.is_some() || digits.is_some()).then_some(IntervalFields { first, last, digits })
+}
+
+impl Compiler<'_> {
+    /// A cast to an interval with fields; none: it is to another type.
+    pub(crate) fn cast_to_fields(
+        &mut self,
+        value: &ast::Expr,
+        to: &ast::DataType,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let Some(fields) = fields_of(to) else { return Ok(None) };
+        let value = match self.operand(value)? {
+            Operand::Unknown(Some(OpenText { text, literal })) => {
+                // What it becomes is no matter of its type alone.
+                self.literals.is_refused |= literal.is_some();
+                return with_fields(&text, &fields, place).map(Some);
+            }
+            operand => self.settle(operand, DataType::Interval, place)?,
+        };
+        let unit = match fields.last {
+            Some(IntervalField::Year) => Some(TruncateUnit::Year),
+            Some(IntervalField::Month) => Some(TruncateUnit::Month),
+            Some(IntervalField::Day) => Some(TruncateUnit::Day),
+            Some(IntervalField::Hour) => Some(TruncateUnit::Hour),
+            Some(IntervalField::Minute) => Some(TruncateUnit::Minute),
+            Some(IntervalField::Second) | None => None,
+        };
+        if fields.digits.is_some_and(|digits| digits < 6)
+            || self.scalar_type(&value, place)? != DataType::Interval
+        {
+            return Err(precision(place));
+        }
+        Ok(Some(match unit {
+            Some(unit) => {
+                let arguments = vec![integer(unit as i32), value];
+                call(Function::DateTrunc, arguments, DataType::Interval)
+            }
+            None => value,
+        }))
+    }
+}
+
+fn field_of(written: &ast::DateTimeField) -> Option<IntervalField> {
+    Some(match written {
+        ast::DateTimeField::Year => IntervalField::Year,
+        ast::DateTimeField::Month => IntervalField::Month,
+        ast::DateTimeField::Day => IntervalField::Day,
+        ast::DateTimeField::Hour => IntervalField::Hour,
+        ast::DateTimeField::Minute => IntervalField::Minute,
+        ast::DateTimeField::Second => IntervalField::Second,
+        _ => return None,
+    })
 }
 
 /// interval(p), and interval with fields

@@ -523,7 +523,10 @@ fn rows_of_one_table(query: &ast::Query) -> std::result::Result<&ast::Select, &'
         () if query.limit_clause.is_some() || query.fetch.is_some() => {
             "Views containing LIMIT or OFFSET"
         }
-        () if calls(&|of| of.over.is_none() && is_aggregate(&function_name(of))) => {
+        () if calls(&|of| {
+            of.over.is_none() && (is_aggregate(&function_name(of)) || !of.within_group.is_empty())
+        }) =>
+        {
             "Views that return aggregate functions"
         }
         () if calls(&|of| of.over.is_some()) => "Views that return window functions",

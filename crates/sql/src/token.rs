@@ -22,7 +22,9 @@ use crate::collation::leave_collations_out;
 use crate::error::{
     Advice, Result, error, from_parser, place_of, syntax, too_complex, unsupported,
 };
+use crate::known_forms::write_known_forms;
 use crate::marks::marks;
+use crate::star_syntax;
 use crate::subscripts;
 
 /// Longest text compiled at once.
@@ -388,44 +390,9 @@ fn parser_over(tokens: &[TokenWithSpan], depth_max: usize) -> Result<Parser<'sta
     check_depth(tokens)?;
     let mut tokens = tokens.to_vec();
     leave_collations_out(&mut tokens)?;
-    write_similar_as_from(&mut tokens);
+    write_known_forms(&mut tokens);
+    subscripts::put_in_brackets(&mut tokens);
     Ok(Parser::new(&DIALECT).with_recursion_limit(depth_max).with_tokens_with_locations(tokens))
-}
-
-/// Writes `substring(x SIMILAR p ESCAPE e)` as `substring(x FROM p FOR e)`, which the parser knows
-/// and PostgreSQL takes for the same.
-fn write_similar_as_from(tokens: &mut [TokenWithSpan]) {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Inside {
-        Substring,
-        Similar,
-        Other,
-    }
-    let mut open = Vec::new();
-    for at in 0..tokens.len() {
-        let word = |at: usize, word| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
-        let written = match (&tokens[at].token, open.last_mut()) {
-            (Token::LParen, _) => {
-                let is_substring = at > 0 && word(at - 1, "substring");
-                open.push(if is_substring { Inside::Substring } else { Inside::Other });
-                continue;
-            }
-            (Token::RParen, _) => {
-                open.pop();
-                continue;
-            }
-            (_, Some(inside @ Inside::Substring)) if word(at, "similar") && !word(at + 1, "to") => {
-                *inside = Inside::Similar;
-                "FROM"
-            }
-            (_, Some(inside @ Inside::Similar)) if word(at, "escape") => {
-                *inside = Inside::Other;
-                "FOR"
-            }
-            _ => continue,
-        };
-        tokens[at].token = Token::make_keyword(written);
-    }
 }
 
 fn finish<T>(
@@ -578,8 +545,10 @@ pub(crate) fn conflict_part(name: &sqlparser::ast::Ident, place: Place) -> Resul
 /// Parses all the tokens as one statement.
 pub(crate) fn parse_statement(tokens: &[TokenWithSpan], end: Place) -> Result<Statement> {
     let plain = conflict_targets(without_key_locks(tokens));
-    let subscripted = subscripts::as_names(&plain);
-    let plain = subscripted.as_deref().unwrap_or(&plain);
+    let starred = star_syntax::as_fields(&plain);
+    let plain = starred.as_deref().unwrap_or(&plain);
+    let subscripted = subscripts::as_names(plain);
+    let plain = subscripted.as_deref().unwrap_or(plain);
     let mut parser = parser_over(plain, depth_max(tokens))?;
     let parsed = parser.parse_statement();
     let mut statement = finish(parser, parsed, end)?;

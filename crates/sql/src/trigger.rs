@@ -18,6 +18,7 @@ use crate::apply::apply;
 use crate::changes::{CatalogChange, left_out};
 use crate::drawn::in_rounds;
 use crate::error::{Advice, Result, error, unsupported};
+use crate::keyless::lacks_key;
 use crate::mention::may_name;
 use crate::scope::Compiler;
 use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
@@ -180,12 +181,7 @@ fn refuse_without_key(table: &Table, written: &TriggerSyntax) -> Result<()> {
     if table.primary.is_some() || written.level == TriggerLevel::Statement || !changes_rows {
         return Ok(());
     }
-    let what = format!(
-        "a trigger for each row that UPDATE or DELETE changes, of table \"{}\", which has no \
-         primary key,",
-        table.name
-    );
-    Err(unsupported(written.table.1, what, "ALTER TABLE ... ADD PRIMARY KEY before"))
+    Err(lacks_key(table, "a trigger for each row that UPDATE or DELETE changes,", written.table.1))
 }
 
 fn refuse_transition(written: &TriggerSyntax) -> Result<()> {

@@ -4,7 +4,7 @@
 //!              and whoever chooses between functions by the categories of their arguments
 
 use hotrow_base::enumeration::EnumType;
-use hotrow_base::types::{DataType, TIME_DIGITS};
+use hotrow_base::types::{DataType, RangeKind, TIME_DIGITS};
 
 /// A type, as PostgreSQL numbers it.
 #[derive(Clone, Copy)]
@@ -64,6 +64,12 @@ pub(crate) const TYPES: &[KnownType] = {
         t((18, 1002), "char", "\"char\"", 1, "Z", Some(T::CatalogChar)),
         t((1083, 1183), "time", "time without time zone", 8, "D", Some(T::Time(TIME_DIGITS))),
         t((19, 1003), "name", "name", 64, "S", Some(T::Name)),
+        t((3904, 3905), "int4range", "int4range", -1, "R", Some(T::Range(RangeKind::Int4))),
+        t((3926, 3927), "int8range", "int8range", -1, "R", Some(T::Range(RangeKind::Int8))),
+        t((3906, 3907), "numrange", "numrange", -1, "R", Some(T::Range(RangeKind::Num))),
+        t((3908, 3909), "tsrange", "tsrange", -1, "R", Some(T::Range(RangeKind::Ts))),
+        t((3910, 3911), "tstzrange", "tstzrange", -1, "R", Some(T::Range(RangeKind::TsTz))),
+        t((3912, 3913), "daterange", "daterange", -1, "R", Some(T::Range(RangeKind::Date))),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),
         t((24, 1008), "regproc", "regproc", 4, "N", Some(T::Text)),
@@ -134,6 +140,12 @@ const fn place_of(data_type: DataType) -> usize {
         T::CatalogChar => 19,
         T::Time(_) => 20,
         T::Name => 21,
+        T::Range(RangeKind::Int4) => 22,
+        T::Range(RangeKind::Int8) => 23,
+        T::Range(RangeKind::Num) => 24,
+        T::Range(RangeKind::Ts) => 25,
+        T::Range(RangeKind::TsTz) => 26,
+        T::Range(RangeKind::Date) => 27,
     }
 }
 
@@ -148,7 +160,7 @@ const _: () = {
         }
         at += 1;
     }
-    assert!(found == 22);
+    assert!(found == 28);
 };
 
 /// Whether the catalog has a type of this name.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use hotrow_base::decimal::DIGITS_MAX;
-use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
+use hotrow_base::types::{DataType, RangeKind, SqlType, TIME_DIGITS};
 use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
@@ -64,8 +64,14 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         Some(named) => scalar_of(&named, name, place),
         None if is_built_in(name, "oid") => Ok(DataType::Oid),
         None if is_built_in(name, "name") => Ok(DataType::Name),
+        None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
     }
+}
+
+/// The kind of ranges whose type has this name.
+fn range_named(name: &ast::ObjectName) -> Option<RangeKind> {
+    RangeKind::ALL.into_iter().find(|kind| is_built_in(name, kind.name()))
 }
 
 /// Whether a name of a type is that of a built-in one that the parser does not know.
@@ -162,7 +168,7 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
     error(b"42704", place, format!("type \"{name}\" does not exist")).hint(
         "types are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), \
          text, varchar(n), char(n), bytea, timestamp, timestamptz, date, time, interval, \
-         uuid, json and jsonb",
+         uuid, json, jsonb, int4range and its kin",
     )
 }
 

@@ -387,6 +387,15 @@ pub(crate) fn assign(
     Ok(cast(expr, to))
 }
 
+/// A value of a row that is cast to a type of rows.
+pub(crate) fn assign_cast(value: Expr, to: SqlType, place: Place) -> Result<Expr> {
+    let to = to.packed();
+    match (value.sql_type.spread(), to) {
+        (SqlType::Array(from), DataType::Array(element)) if from == *element => Ok(packed(value)),
+        _ => explicit_cast(value, to, place),
+    }
+}
+
 /// A string literal read as a type.
 pub(crate) fn parse_literal(text: &str, data_type: DataType, place: Place) -> Result<Expr> {
     let value = Value::parse(data_type, text).map_err(|e| value_error(&e, place))?;

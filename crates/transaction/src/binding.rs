@@ -154,7 +154,9 @@ impl Binding {
             StatementKind::Protected(_) => false,
             StatementKind::Block { label, .. } => !self.is_left_by_rows(*label),
             StatementKind::Loop { body } => {
-                self.is_left_statically(body) && self.has_known_end(body)
+                // How often what calls itself runs, its variables decide, which it has many times.
+                let is_once = !walk::has_recursion(body);
+                is_once && self.is_left_statically(body) && self.has_known_end(body)
             }
             _ => true,
         }

@@ -37,7 +37,7 @@ pub enum CompareKind {
     Int,
     /// numerics of one scale
     Numeric,
-    /// numerics of any number of digits
+    /// numerics of any number of digits, and ranges: by bytes but for the last ones
     AnyNumeric,
     /// floats: NaN equals itself and is greatest
     Float,
@@ -55,6 +55,7 @@ impl CompareKind {
         match data_type {
             DataType::Numeric { .. } => Self::Numeric,
             DataType::AnyNumeric | DataType::WideNumeric { .. } => Self::AnyNumeric,
+            DataType::Range(_) => Self::AnyNumeric,
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,
@@ -419,6 +420,15 @@ pub enum Op {
     Operators {
         number: u16,
     },
+    /// runs the routine that begins at `to` once more: operands `number`
+    Recur {
+        number: u16,
+        to: u32,
+    },
+    /// ends a routine: a run of its own, where it is one
+    Returned {
+        routine: u16,
+    },
     /// appends a row to the result: operands `row`
     ReturnRow {
         row: u16,
@@ -540,6 +550,17 @@ pub struct OperatorReadCode {
     pub columns: Box<[DataType]>,
 }
 
+/// A call of a routine in itself.
+#[derive(Clone, Debug)]
+pub struct RecurCode {
+    /// which routine of the program
+    pub routine: u16,
+    /// slots of its parameters, and temporaries with what they become
+    pub arguments: Box<[(u16, u16)]>,
+    /// slots that stay as the inner run leaves them
+    pub shared: Box<[u16]>,
+}
+
 /// A list of keys.
 #[derive(Clone, Debug)]
 pub struct ListCode {
@@ -644,6 +665,8 @@ pub struct Program {
     pub loops: Vec<RowsCode>,
     /// loops over rows that operators compute
     pub operators: Vec<OperatorCode>,
+    /// calls of routines in themselves
+    pub recurs: Vec<RecurCode>,
     /// lists of keys
     pub lists: Vec<ListCode>,
     /// returned rows

@@ -130,6 +130,8 @@ pub struct Frame {
     pub machine: Machine,
     pub(crate) keys: Keys,
     pub(crate) row_sets: Vec<RowSet>,
+    /// routines that run in themselves, by number, the innermost last
+    pub(crate) running: Vec<u16>,
     pub(crate) gathered: Gathered,
     /// values of the row being inserted
     pub(crate) row_values: Vec<Datum>,
@@ -150,6 +152,7 @@ impl Default for Frame {
             machine: Machine::default(),
             keys: Keys::default(),
             row_sets: Vec::new(),
+            running: Vec::new(),
             gathered: Gathered::default(),
             row_values: Vec::new(),
             row_words: Vec::new(),

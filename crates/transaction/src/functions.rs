@@ -19,6 +19,7 @@ mod number;
 pub(crate) mod numeric;
 pub mod raise;
 mod random;
+mod range;
 mod real;
 mod recode;
 mod template;
@@ -65,6 +66,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Array(function) => return array::call(machine, code, function),
         Function::Json(function) => return json::call(machine, code, function),
+        Function::Range(function) => return range::call(machine, code, function),
         Function::Random(what) => return random::call(machine, code, what),
         _ => {}
     }

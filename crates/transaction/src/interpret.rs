@@ -28,6 +28,7 @@ mod order;
 mod point;
 mod protect;
 mod pure;
+mod recur;
 mod slow;
 mod violation;
 mod visit;
@@ -117,16 +118,17 @@ pub fn run<A: RecordAccess, H: Hook>(
     }
 }
 
-/// As [`run`], for entries that run inside of another one: their errors are caught there.
+/// As [`run`], from an instruction on, for what runs inside of another entry: its errors are caught
+/// there.
 #[inline(never)]
 pub(crate) fn run_inside<A: RecordAccess, H: Hook>(
     program: &Program,
-    entry: usize,
+    start: usize,
     frame: &mut Frame,
     access: &mut A,
     hook: &mut H,
 ) -> Result<(), Stop> {
-    run_here(program, entry, frame, access, hook)
+    run_from(program, start, frame, access, hook)
 }
 
 /// As [`run`], for who runs many short entries and does nothing else: part of the caller, where
@@ -229,6 +231,20 @@ fn run_from<A: RecordAccess, H: Hook>(
             }
             Op::Operators { number } => {
                 operators::compute(program, number, pc - 1, frame, access, hook)?;
+                continue;
+            }
+            Op::Recur { number, to } => match slow::another_turn(frame, H::FORGIVES) {
+                Ok(()) => {
+                    let at = (pc - 1, to as usize);
+                    recur::run_again(program, number, at, frame, access, hook)?;
+                    continue;
+                }
+                Err(fault) => Err(fault),
+            },
+            Op::Returned { routine } => {
+                if frame.running.last() == Some(&routine) {
+                    return Ok(());
+                }
                 continue;
             }
             Op::Again { to } => {

@@ -108,6 +108,9 @@ struct Lowerer<'a> {
     /// blocks around the statement that is lowered, where their ends are, and how many protected
     /// blocks are around them
     blocks: Vec<(LabelId, Label, u16)>,
+    /// routines around it that call themselves, where they begin, and their numbers
+    routines: Vec<(LabelId, Label, u16)>,
+    routines_known: u16,
     /// protected blocks around it, and handlers
     protected: (u16, u16),
     /// bodies that are entries of their own
@@ -154,6 +157,8 @@ impl<'a> Lowerer<'a> {
             check_slots: None,
             deferred: (0, Vec::new()),
             blocks: Vec::new(),
+            routines: Vec::new(),
+            routines_known: 0,
             protected: (0, 0),
             parts: 1,
             reads: Vec::new(),

@@ -326,6 +326,8 @@ pub enum StatementKind {
     },
     /// EXIT and CONTINUE: goes on behind the block of this label, which it stands in
     Leave(LabelId),
+    /// a call of a routine in itself
+    Recur(Box<Recur>),
     /// BEGIN ... EXCEPTION
     Protected(Box<Protected>),
     /// RAISE EXCEPTION: undoes the transaction
@@ -339,6 +341,21 @@ pub enum StatementKind {
     /// no SQL: a point where the interpreter calls its [`crate::interpret::Hook`] with this
     /// number. The planner's programs are procedures with marks in them.
     Mark(u32),
+}
+
+/// Runs the block around it of this label once more, from its begin, and goes on behind this
+/// statement when that ends. The block is a loop that is left at the end of its first turn: so
+/// whatever plans it knows that it may run any number of times.
+///
+/// All slots are then what they were before, but for the shared ones.
+#[derive(Clone, Debug)]
+pub struct Recur {
+    /// the block: a routine's body
+    pub label: LabelId,
+    /// the routine's parameters, and what they are in it
+    pub arguments: Vec<(SlotId, Expr)>,
+    /// slots that stay as the inner run leaves them: its results, and counts of what is drawn
+    pub shared: Vec<SlotId>,
 }
 
 /// A query of any shape, and what is done with each of its rows.

@@ -74,6 +74,14 @@ impl Renaming {
             StatementKind::Return(values) | StatementKind::ReturnNext(values) => {
                 values.iter_mut().for_each(|expr| self.expr(expr));
             }
+            StatementKind::Recur(of) => {
+                self.label(&mut of.label);
+                for (slot, value) in &mut of.arguments {
+                    self.slot(slot);
+                    self.expr(value);
+                }
+                of.shared.iter_mut().for_each(|slot| self.slot(slot));
+            }
             StatementKind::Loop { .. } | StatementKind::Mark(_) => {}
         }
     }

@@ -325,6 +325,7 @@ impl<'a> Cutter<'a> {
             StatementKind::Leave(label) if self.needs.leaves(*label) => {
                 out.push(statement.clone());
             }
+            StatementKind::Recur(of) if self.needs.leaves(of.label) => out.push(statement.clone()),
             StatementKind::Return(_) if control.known => {
                 out.push(keep(StatementKind::Return(Vec::new())));
             }
@@ -334,6 +335,7 @@ impl<'a> Cutter<'a> {
             }
             StatementKind::Mark(id) => out.push(keep(StatementKind::Mark(id | OWN_MARK))),
             StatementKind::Leave(_)
+            | StatementKind::Recur(_)
             | StatementKind::Return(_)
             | StatementKind::ReturnNext(_)
             | StatementKind::Raise(_)

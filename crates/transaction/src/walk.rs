@@ -92,6 +92,22 @@ pub fn is_left(label: LabelId, body: &[Statement]) -> bool {
     left
 }
 
+/// Whether anything in a body is a call of a routine in itself.
+pub fn has_recursion(body: &[Statement]) -> bool {
+    let mut has = false;
+    statements(body, &mut |statement| has |= matches!(statement.kind, StatementKind::Recur(_)));
+    has
+}
+
+/// Whether a block is run once more from within.
+pub fn is_repeated(label: LabelId, body: &[Statement]) -> bool {
+    let mut repeated = false;
+    statements(body, &mut |statement| {
+        repeated |= matches!(&statement.kind, StatementKind::Recur(of) if of.label == label);
+    });
+    repeated
+}
+
 /// Whether errors are caught anywhere in a body.
 pub fn has_protected(body: &[Statement]) -> bool {
     let mut has = false;
@@ -365,6 +381,13 @@ pub fn defines(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
                 .for_each(|&s| visit(s));
         }
         StatementKind::Protected(of) => of.told.iter().for_each(|&(_, slot)| visit(slot)),
+        StatementKind::Recur(of) => {
+            // What it does in between sets FOUND, too.
+            visit(crate::program::FOUND);
+            visit(crate::program::ROW_COUNT);
+            of.arguments.iter().for_each(|&(slot, _)| visit(slot));
+            of.shared.iter().for_each(|&slot| visit(slot));
+        }
         _ => {}
     }
 }
@@ -403,6 +426,7 @@ pub fn uses(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
         StatementKind::Return(values) | StatementKind::ReturnNext(values) => {
             exprs(values.iter().collect());
         }
+        StatementKind::Recur(of) => exprs(of.arguments.iter().map(|(_, value)| value).collect()),
         StatementKind::Loop { .. }
         | StatementKind::Block { .. }
         | StatementKind::Leave(_)

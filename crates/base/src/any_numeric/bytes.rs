@@ -113,11 +113,43 @@ pub fn text_bytes(bytes: &[u8]) -> usize {
     whole + usize::from(scale) + "-Infinity".len()
 }
 
+/// The bytes without a scale that a number has at the start of others, and those behind it; none:
+/// they are cut off.
+pub(crate) fn split_comparable(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end: u8 = match bytes.first()? {
+        1 => u8::MAX,
+        3 => 0,
+        _ => return Some(bytes.split_at(1)),
+    };
+    let length = bytes.get(4..)?.iter().position(|byte| *byte == end)?;
+    bytes.split_at_checked(4 + length + 1)
+}
+
+/// The digits behind the point that a number has at least: the last of them is no zero.
+pub(crate) fn least_scale_of(comparable: &[u8]) -> u16 {
+    let flip = match comparable.first() {
+        Some(1) => u8::MAX,
+        Some(3) => 0,
+        _ => return 0,
+    };
+    let Some((exponent, pairs)) = comparable[1..].split_first_chunk::<3>() else { return 0 };
+    let exponent = exponent.iter().fold(0, |all, byte| all << 8 | i64::from(byte ^ flip));
+    let Some((_, pairs)) = pairs.split_last() else { return 0 };
+    let last = pairs.last().map_or(0, |byte| (byte ^ flip).wrapping_sub(1));
+    let digits = (pairs.len() as i64 - (exponent - EXPONENT_ZERO)) * 2;
+    (digits - i64::from(last % 10 == 0)).clamp(0, SCALE_MAX.into()) as u16
+}
+
 /// The number that bytes stand for.
 pub fn read(bytes: &[u8]) -> AnyNumeric {
     let scale = bytes.last_chunk::<SCALE_BYTES>().map_or(0, |scale| u16::from_le_bytes(*scale));
+    read_comparable(comparable(bytes), scale)
+}
+
+/// The number that bytes without a scale stand for, with the digits that it shows.
+pub(crate) fn read_comparable(comparable: &[u8], scale: u16) -> AnyNumeric {
     let scale = scale.min(SCALE_MAX);
-    let (kind, rest) = comparable(bytes).split_first().unwrap_or((&2, &[]));
+    let (kind, rest) = comparable.split_first().unwrap_or((&2, &[]));
     let negative = match kind {
         0 => return AnyNumeric::Infinite { negative: true },
         1 => true,

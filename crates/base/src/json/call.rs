@@ -1,12 +1,14 @@
 //! The functions and operators of json and jsonb.
 
-use super::change::{Change, changed, indexed, place_of};
+use super::change::{Change, assigned, changed, indexed, place_of};
 use super::node::{Node, Spacing};
+use super::records::record;
 use super::text_of;
 use super::{
-    BYTES_MAX, Kind, Result, array_of, charge_parts, elements, fields, json_of, object_of,
-    object_of_texts, row_of,
+    BYTES_MAX, Kind, Result, array_of, charge_parts, check_depth, elements, fields, json_of,
+    object_of, object_of_texts, row_of,
 };
+use crate::interrupt::current;
 use crate::types::DataType;
 use crate::value::{TextBuilder, Value, ValueError};
 
@@ -45,6 +47,11 @@ pub enum JsonFunction {
     Set,
     /// jsonb_insert(target, new, after, path ...)
     Insert,
+    /// `target[step][step] := new`: (target, new, whether NULL counts as an array, step ...), where
+    /// target and new may be NULL
+    Assign,
+    /// a field of an object for a column: (json, name, [`FieldForm`](super::FieldForm))
+    Field,
     /// json_strip_nulls(json)
     StripNulls,
     /// jsonb_pretty(jsonb)
@@ -70,7 +77,7 @@ pub enum JsonFunction {
 impl JsonFunction {
     /// Whether it is called for NULL, too.
     pub const fn takes_nulls(self) -> bool {
-        matches!(self, Self::BuildObject | Self::BuildArray | Self::Row)
+        matches!(self, Self::BuildObject | Self::BuildArray | Self::Row | Self::Assign)
     }
 }
 
@@ -87,6 +94,7 @@ pub fn call(function: JsonFunction, arguments: &[Value], gives: DataType) -> Res
             let pairs = arguments.as_chunks::<2>().0.iter().map(|[key, value]| (key, value));
             return row_of(pairs, gives);
         }
+        F::Assign => return assign(arguments),
         _ if arguments.iter().any(Value::is_null) => return Ok(Value::Null),
         _ => {}
     }
@@ -97,6 +105,9 @@ pub fn call(function: JsonFunction, arguments: &[Value], gives: DataType) -> Res
         _ => {}
     }
     let (Value::Json(own) | Value::Jsonb(own)) = first else { return Ok(Value::Null) };
+    if function == F::Field {
+        return Ok(record(own, rest)?.pop().unwrap_or_default());
+    }
     let is_binary = matches!(first, Value::Jsonb(_));
     let _parts = charge_parts(own)?;
     let found = match function {
@@ -149,7 +160,10 @@ fn whole(function: JsonFunction, own: &str, rest: &[Value], is_binary: bool) -> 
                 (_, false) => Change::InsertBefore,
             };
             let path: Vec<_> = path.iter().map(|step| text(step).to_owned()).collect();
-            jsonb(changed(Node::read(own)?, &path, change, &Node::read(text(new))?)?)?
+            let changed = changed(Node::read(own)?, &path, change, &Node::read(text(new))?)?;
+            let changed = changed.normal()?;
+            check_depth(&changed)?;
+            Value::Jsonb(changed)
         }
         F::StripNulls => {
             let stripped = Node::read(own)?.strip_nulls();
@@ -177,6 +191,27 @@ fn whole(function: JsonFunction, own: &str, rest: &[Value], is_binary: bool) -> 
             }
         },
     })
+}
+
+/// An assignment to what subscripts lead to.
+fn assign(arguments: &[Value]) -> Result<Value> {
+    let [target, new, is_array, steps @ ..] = arguments else { return Ok(Value::Null) };
+    if steps.iter().any(Value::is_null) {
+        let message = "jsonb subscript in assignment must not be null";
+        return Err(ValueError::json_error("22004", message.to_owned()));
+    }
+    let own = match (target, is_array) {
+        (Value::Jsonb(own), _) => own.as_str(),
+        (_, Value::Bool(true)) => "[]",
+        _ => "{}",
+    };
+    let new = if new.is_null() { "null" } else { text(new) };
+    let _parts = (charge_parts(own)?, charge_parts(new)?);
+    let steps: Vec<_> = steps.iter().map(|step| text(step).to_owned()).collect();
+    let mut nulls = current::charge();
+    let text = assigned(Node::read(own)?, &steps, Node::read(new)?, &mut nulls)?.normal()?;
+    check_depth(&text)?;
+    Ok(Value::Jsonb(text))
 }
 
 fn try_any<'k>(
@@ -240,7 +275,7 @@ fn along<'a>(own: &'a str, path: &[Value]) -> Result<Option<&'a str>> {
     for step in path {
         let next = match Kind::of(at) {
             Kind::Object => field(at, text(step))?,
-            Kind::Array => match text(step).trim_ascii().parse::<i32>() {
+            Kind::Array => match text(step).trim_ascii_start().parse::<i32>() {
                 Ok(index) => indexed(elements(at)?, index.into()),
                 Err(_) => None,
             },

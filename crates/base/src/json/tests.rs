@@ -423,3 +423,38 @@ fn values_stand_in_postgresqls_order() {
         assert_eq!(key(one), key(other), "{one} and {other}");
     }
 }
+
+#[test]
+fn assignments_make_what_is_missing() {
+    let assign = |own: Value, steps: &[&str], is_array: bool| {
+        let given = [own, jsonb("9"), Value::Bool(is_array)];
+        let steps = steps.iter().map(|step| text(step));
+        let given: Vec<_> = given.into_iter().chain(steps).collect();
+        call(F::Assign, &given, DataType::Jsonb).map_err(|e| (e.code(), e.to_string()))
+    };
+    for (own, steps, expected) in [
+        ("{}", &["a"][..], r#"{"a": 9}"#),
+        (r#"{"a":[1]}"#, &["a", "3", "b"], r#"{"a": [1, null, null, {"b": 9}]}"#),
+        (r#"{"a":[1,2]}"#, &["a", "-1"], r#"{"a": [1, 9]}"#),
+        ("{}", &["a", "-5"], r#"{"a": [9]}"#),
+        ("{}", &["a", "1x"], r#"{"a": {"1x": 9}}"#),
+        ("[]", &["2"], "[null, null, 9]"),
+    ] {
+        assert_eq!(assign(jsonb(own), steps, false), Ok(jsonb(expected)), "{own} {steps:?}");
+    }
+    assert_eq!(assign(Value::Null, &["1"], true), Ok(jsonb("[null, 9]")));
+    assert_eq!(assign(Value::Null, &["1"], false), Ok(jsonb(r#"{"1": 9}"#)));
+    let deep = vec!["a"; DEPTH_MAX + 1];
+    for (own, steps, code) in [
+        ("5", &["a"][..], "22023"),
+        (r#"{"a":"x"}"#, &["a", "b"], "22023"),
+        ("[1]", &["-2"], "22023"),
+        ("[1]", &["x"], "22P02"),
+        ("[1]", &["1 "], "22P02"),
+        ("[]", &["2000000000"], "54000"),
+        ("{}", &deep, "54001"),
+    ] {
+        let found = assign(jsonb(own), steps, false).map_err(|(code, _)| code);
+        assert_eq!(found, Err(code), "{own} {} steps", steps.len());
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::layout::{MARKER_NULL, MARKER_VALUE, Part, PartKind, escaped_len};
 use super::{KeyError, KeyLayout};
-use crate::any_numeric::{self, SCALE_MAX};
+use crate::any_numeric::{self, SCALE_BYTES, SCALE_MAX};
 use crate::datum::Datum;
 use crate::types::DataType;
 use crate::value::Value;
@@ -54,6 +54,11 @@ impl Part {
             PartKind::F64 => Datum::float(double(unsigned as u64)),
             PartKind::Escaped => {
                 unescape(bytes, &mut heap)?;
+                Datum::range(0, heap.len() as u32)
+            }
+            PartKind::Number if matches!(data_type, DataType::Range(_)) => {
+                unescape(bytes, &mut heap)?;
+                heap.extend([0; SCALE_BYTES]);
                 Datum::range(0, heap.len() as u32)
             }
             PartKind::Number => {

@@ -36,7 +36,7 @@ pub(super) enum PartKind {
     F32,
     F64,
     Escaped,
-    /// a numeric without the digits that it shows: they are no part of the number
+    /// a numeric without the digits that it shows: they are no part of the number; so is a range
     Number,
     Char,
     Bytes16,
@@ -186,6 +186,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
         DataType::Numeric { .. } => PartKind::N128,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => PartKind::Number,
+        DataType::Range(_) => PartKind::Number,
         DataType::Real => PartKind::F32,
         DataType::Double => PartKind::F64,
         DataType::Text | DataType::Varchar(_) | DataType::Name => PartKind::Escaped,
@@ -220,6 +221,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Bytea => return None,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => return None,
+        DataType::Range(_) => return None,
         DataType::Array(_) => return None,
     })
 }

@@ -33,7 +33,7 @@ pub enum FieldKind {
     CharCell,
     /// char(n), n > 8, in whole words
     CharWords,
-    /// text, varchar, bytea, json, arrays: a descriptor word, bytes behind the fixed part
+    /// text, varchar, bytea, json, ranges, arrays: a descriptor word, bytes behind the fixed part
     Var,
 }
 

@@ -47,10 +47,83 @@ pub fn write_interval(interval: Interval, out: &mut impl fmt::Write) -> fmt::Res
 
 /// Parses an interval.
 pub fn parse_interval(text: &str) -> Result<Interval> {
+    parse_interval_of(text, &IntervalFields::default())
+}
+
+/// What stands behind an interval's literal: `DAY TO SECOND (3)`.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct IntervalFields {
+    /// the first of its fields, if there are two
+    pub first: Option<IntervalField>,
+    /// the last of its fields: what a number without a unit counts, and what stays of the interval
+    pub last: Option<IntervalField>,
+    /// digits of seconds that stay
+    pub digits: Option<u8>,
+}
+
+/// A field of an interval.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum IntervalField {
+    /// and all that is more
+    Year,
+    /// of a year
+    Month,
+    /// beside months
+    Day,
+    /// of the time
+    Hour,
+    /// of an hour
+    Minute,
+    /// of a minute
+    Second,
+}
+
+/// Parses an interval with these fields.
+pub fn parse_interval_of(text: &str, fields: &IntervalFields) -> Result<Interval> {
     let text = text.trim_ascii();
-    match text.strip_prefix(['P', 'p']) {
-        Some(rest) => parse_iso(rest),
-        None => parse_units(text),
+    let interval = match text.strip_prefix(['P', 'p']) {
+        Some(rest) => parse_iso(rest)?,
+        None => parse_units(text, fields)?,
+    };
+    fields.kept_of(interval).ok_or(TemporalError::OutOfRange)
+}
+
+impl IntervalFields {
+    /// The unit of a number that has none.
+    fn unit(&self) -> Unit {
+        match self.last {
+            Some(IntervalField::Year) => Unit::Year,
+            Some(IntervalField::Month) => Unit::Month,
+            Some(IntervalField::Day) => Unit::Day,
+            Some(IntervalField::Hour) => Unit::Hour,
+            Some(IntervalField::Minute) => Unit::Minute,
+            Some(IntervalField::Second) | None => Unit::Second,
+        }
+    }
+
+    /// Without what is less than the last field; seconds are rounded.
+    fn kept_of(&self, interval: Interval) -> Option<Interval> {
+        let Interval { mut months, mut days, mut micros } = interval;
+        if let Some(last) = self.last {
+            if last == IntervalField::Year {
+                months -= months % 12;
+            }
+            if last < IntervalField::Day {
+                days = 0;
+            }
+            micros = match last {
+                IntervalField::Year | IntervalField::Month | IntervalField::Day => 0,
+                IntervalField::Hour => micros - micros % MICROS_PER_HOUR,
+                IntervalField::Minute => micros - micros % MICROS_PER_MINUTE,
+                IntervalField::Second => micros,
+            };
+        }
+        if let Some(digits) = self.digits.filter(|digits| *digits < 6) {
+            let unit = 10_i64.pow(6 - u32::from(digits));
+            let half = if micros < 0 { -unit / 2 } else { unit / 2 };
+            micros = micros.checked_add(half)? / unit * unit;
+        }
+        Some(Interval { months, days, micros })
     }
 }
 
@@ -82,11 +155,11 @@ enum Unit {
 
 impl Unit {
     fn named(name: &str) -> Option<Self> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "us" | "usec" | "usecs" | "useconds" | "usecond" | "microsecond" | "microseconds"
-            | "microsecon" => Self::Microsecond,
-            "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds"
-            | "millisecon" => Self::Millisecond,
+        /// Letters that tell words from each other, as in PostgreSQL: `millenniums`.
+        const LETTERS: usize = 10;
+        Some(match name[..name.len().min(LETTERS)].to_ascii_lowercase().as_str() {
+            "us" | "usec" | "usecs" | "useconds" | "usecond" | "microsecon" => Self::Microsecond,
+            "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" => Self::Millisecond,
             "s" | "sec" | "secs" | "second" | "seconds" => Self::Second,
             "m" | "min" | "mins" | "minute" | "minutes" => Self::Minute,
             "h" | "hr" | "hrs" | "hour" | "hours" => Self::Hour,
@@ -121,16 +194,20 @@ impl Number {
         if !is_digits(whole) || !is_digits(fraction) || whole.is_empty() && fraction.is_empty() {
             return Err(TemporalError::Syntax);
         }
-        let whole: i64 = match whole {
-            "" => 0,
-            digits => digits.parse().map_err(|_| TemporalError::OutOfRange)?,
+        let whole: i64 = match (whole, is_negative) {
+            ("", _) => 0,
+            // With its sign: the least number has no positive counterpart.
+            (digits, true) => {
+                format!("-{digits}").parse().map_err(|_| TemporalError::OutOfRange)?
+            }
+            (digits, false) => digits.parse().map_err(|_| TemporalError::OutOfRange)?,
         };
         let fraction: f64 = match fraction {
             "" => 0.0,
             digits => format!("0.{digits}").parse().map_err(|_| TemporalError::Syntax)?,
         };
         Ok(match is_negative {
-            true => Self { whole: -whole, fraction: -fraction },
+            true => Self { whole, fraction: -fraction },
             false => Self { whole, fraction },
         })
     }
@@ -197,7 +274,7 @@ impl Sum {
     }
 
     /// `H:M`, `H:M:S`, with a sign or without.
-    fn add_clock(&mut self, text: &str) -> Result<()> {
+    fn add_clock(&mut self, text: &str, fields: &IntervalFields) -> Result<()> {
         for unit in [Unit::Hour, Unit::Minute, Unit::Second] {
             self.tell(1 << unit as u32)?;
         }
@@ -208,7 +285,12 @@ impl Sum {
         };
         let mut parts = digits.split(':');
         let mut part = || parts.next().map(Number::parse).transpose();
-        let (hours, minutes) = (part()?, part()?);
+        // `1:02 MINUTE TO SECOND`, or seconds with a fraction, are minutes and seconds.
+        let is_two = digits.matches(':').count() == 1;
+        let are_minutes = fields.first == Some(IntervalField::Minute) || digits.contains('.');
+        let zero = Number { whole: 0, fraction: 0.0 };
+        let hours = if is_two && are_minutes { Some(zero) } else { part()? };
+        let minutes = part()?;
         let seconds = part()?.unwrap_or(Number { whole: 0, fraction: 0.0 });
         let (Some(hours), Some(minutes), None) = (hours, minutes, part()?) else {
             return Err(TemporalError::Syntax);
@@ -270,7 +352,7 @@ fn tokens(text: &str) -> Result<Vec<&str>> {
 }
 
 /// From the end to the beginning, so that a unit is known before its number.
-fn parse_units(text: &str) -> Result<Interval> {
+fn parse_units(text: &str, fields: &IntervalFields) -> Result<Interval> {
     let mut sum = Sum::default();
     let (mut unit, mut is_ago) = (None, false);
     for token in tokens(text)?.into_iter().rev() {
@@ -281,7 +363,7 @@ fn parse_units(text: &str) -> Result<Interval> {
         } else if first.is_ascii_alphabetic() {
             unit = Some(Unit::named(token).ok_or(TemporalError::Syntax)?);
         } else if token.contains(':') {
-            sum.add_clock(token)?;
+            sum.add_clock(token, fields)?;
             // What stands before a time are days.
             unit = Some(Unit::Day);
         } else if let Some((years, months)) = token[1..].find('-').map(|at| token.split_at(at + 1))
@@ -297,7 +379,7 @@ fn parse_units(text: &str) -> Result<Interval> {
             sum.add(Number { whole, fraction: 0.0 }, Unit::Month)?;
             unit = Some(Unit::Month);
         } else {
-            let of = *unit.get_or_insert(Unit::Second);
+            let of = *unit.get_or_insert(fields.unit());
             sum.add(Number::parse(token)?, of)?;
         }
     }
@@ -335,7 +417,7 @@ fn parse_iso(text: &str) -> Result<Interval> {
         )?;
     }
     match time {
-        Some(time) if time.contains(':') => sum.add_clock(time)?,
+        Some(time) if time.contains(':') => sum.add_clock(time, &IntervalFields::default())?,
         Some(time) => {
             designated(
                 time,

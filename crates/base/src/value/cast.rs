@@ -47,6 +47,9 @@ impl Value {
             }
             (_, DataType::Time(digits)) => self.to_time(digits),
             (Self::Interval(interval), DataType::Interval) => Ok(Datum::interval(*interval)),
+            (Self::Range(range), DataType::Range(kind)) if range.kind() == kind => {
+                Ok(range.write(heap))
+            }
             (Self::Enum(of, place), DataType::Enum(to)) if of.shares(*place, to) => {
                 Ok(Datum::int((*place).into()))
             }

@@ -3,6 +3,7 @@
 use super::{Value, ValueError};
 use crate::any_numeric::AnyNumeric;
 use crate::decimal::Decimal;
+use crate::range::Range;
 use crate::temporal::Interval;
 
 macro_rules! from_rust {
@@ -33,6 +34,12 @@ impl From<AnyNumeric> for Value {
             AnyNumeric::Short(decimal) => Self::Numeric(decimal),
             other => Self::AnyNumeric(Box::new(other)),
         }
+    }
+}
+
+impl From<Range> for Value {
+    fn from(range: Range) -> Self {
+        Self::Range(Box::new(range))
     }
 }
 

@@ -95,7 +95,7 @@ impl ValueError {
     }
 
     /// numeric_value_out_of_range
-    pub(super) fn out_of_range(data_type: DataType) -> Self {
+    pub(crate) fn out_of_range(data_type: DataType) -> Self {
         let message = match data_type {
             DataType::Numeric { precision, scale } => format!(
                 "numeric field overflow: a field with precision {precision}, scale {scale} must \
@@ -229,6 +229,26 @@ impl ValueError {
         Self { detail: Some(advice.to_owned()), ..error }
     }
 
+    /// invalid_parameter_value: an assignment into what is neither an array nor an object
+    pub(crate) fn json_within_scalar() -> Self {
+        let error = Self::new("22023", "cannot replace existing key".to_owned());
+        let why = "The path assumes key is a composite object, but it is a scalar value.";
+        Self { detail: Some(why.to_owned()), ..error }
+    }
+
+    /// invalid_text_representation: a field of an object that is to be an array
+    pub(crate) fn no_json_array(key: &str) -> Self {
+        let error = Self::new("22P02", "expected JSON array".to_owned());
+        Self { detail: Some(format!("See the value of key \"{key}\".")), ..error }
+    }
+
+    /// invalid_text_representation: arrays within an array, of several lengths
+    pub(crate) fn ragged_json_array() -> Self {
+        let error = Self::new("22P02", "malformed JSON array".to_owned());
+        let why = "Multidimensional arrays must have sub-arrays with matching dimensions.";
+        Self { detail: Some(why.to_owned()), ..error }
+    }
+
     /// invalid_text_representation: a step of a path
     pub(crate) fn json_path(message: String) -> Self {
         Self::new("22P02", message)
@@ -237,6 +257,30 @@ impl ValueError {
     /// what a function of json, or a path, says of what it meets
     pub(crate) fn json_error(code: &'static str, message: String) -> Self {
         Self::new(code, message)
+    }
+
+    /// invalid_text_representation of a range, and what is wrong with it
+    pub(crate) fn malformed_range(text: &str, detail: &'static str) -> Self {
+        let text = text.escape_debug();
+        let error = Self::new("22P02", format!("malformed range literal: \"{text}\""));
+        Self { detail: Some(detail.to_owned()), ..error }
+    }
+
+    /// data_exception: what is no range, or cannot be one
+    pub(crate) fn range(message: &str) -> Self {
+        Self::new("22000", message.to_owned())
+    }
+
+    /// syntax_error: the third argument of a range's constructor
+    pub(crate) fn range_flags() -> Self {
+        let hint = "Valid values are \"[]\", \"[)\", \"(]\", and \"()\".";
+        let error = Self::new("42601", "invalid range bound flags".to_owned());
+        Self { hint: Some(hint), ..error }
+    }
+
+    /// datetime_field_overflow: no date follows
+    pub(crate) fn date_out_of_range() -> Self {
+        Self::new("22008", "date out of range".to_owned())
     }
 
     /// syntax_error: a flag of `like_regex`
@@ -320,6 +364,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Uuid => "uuid",
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
+        DataType::Range(kind) => kind.name(),
         DataType::Enum(of) => of.name(),
         DataType::Array(_) => "array",
     }

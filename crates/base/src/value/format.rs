@@ -30,6 +30,7 @@ impl fmt::Display for Value {
             Self::Time(micros) => write_time(*micros, f),
             Self::Interval(value) => write_interval(*value, f),
             Self::Uuid(bytes) => write_uuid(*bytes, f),
+            Self::Range(range) => write!(f, "{range}"),
             Self::Enum(of, place) => f.write_str(of.label(*place)),
             Self::Array(elements) => array::write_array(elements, f),
         }

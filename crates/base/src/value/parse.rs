@@ -4,6 +4,7 @@ use super::{Value, ValueError, cast};
 use crate::any_numeric::AnyNumeric;
 use crate::decimal::{Decimal, DecimalError, parse_units};
 use crate::json;
+use crate::range::Range;
 use crate::temporal::{
     TemporalError, parse_date, parse_interval, parse_time, parse_timestamp, parse_timestamp_tz,
     rounded_time,
@@ -51,6 +52,7 @@ impl Value {
             DataType::Uuid => parse_uuid(bare).map(Self::Uuid),
             DataType::Json => json::check(text).map(|()| Self::Json(text.to_owned())),
             DataType::Jsonb => json::normal(text).map(Self::Jsonb),
+            DataType::Range(kind) => Range::parse(kind, text).map(Self::from),
             DataType::Array(element) => Self::parse_array(*element, text),
             // Blanks count, as in PostgreSQL.
             DataType::Enum(of) => of

@@ -1,8 +1,8 @@
 //! Rows and arguments as they go over the wire.
 //!
 //! Role         rows to and from COPY's text format; arguments as binary parameters of prepared
-//!              statements, but numeric, which the client library has no binary form of: it goes as
-//!              text, as many drivers send it
+//!              statements, but numerics and ranges, which the client library has no binary form
+//!              of: they go as text, as many drivers send them
 //! Source       PostgreSQL 15, the documentation of COPY, "Text Format"
 
 use std::error::Error;
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use bytes::{BufMut, BytesMut};
 use hotrow::{Arguments, DataType, Datum, SqlType, Value, ValueError};
-use postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+use postgres::types::{Format, IsNull, Kind, ToSql, Type, to_sql_checked};
 
 /// An argument of a call.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ impl ToSql for Parameter {
                 out.put_i32(value.months);
             }
             Value::Uuid(value) => out.put_slice(value),
+            Value::Range(value) => write!(out, "{value}")?,
             Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
             Value::Array(values) => {
                 let values: Vec<_> = values.iter().cloned().map(Parameter).collect();
@@ -85,7 +86,8 @@ impl ToSql for Parameter {
     }
 
     fn encode_format(&self, ty: &Type) -> Format {
-        if *ty == Type::NUMERIC { Format::Text } else { Format::Binary }
+        let is_range = matches!(ty.kind(), Kind::Range(_));
+        if *ty == Type::NUMERIC || is_range { Format::Text } else { Format::Binary }
     }
 
     to_sql_checked!();

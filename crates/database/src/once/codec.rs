@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use hotrow_base::any_numeric;
 use hotrow_base::decimal::Decimal;
+use hotrow_base::range::Range;
 use hotrow_base::temporal::Interval;
+use hotrow_base::types::RangeKind;
 use hotrow_base::value::Value;
 use hotrow_base::varint::{ByteReader, put, put_bytes, put_signed, put_wide};
 use hotrow_transaction::outcome::SqlError;
@@ -106,12 +108,23 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
         }
         Value::Json(value) => bytes(out, 15, value.as_bytes()),
         Value::Jsonb(value) => bytes(out, 16, value.as_bytes()),
+        Value::Range(range) => {
+            out.extend([20, kind_number(range.kind())]);
+            let mut written = Vec::new();
+            range.write(&mut written);
+            put_bytes(out, &written);
+        }
         Value::Array(values) => {
             out.push(14);
             put(out, values.len() as u64);
             values.iter().for_each(|value| encode_value(out, value));
         }
     }
+}
+
+/// The place of a kind among all of them.
+fn kind_number(kind: RangeKind) -> u8 {
+    RangeKind::ALL.iter().position(|of| *of == kind).unwrap_or_default() as u8
 }
 
 fn signed(out: &mut Vec<u8>, tag: u8, value: i64) {
@@ -165,6 +178,10 @@ fn decode_scalar(reader: &mut ByteReader<'_>, tag: u8) -> Option<Value> {
         }
         15 => Value::Json(text(reader)?),
         16 => Value::Jsonb(text(reader)?),
+        20 => {
+            let kind = *RangeKind::ALL.get(usize::from(reader.byte()?))?;
+            Range::read(kind, reader.bytes()?).into()
+        }
         _ => return None,
     })
 }

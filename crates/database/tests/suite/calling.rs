@@ -199,7 +199,7 @@ fn what_is_called_stays_as_long_as_it_is_called() {
 }
 
 #[test]
-fn recursion_and_what_is_not_the_same_are_refused() {
+fn circles_and_what_is_not_the_same_are_refused() {
     let session = open(Config::default().threads(1)).session();
     session.execute(SCHEMA).expect("the schema is right");
     let create = |name: &str, body: &str| {
@@ -209,9 +209,7 @@ fn recursion_and_what_is_not_the_same_are_refused() {
         )
     };
     for (body, code, hint) in [
-        ("v := itself(x - 1);", "0A000", "write a loop"),
-        ("PERFORM itself(x - 1);", "0A000", "write a loop"),
-        ("SELECT itself(1) INTO v;", "0A000", "write a loop"),
+        ("BEGIN v := itself(x - 1); EXCEPTION WHEN OTHERS THEN NULL; END;", "0A000", "errors"),
         ("v := nobody(1);", "42883", "create"),
         ("CALL nobody(1);", "42883", "create it before"),
         ("SELECT gold INTO v FROM player WHERE id = gold_of(1);", "0A000", "before"),

@@ -97,7 +97,7 @@ fn types_are_made_changed_and_dropped_as_postgresql_has_it() {
             "0A000 a label in front of others is not supported",
         ),
         ("ALTER TYPE mood RENAME VALUE 'no' TO 'x'", "22023 \"no\" is not an existing enum label"),
-        ("CREATE TABLE t (a int4range)", "42704 type \"int4range\" does not exist"),
+        ("CREATE TABLE t (a int4multirange)", "42704 type \"int4multirange\" does not exist"),
     ];
     for (statement, expected) in refused {
         assert_eq!(refusal(&session, statement), expected, "{statement}");

@@ -170,8 +170,8 @@ fn wrong_queries_are_refused_with_reasons() {
             "53200: the query needs more than",
         ),
         (
-            "SELECT sum(id) OVER (ORDER BY id ROWS 1 PRECEDING EXCLUDE TIES) FROM emp",
-            "0A000: EXCLUDE of a window frame is not supported",
+            "SELECT id FROM emp FETCH FIRST 1 ROW WITH TIES",
+            "42601: WITH TIES cannot be specified without ORDER BY clause",
         ),
         (
             "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n FROM t) CYCLE n SET c USING p \

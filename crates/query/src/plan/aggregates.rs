@@ -4,6 +4,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{AggregateFunction, BitFunction, SlotId};
 
 use super::SortKey;
+use crate::ordered::OrderedSet;
 use crate::statistics::{Regression, Spread};
 
 /// An aggregate of a group.
@@ -21,6 +22,8 @@ pub struct GroupAggregate {
     pub filter: Option<SlotId>,
     /// in this order
     pub order: Vec<SortKey>,
+    /// what stands before WITHIN GROUP; the same in all rows of a group
+    pub direct: Vec<SlotId>,
     /// receives the result
     pub output: SlotId,
     /// of this type
@@ -42,10 +45,14 @@ pub enum Aggregation {
     Pair(Regression, SlotId),
     /// bit_and, bit_or, bit_xor
     Bits(BitFunction),
+    /// range_intersect_agg
+    Intersection,
     /// string_agg, with the slot of the separator
     Text(SlotId),
     /// array_agg
     Array,
+    /// one WITHIN GROUP
+    Ordered(OrderedSet),
     /// json_agg, jsonb_agg
     JsonArray(DataType),
     /// json_agg(row): the rows as a json, a line each
@@ -59,9 +66,10 @@ impl Aggregation {
     pub fn tells_order(self) -> bool {
         match self {
             Self::Plain(_) | Self::All | Self::Any => false,
-            Self::Spread(_) | Self::Pair(..) | Self::Bits(_) => false,
+            Self::Spread(_) | Self::Pair(..) | Self::Bits(_) | Self::Intersection => false,
             Self::Text(_)
             | Self::Array
+            | Self::Ordered(_)
             | Self::JsonArray(_)
             | Self::JsonRows
             | Self::JsonObject(..) => true,

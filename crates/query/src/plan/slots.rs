@@ -132,7 +132,8 @@ impl Plan {
                 window.note_slots(read);
                 made.extend(window.functions.iter().map(|(_, slot)| *slot));
             }
-            Self::Limit { limit, offset, .. } => {
+            Self::Limit { limit, offset, ties, .. } => {
+                read.extend(ties.iter().map(|key| key.slot));
                 limit.iter().chain(offset).for_each(|count| count.note_inputs(read));
             }
             Self::Set { left, right, outputs, .. } => {
@@ -157,7 +158,7 @@ impl Plan {
 
 impl GroupAggregate {
     fn note_slots(&self, read: &mut Vec<SlotId>) {
-        read.extend(self.argument.iter().chain(&self.filter));
+        read.extend(self.argument.iter().chain(&self.filter).chain(&self.direct));
         read.extend(self.order.iter().map(|key| key.slot));
         match self.function {
             Aggregation::Text(slot)
@@ -166,9 +167,11 @@ impl GroupAggregate {
             Aggregation::Plain(_)
             | Aggregation::Spread(_)
             | Aggregation::Bits(_)
+            | Aggregation::Intersection
             | Aggregation::All
             | Aggregation::Any
             | Aggregation::Array
+            | Aggregation::Ordered(_)
             | Aggregation::JsonArray(_)
             | Aggregation::JsonRows => {}
         }

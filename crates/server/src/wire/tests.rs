@@ -58,6 +58,11 @@ fn numbers_come_back_from_binary() {
     assert!(Decimal::new(1, 0).is_some());
 }
 
+fn range(kind: RangeKind, text: &str) -> (Value, DataType) {
+    let data_type = DataType::Range(kind);
+    (Value::parse(data_type, text).expect(text), data_type)
+}
+
 #[test]
 fn values_come_back_in_both_formats() {
     let mut uuid = [7; 16];
@@ -84,6 +89,10 @@ fn values_come_back_in_both_formats() {
         (Value::Interval(Interval { months: -1, days: 2, micros: -3 }), DataType::Interval),
         (Value::Json("{\"a\" : 1.50}".to_owned()), DataType::Json),
         (Value::Jsonb("{\"a\": 1.50}".to_owned()), DataType::Jsonb),
+        range(RangeKind::Int4, "[1,5)"),
+        range(RangeKind::Num, "(,2.50]"),
+        range(RangeKind::Ts, "[2026-01-01 10:00,infinity)"),
+        range(RangeKind::Date, "empty"),
     ] {
         for format in [Format::Text, Format::Binary] {
             let mut out = BytesMut::new();

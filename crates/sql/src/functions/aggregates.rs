@@ -6,7 +6,8 @@ use super::row::AggregateForm::{OfQueries, Plain};
 use super::row::Evaluation::Aggregate;
 use super::row::{FunctionGroup, FunctionRow, Volatility, functions};
 use super::signature::{
-    ANY, ARRAY, BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, JSON, JSONB, NUMBER, TEXT, many, opt,
+    ANY, ARRAY, BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, JSON, JSONB, NUMBER, RANGE, TEXT, many,
+    opt,
 };
 
 pub(super) const AGGREGATES: FunctionGroup = functions! { "Aggregates":
@@ -48,6 +49,9 @@ pub(super) const AGGREGATES: FunctionGroup = functions! { "Aggregates":
     bit_xor(BIGINT) -> BIGINT, Immutable, Aggregate(OfQueries),
         "the bits that an odd number of them has",
         "(SELECT bit_xor(id) FROM item)", "0";
+    range_intersect_agg(RANGE) -> RANGE, Immutable, Aggregate(OfQueries),
+        "what lies in all ranges",
+        "(SELECT range_intersect_agg(int4range(id, 9)) FROM item)", "[3,9)";
     corr(NUMBER, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
         "the correlation of pairs (y, x)",
         "(SELECT corr(id, id) FROM item)", "1";
@@ -107,6 +111,16 @@ pub(super) const AGGREGATES: FunctionGroup = functions! { "Aggregates":
         "an object of keys and values",
         "(SELECT jsonb_object_agg(name, id) FROM item WHERE id < 3)",
         "{\"nut\": 2, \"screw\": 1}";
+    percentile_cont(DOUBLE, NUMBER) -> DOUBLE, Immutable, Aggregate(OfQueries),
+        "the value below which this share of values lies, between two of them where it falls so; \
+         `WITHIN GROUP (ORDER BY value)`; of several shares as an array; of intervals, too",
+        "(SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY id) FROM item)", "1.5";
+    percentile_disc(DOUBLE, ANY) -> ANY, Immutable, Aggregate(OfQueries),
+        "the first value with this share of values up to it; `WITHIN GROUP (ORDER BY value)`",
+        "(SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY name) FROM item)", "nut";
+    mode(ANY) -> ANY, Immutable, Aggregate(OfQueries),
+        "the value that is there most often; `WITHIN GROUP (ORDER BY value)`",
+        "(SELECT mode() WITHIN GROUP (ORDER BY id / 2) FROM item)", "1";
     grouping(ANY, many(ANY)) -> INTEGER, Immutable, Aggregate(OfQueries),
         "which of these keys a row of GROUPING SETS leaves out, a bit each",
         "(SELECT sum(g) FROM (SELECT grouping(id) AS g FROM item GROUP BY ROLLUP (id)) AS s)", "1";

@@ -1,13 +1,15 @@
 //! Functions of numbers.
 
+use hotrow_query::{DissectedFunction as D, HostFunction as H};
 use hotrow_transaction::program::{
     Function as F, NumericFunction as N, RealFunction as R, TemplateFunction as P, WholeFunction,
 };
 
-use super::row::Evaluation::{Program, Values};
+use super::row::Evaluation::{Host, Program, Values};
 use super::row::{FunctionGroup, FunctionRow, ValueForm as V, Volatility, functions};
 use super::signature::{
-    ANY, ANY_NUMERIC, BIGINT, BOOLEAN, DOUBLE, INTEGER, NUMBER, NUMERIC, OID, REAL, TEXT, many,
+    ANY, ANY_NUMERIC, ARRAY, BIGINT, BOOLEAN, DOUBLE, ELEMENT, INTEGER, NUMBER, NUMERIC, OID, REAL,
+    TEXT, many,
 };
 
 pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
@@ -148,4 +150,15 @@ pub(super) const NUMBERS: FunctionGroup = functions! { "Numbers":
         "satisfies_hash_partition(0, 1, 0, 5)", "true";
     factorial(BIGINT) -> ANY_NUMERIC, Immutable, Program(F::Numeric(N::Factorial)),
         "the product of the whole numbers up to it", "factorial(5)", "120";
+    width_bucket(DOUBLE, DOUBLE, DOUBLE, INTEGER) -> INTEGER, Immutable,
+        Host(H::Dissected(D::Bucket)),
+        "which of so many buckets of one width between two ends it is in: 0 before the first one",
+        "width_bucket(5.35::double precision, 0, 10, 5)", "3";
+    width_bucket(NUMERIC, NUMERIC, NUMERIC, INTEGER) -> INTEGER, Immutable,
+        Host(H::Dissected(D::Bucket)),
+        "which of so many buckets of one width between two ends it is in: 0 before the first one",
+        "width_bucket(5.35, 0.024, 10.06, 5)", "3";
+    width_bucket(ELEMENT, ARRAY) -> INTEGER, Immutable, Host(H::Dissected(D::Threshold)),
+        "which bucket it is in, where the array has the lower ends of all but the first one",
+        "width_bucket(5, ARRAY[1, 3, 6])", "2";
 };

@@ -5,7 +5,7 @@
 //!              a type are texts where they may be. We differ: where nothing fits so, a wider
 //!              integer is taken for a narrower one, and fails when it is too large (22003)
 
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, RangeKind, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
@@ -95,7 +95,8 @@ pub(crate) fn call_text(name: &str, given: &[Given]) -> String {
 }
 
 /// A type without how long or precise its values are, which tells no functions apart.
-fn type_text(of: SqlType) -> String {
+/// A type without its precision, as PostgreSQL names it where only that counts.
+pub(crate) fn type_text(of: SqlType) -> String {
     let name = |of: DataType| match of {
         of if of.is_numeric() => known_type(of).standard.to_owned(),
         DataType::Varchar(_) | DataType::Char(_) | DataType::Time(_) => {
@@ -208,6 +209,10 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
         (SqlType::Array(given), Type::Is(SqlType::Array(wanted))) => {
             (given == wanted || given.is_text() && wanted.is_text(), Fit::Exact)
         }
+        (SqlType::Scalar(given), Type::AnyRange) => {
+            (matches!(given, DataType::Range(_)), Fit::Exact)
+        }
+        (SqlType::Scalar(given), Type::RangeElement) => (is_in_ranges(given), Fit::Exact),
         (SqlType::Scalar(given), Type::Number) => (given.is_number(), Fit::Exact),
         (SqlType::Scalar(given), Type::Numeric) if given.is_numeric() => (true, Fit::Exact),
         (SqlType::Scalar(given), Type::Numeric) => (given.is_integer(), Fit::Converted),
@@ -218,6 +223,11 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
         _ => (false, Fit::Exact),
     };
     fits.then_some(how)
+}
+
+/// Whether there are ranges of such values.
+fn is_in_ranges(of: DataType) -> bool {
+    of.is_numeric() || RangeKind::ALL.iter().any(|kind| kind.element() == of)
 }
 
 fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
@@ -263,6 +273,7 @@ fn category(of: Type) -> &'static str {
     match of {
         Type::Numeric | Type::Number => "N",
         Type::Is(SqlType::Scalar(of)) => known_type(of).category,
+        Type::AnyRange => "R",
         _ => "",
     }
 }

@@ -38,6 +38,9 @@ pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
         Rows(H::PatternRows(P::Split)),
         "the parts between matches, one row each",
         "(SELECT count(*) FROM regexp_split_to_table('a, b;c', '[,;] *'))", "3";
+    string_to_table(TEXT, TEXT, opt(TEXT)) -> TEXT, Immutable, Rows(H::Parts),
+        "the parts between separators, without one the characters; the last argument is NULL",
+        "(SELECT count(*) FROM string_to_table('a,b', ','))", "2";
     json_array_elements(JSON) -> JSON, Immutable, Rows(H::JsonRows(J::Elements)),
         "the elements, one row each",
         "(SELECT count(*) FROM json_array_elements('[1, 2]'))", "2";
@@ -80,6 +83,22 @@ pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
     jsonb_to_recordset(JSONB) -> RECORD, Immutable, Rows(H::JsonRecords(R::Each)),
         "an array of objects as rows, whose columns are defined where it is called",
         "(SELECT sum(a) FROM jsonb_to_recordset('[{\"a\":1},{\"a\":2}]') AS r (a integer))", "3";
+    json_populate_record(RECORD, JSON) -> RECORD, Immutable, Rows(H::JsonRecords(R::One)),
+        "an object over a row, or over NULL::table: what it has no field for stays; also \
+         (f(...)).field, and as a row in PL/pgSQL",
+        "(SELECT name FROM json_populate_record(NULL::item, '{\"name\":\"nail\"}'))", "nail";
+    jsonb_populate_record(RECORD, JSONB) -> RECORD, Immutable, Rows(H::JsonRecords(R::One)),
+        "an object over a row, or over NULL::table: what it has no field for stays",
+        "(SELECT price FROM jsonb_populate_record(NULL::item, '{\"price\":\"0.3\"}'))", "0.30";
+    json_populate_recordset(RECORD, JSON) -> RECORD, Immutable,
+        Rows(H::JsonRecords(R::PopulateEach)),
+        "an array of objects over a row each, or over NULL::table",
+        "(SELECT sum(id) FROM json_populate_recordset(NULL::item, '[{\"id\":1},{\"id\":2}]'))", "3";
+    jsonb_populate_recordset(RECORD, JSONB) -> RECORD, Immutable,
+        Rows(H::JsonRecords(R::PopulateEach)),
+        "an array of objects over a row each, or over NULL::table",
+        "(SELECT max(id) FROM jsonb_populate_recordset(NULL::item, '[{\"id\":1},{\"id\":2}]'))",
+        "2";
     jsonb_path_query | jsonb_path_query_tz(JSONB, TEXT, opt(JSONB), opt(BOOLEAN)) -> JSONB,
         Immutable, Rows(H::JsonPath(Query)),
         "the items that a path of SQL/JSON gives, one row each",

@@ -17,6 +17,9 @@ pub(crate) enum Type {
     AnyArray,
     /// what the array or the first argument decides
     AnyElement,
+    AnyRange,
+    /// what lies in the range
+    RangeElement,
     /// a relation or a sequence: its name or its number
     Relation,
     Record,
@@ -84,6 +87,8 @@ pub(super) const NUMBER: Argument = once(Type::Number);
 pub(super) const ANY: Argument = once(Type::Any);
 pub(super) const ARRAY: Argument = once(Type::AnyArray);
 pub(super) const ELEMENT: Argument = once(Type::AnyElement);
+pub(super) const RANGE: Argument = once(Type::AnyRange);
+pub(super) const IN_RANGE: Argument = once(Type::RangeElement);
 pub(super) const RELATION: Argument = once(Type::Relation);
 pub(super) const RECORD: Argument = once(Type::Record);
 pub(super) const VOID: Argument = once(Type::Void);
@@ -106,7 +111,8 @@ impl fmt::Display for Type {
             Self::Number => "number",
             Self::Any => "any",
             Self::AnyArray => "anyarray",
-            Self::AnyElement => "anyelement",
+            Self::AnyElement | Self::RangeElement => "anyelement",
+            Self::AnyRange => "anyrange",
             Self::Relation => "regclass",
             Self::Record => "record",
             Self::Void => "void",

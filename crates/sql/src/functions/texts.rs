@@ -1,6 +1,6 @@
 //! Functions of texts, and of patterns in them.
 
-use hotrow_query::{HostFunction as H, PatternFunction as P};
+use hotrow_query::{DissectedFunction as D, HostFunction as H, PatternFunction as P};
 use hotrow_transaction::program::{Function as F, TextFunction as R};
 
 use super::row::Evaluation::{Host, Program, Values};
@@ -89,6 +89,18 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
         "its digest", "length(sha384('abc'::bytea))", "48";
     sha512(BYTEA) -> BYTEA, Immutable, Program(F::Recode(R::Sha512)),
         "its digest", "length(sha512('abc'::bytea))", "64";
+    digest(TEXT, TEXT) -> BYTEA, Immutable, Program(F::Recode(R::Digest)),
+        "by the digest of this name: `md5`, `sha1`, `sha224`, `sha256`, `sha384`, `sha512`",
+        "encode(digest('abc', 'sha1'), 'hex')", "a9993e364706816aba3e25717850c26c9cd0d89d";
+    digest(BYTEA, TEXT) -> BYTEA, Immutable, Program(F::Recode(R::Digest)),
+        "by the digest of this name: `md5`, `sha1`, `sha224`, `sha256`, `sha384`, `sha512`",
+        "length(digest('abc'::bytea, 'sha384'))", "48";
+    hmac(TEXT, TEXT, TEXT) -> BYTEA, Immutable, Program(F::Recode(R::Hmac)),
+        "the code of data with a key, by the digest of this name",
+        "length(hmac('data', 'key', 'sha256'))", "32";
+    hmac(BYTEA, BYTEA, TEXT) -> BYTEA, Immutable, Program(F::Recode(R::Hmac)),
+        "the code of data with a key, by the digest of this name",
+        "length(hmac('data'::bytea, 'key'::bytea, 'md5'))", "16";
     encode(BYTEA, TEXT) -> TEXT, Immutable, Program(F::Recode(R::Encode)),
         "as a text: `hex`, `base64` or `escape`", "encode('abc'::bytea, 'base64')", "YWJj";
     decode(TEXT, TEXT) -> BYTEA, Immutable, Program(F::Recode(R::Decode)),
@@ -106,6 +118,14 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
         "as a literal in SQL; of NULL the word NULL", "quote_nullable(NULL)", "NULL";
     pg_size_pretty(BIGINT) -> TEXT, Immutable, Host(H::SizePretty),
         "a number of bytes with a unit", "pg_size_pretty(20480)", "20 kB";
+    pg_size_bytes(TEXT) -> BIGINT, Immutable, Host(H::Dissected(D::Bytes)),
+        "a size with a unit as a number of bytes", "pg_size_bytes('1.5 kB')", "1536";
+    parse_ident(TEXT, opt(BOOLEAN)) -> TEXTS_, Immutable, Host(H::Dissected(D::Name)),
+        "the parts of a name in SQL; the last argument: whether nothing else may follow",
+        "parse_ident('Shop.\"Item\"')", "{shop,Item}";
+    unistr(TEXT) -> TEXT, Immutable, Host(H::Dissected(D::Unescaped)),
+        "with `\\XXXX`, `\\+XXXXXX`, `\\uXXXX` and `\\UXXXXXXXX` as characters",
+        "unistr('\\0041b')", "Ab";
 };
 
 pub(super) const PATTERNS: FunctionGroup = functions! { "Regular expressions":

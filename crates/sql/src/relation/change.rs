@@ -18,8 +18,10 @@ use sqlparser::ast::{self, SelectItem, SetExpr};
 use crate::assignment::{ColumnValue, is_default, one_by_one};
 use crate::drawn::in_rounds;
 use crate::error::{Result, error, unsupported};
+use crate::keyless::lacks_key;
 use crate::relation::level::{Bound, Clause, How, Level, Relation, RelationNames};
 use crate::scope::Compiler;
+use crate::star_syntax::stands_for_many;
 use crate::state::ReadOf;
 use crate::through::Target;
 use crate::typing::cast;
@@ -286,7 +288,7 @@ impl Compiler<'_> {
                             take_out(query.to_mut(), at);
                         }
                     }
-                    if select.projection.iter().any(is_star) {
+                    if select.projection.iter().any(stands_for_many) {
                         values.clear();
                         query = Cow::Borrowed(source);
                     }
@@ -496,12 +498,7 @@ impl Compiler<'_> {
         let place = self.place;
         let table = target.table;
         let Some(primary) = table.primary else {
-            let name = &table.name;
-            return Err(unsupported(
-                place,
-                format!("this change of table \"{name}\", which has no primary key,"),
-                "compare with values only, or give the table a primary key, or an index",
-            ));
+            return Err(lacks_key(table, "this change", place));
         };
         let depth = self.levels.len() - 1;
         let mut key = Vec::new();
@@ -592,8 +589,4 @@ fn take_out(query: &mut ast::Query, at: usize) {
     if let SetExpr::Select(select) = &mut *query.body {
         select.projection[at] = SelectItem::UnnamedExpr(nothing);
     }
-}
-
-fn is_star(item: &SelectItem) -> bool {
-    matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
 }

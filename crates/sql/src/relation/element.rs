@@ -4,8 +4,9 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{ArithmeticOp, ArrayFunction, Expr, ExprKind, Place};
 use sqlparser::ast;
 
-use crate::error::Result;
+use crate::error::{Result, error};
 use crate::scope::Compiler;
+use crate::star_syntax::is_row_star;
 use crate::typing::{array_call, scalar};
 use crate::written::ident_name;
 
@@ -23,6 +24,15 @@ impl Compiler<'_> {
         }
         match (root, chain) {
             (root, [ast::AccessExpr::Dot(ast::Expr::Identifier(field))]) => {
+                if let ast::Expr::Function(function) = root
+                    && let Some(field) = self.called_field(function, field, place)?
+                {
+                    return Ok(Some(field));
+                }
+                if is_row_star(field) {
+                    let message = "row expansion via \"*\" is not supported here";
+                    return Err(error(b"0A000", place, message));
+                }
                 let at = match field.value.as_str() {
                     "x" => 0,
                     "n" => 1,

@@ -4,9 +4,10 @@ use hotrow_base::json::JsonRows;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Expanding, HostFunction, Step, StepKind};
 use hotrow_transaction::program::{Expr, Place};
+use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in};
+use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{self, Evaluation, Type};
 use crate::operand::{Operand, types_of};
 use crate::relation::level::Expansion;
@@ -91,12 +92,16 @@ impl Compiler<'_> {
                 };
                 (HostFunction::JsonRows(function), vec![json], columns)
             }
-            (HostFunction::PatternRows(_) | HostFunction::JsonPath(_), _) => {
+            (HostFunction::PatternRows(_) | HostFunction::JsonPath(_) | HostFunction::Parts, _) => {
                 let operands = self.operands(written)?;
                 let row = functions::resolve(name, &types_of(&operands), place)?;
                 let arguments = self.arguments_for(row, operands)?;
                 let Type::Is(gives) = row.result else { return Ok(None) };
                 (of, arguments, vec![(name, gives)])
+            }
+            (HostFunction::JsonRecords(_), [_, _]) => {
+                let advice = "write SELECT ... FROM it, (it).*, (it).field or row_to_json(it)";
+                return Err(unsupported(place, format!("a row of {name} as a value"), advice));
             }
             (HostFunction::JsonRecords(_), _) => {
                 let message = format!("could not determine row type for result of {name}");
@@ -137,6 +142,23 @@ impl Compiler<'_> {
         }
         let names = columns.into_iter().map(|(name, _)| name.to_owned()).collect();
         Ok(Some(Expansion { function, arguments, names, outputs, is_numbered: ordinality }))
+    }
+
+    /// Functions that give rows, behind those whose rows they are asked of; others side by side.
+    pub(super) fn expansion_steps(&mut self, all: Vec<Expansion>) -> Result<Vec<Step>> {
+        let mut rounds: Vec<Vec<Expansion>> = Vec::new();
+        for one in all {
+            let asks = |round: &Vec<Expansion>| {
+                let mut given = round.iter().flat_map(|other| &other.outputs);
+                given.any(|slot| one.arguments.iter().any(|of| reads_any(of, |s| s == *slot)))
+            };
+            let behind = rounds.iter().rposition(asks).map_or(0, |round| round + 1);
+            match rounds.get_mut(behind) {
+                Some(round) => round.push(one),
+                None => rounds.push(vec![one]),
+            }
+        }
+        rounds.iter().map(|round| self.expansion_step(round)).collect()
     }
 
     /// Functions that give rows, side by side.

@@ -8,11 +8,10 @@ use hotrow_transaction::program::{ArrayFunction, CompareOp, Expr, ExprKind, Plac
 use hotrow_transaction::random::Randomness;
 use sqlparser::ast::{self, BinaryOperator};
 
-use crate::call_syntax::CallArgument;
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
-use crate::operand::{OpenText, Operand, is_array};
+use crate::operand::{OpenText, Operand, is_array, range_kind_of};
 use crate::parameters::parameter_number;
 use crate::relation::array::array_of;
 use crate::relation::level::Expansion;
@@ -23,7 +22,6 @@ use crate::typing::{
     Coercion, array_call, array_cast, cast, comparable, compared_type, constant, constant_array,
     is_assignable, parse_literal, spread,
 };
-use crate::variadic::gathered;
 use crate::written::{arguments, bare, dotted, ident_name};
 
 impl Compiler<'_> {
@@ -208,7 +206,9 @@ impl Compiler<'_> {
         let operands = self.operands(&[left, right])?;
         let value = match op {
             BinaryOperator::AtArrow | BinaryOperator::ArrowAt
-                if !operands.iter().any(|(operand, _)| is_array(operand)) =>
+                if !operands
+                    .iter()
+                    .any(|(operand, _)| is_array(operand) || range_kind_of(operand).is_some()) =>
             {
                 self.json_contains(op, operands)?
             }
@@ -342,8 +342,7 @@ impl Compiler<'_> {
             if self.is_procedure {
                 return Ok(None); // a call becomes statements of its own
             }
-            let (_, written) = arguments(function, place)?;
-            return self.called(name, &written, place);
+            return self.called(name, function, place);
         };
         if let Evaluation::Syntax(SyntaxForm::MakeInterval) = row.evaluation {
             return Ok(None); // Its arguments may have names.
@@ -378,72 +377,6 @@ impl Compiler<'_> {
             false => (HostFunction::System(SystemFunction::Random(what)), Vec::new()),
         };
         self.host(function, &spot, SqlType::Scalar(gives))
-    }
-
-    /// The value of a registered procedure; none: there is no such procedure.
-    fn called(&mut self, name: &str, written: &[&ast::Expr], place: Place) -> Result<Option<Expr>> {
-        let Some((fetch, values)) = self.call_of(name, written, place)? else { return Ok(None) };
-        let called = &self.fetches[fetch];
-        if called.returns_set || called.result.len() > 1 {
-            let hint = format!("write SELECT ... FROM {name}(...)");
-            return Err(unsupported(place, "a function that gives rows here", hint));
-        }
-        let gives = called.result.first().map_or(DataType::Text, |column| column.data_type);
-        self.step(StepKind::Call { fetch }, &values, SqlType::Scalar(gives)).map(Some)
-    }
-
-    /// A registered procedure as one of the query's, and its arguments; none: there is none.
-    pub(super) fn call_of(
-        &mut self,
-        name: &str,
-        written: &[&ast::Expr],
-        place: Place,
-    ) -> Result<Option<(usize, Vec<Expr>)>> {
-        let given: Vec<_> = written.iter().map(|of| CallArgument::unnamed(of, place)).collect();
-        let Some(procedure) = self.routine_meant(name, &given, place)? else { return Ok(None) };
-        let written = &*gathered(procedure, &given);
-        if !procedure.takes(written.len()) {
-            return Err(crate::call::other_count(procedure, name, written.len(), place));
-        }
-        let pairs = written.iter().zip(procedure.given());
-        let values = pairs.map(|(of, to)| self.fixed_argument(&of.value, to.sql_type, place));
-        let mut values = values.collect::<Result<Vec<_>>>()?;
-        for at in written.len()..procedure.given().len() {
-            let (of, default) = (procedure.given()[at].sql_type, procedure.default_of(at));
-            let default = default.cloned().unwrap_or_default();
-            values.push(match of {
-                SqlType::Scalar(of) => constant(default, of),
-                SqlType::Array(of) => constant_array(default, of),
-            });
-        }
-        if self.reads.is_some() {
-            let what = format!("a call of {name} in a query of a procedure");
-            return Err(unsupported(place, what, "assign it to a variable before, and use that"));
-        }
-        self.need_call(procedure);
-        self.part()?;
-        self.fetches.push(procedure.clone());
-        Ok(Some((self.fetches.len() - 1, values)))
-    }
-
-    /// An argument of a function with fixed types.
-    pub(super) fn fixed_argument(
-        &mut self,
-        written: &ast::Expr,
-        to: SqlType,
-        place: Place,
-    ) -> Result<Expr> {
-        let place = place_in(written, place);
-        let operand = self.operand(written)?;
-        let expr = match to.spread() {
-            SqlType::Array(element) => self.array_value(operand, element, place)?,
-            SqlType::Scalar(to) => self.settle(operand, to, place)?,
-        };
-        Ok(match (expr.sql_type, to.spread()) {
-            (SqlType::Scalar(_), SqlType::Scalar(to)) => cast(expr, to),
-            (SqlType::Array(_), SqlType::Array(to)) => array_cast(expr, to),
-            _ => expr,
-        })
     }
 
     /// Casts to the names of PostgreSQL's catalog. None: it is another type.

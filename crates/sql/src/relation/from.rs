@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use hotrow_base::types::DataType;
-use hotrow_query::{HostFunction, JoinKind, Plan, Step, StepKind};
+use hotrow_query::{HostFunction, JoinKind, Plan};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
+use crate::call_syntax::written_arguments;
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::functions::{self, Evaluation};
+use crate::named_arguments::in_order;
 use crate::parser_order::COLUMNS_OF_QUERY;
 use crate::relation::level::{Bound, Late, Level, Relation, RelationColumn, RelationKind};
+use crate::relation::records::RecordCall;
 use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
@@ -420,6 +423,7 @@ impl Compiler<'_> {
             kind,
             read_of: None,
             partition: None,
+            is_value: false,
         };
         for (at, (name, sql_type)) in known.iter().enumerate() {
             relation.columns.push(RelationColumn {
@@ -480,7 +484,8 @@ impl Compiler<'_> {
         let (columns, shown) = (columns.collect(), bound.outputs.len());
         let kind = RelationKind::Planned(Some(bound.plan));
         let (schema, star, read_of, partition) = (None, None, None, None);
-        Ok(Relation { name, schema, columns, shown, star, kind, read_of, partition })
+        let is_value = false;
+        Ok(Relation { name, schema, columns, shown, star, kind, read_of, partition, is_value })
     }
 
     /// A function that gives rows; it sees what stands before it.
@@ -495,22 +500,30 @@ impl Compiler<'_> {
         let name = written.0.last().and_then(|part| part.as_ident());
         let name = name.map(|ident| folded(&ident.value, ident.quote_style.is_some()));
         let name = name.unwrap_or_default();
-        let mut values = Vec::new();
-        for argument in arguments {
-            match argument {
-                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => values.push(value),
-                _ => return Err(unsupported(place, "this argument", "write the value alone")),
-            }
-        }
+        let ordered = in_order(&name, arguments, place)?;
+        let given = written_arguments(ordered.as_deref().unwrap_or(arguments), place)
+            .ok_or_else(|| unsupported(place, "this argument", "write the value alone"))?;
+        let values: Vec<&ast::Expr> = given.iter().map(|argument| &argument.value).collect();
         let row = functions::with_count(&name, values.len());
-        if let Some(Evaluation::Rows(HostFunction::JsonRecords(of))) = row.map(|row| row.evaluation)
-            && let [json, ..] = values.as_slice()
+        if let Some(Evaluation::Rows(HostFunction::JsonRecords(function))) =
+            row.map(|row| row.evaluation)
         {
-            return self.bind_records(of, (&name, json), alias, place);
+            if given.iter().any(|argument| argument.name.is_some()) {
+                // Their arguments have no names.
+                return Err(functions::no_function(&name, &vec![None; given.len()], place));
+            }
+            let (name, arguments) = (name.as_str(), values.as_slice());
+            let call = RecordCall { function, name, arguments, alias, ordinality };
+            return self.bind_records(&call, place);
         }
         let before = self.level().steps.len();
-        if let Some((fetch, arguments)) = self.call_of(&name, &values, place)? {
-            return self.bind_call((fetch, &arguments), (&name, alias), before, place);
+        if let Some((fetch, arguments)) = self.call_of(&name, &given, place)? {
+            return self.bind_call(
+                (fetch, &arguments),
+                (&name, alias),
+                (before, ordinality),
+                place,
+            );
         }
         let lists: Vec<&[&ast::Expr]> = match name.as_str() {
             // Of several arrays: their elements side by side.
@@ -536,45 +549,14 @@ impl Compiler<'_> {
         let outputs = step.outputs.clone();
         plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
         let (shown, columns) = alias_of(alias, &name);
-        if alias.is_some() && names.len() == 1 {
-            names[0].clone_from(&shown); // as PostgreSQL names a function's only column
+        // As PostgreSQL names a function's only column, unless it has a name of its own.
+        if alias.is_some() && names.len() == 1 + usize::from(ordinality) && names[0] == name {
+            names[0].clone_from(&shown);
         }
+        let is_value = names.len() == 1;
         let outputs = names.into_iter().zip(outputs).collect();
-        let relation = self.planned(shown, &columns, Bound { plan, outputs }, place)?;
-        self.enter(relation, place)
-    }
-}
-
-impl Compiler<'_> {
-    /// A registered procedure in FROM.
-    fn bind_call(
-        &mut self,
-        (fetch, arguments): (usize, &[Expr]),
-        (name, alias): (&str, Option<&ast::TableAlias>),
-        before: usize,
-        place: Place,
-    ) -> Result<Tree> {
-        let columns = self.fetches[fetch].result.clone();
-        if columns.is_empty() {
-            let hint = format!("write SELECT {name}(...), or CALL");
-            return Err(unsupported(place, "a function without a result in FROM", hint));
-        }
-        let (shown, aliases) = alias_of(alias, name);
-        let mut outputs = Vec::new();
-        for column in &columns {
-            let slot = self.temporary(&column.name, column.data_type)?;
-            let is_only = columns.len() == 1 && alias.is_some();
-            outputs.push((if is_only { shown.clone() } else { column.name.clone() }, slot));
-        }
-        let mut plan = Plan::One;
-        for earlier in self.level().steps.split_off(before) {
-            plan = Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
-        }
-        let slots = outputs.iter().map(|(_, slot)| *slot).collect();
-        let kind = StepKind::CallRows { fetch };
-        let step = Step { arguments: self.scalars(arguments)?, kind, outputs: slots };
-        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
-        let relation = self.planned(shown, &aliases, Bound { plan, outputs }, place)?;
+        let mut relation = self.planned(shown, &columns, Bound { plan, outputs }, place)?;
+        relation.is_value = is_value;
         self.enter(relation, place)
     }
 }

@@ -1,6 +1,6 @@
 //! Aggregates and groups.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Aggregation, Group, GroupAggregate, Plan, Regression, SortKey, Step};
@@ -13,28 +13,12 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{aggregate_named, is_aggregate};
 use crate::relation::level::{AskedAggregates, AskedWindow, RelationKind};
 use crate::scope::Compiler;
-use crate::typing::{cast, check_equality, check_order, for_rows, order_of, spread};
-use crate::written::ident_name;
+use crate::typing::{cast, check_equality, order_of, spread};
 
+use super::grouping::Grouping;
+use super::order::sort_key;
+use super::ordered_set::ordered_set;
 use super::select::extended;
-
-/// GROUP BY as it is written.
-#[derive(Default)]
-pub(super) struct Grouping {
-    pub(super) exprs: Vec<Expr>,
-    /// several groupings at once: the keys of each; none: one by all keys
-    sets: Option<Vec<Vec<usize>>>,
-}
-
-impl Grouping {
-    /// Whether there are groups for its sake.
-    pub(super) fn groups(&self) -> bool {
-        !self.exprs.is_empty() || self.sets.is_some()
-    }
-}
-
-/// Groupings that one query may have at once, as in PostgreSQL.
-const SETS_MAX: usize = 4096;
 
 /// The groups of a SELECT.
 struct Keys {
@@ -55,7 +39,7 @@ impl Compiler<'_> {
         if name == "grouping" {
             return self.grouping(written, place).map(Some);
         }
-        if !is_aggregate(name) {
+        if !is_aggregate(name) && written.within_group.is_empty() {
             return Ok(None);
         }
         let Some(mut asked) = self.level().aggregates.take() else {
@@ -85,11 +69,26 @@ impl Compiler<'_> {
         self.level().windows.as_ref().map_or(0, Vec::len)
     }
 
-    /// Whether expressions read rows of queries around this one, and none of its own.
-    fn reads_only_around<'e>(&self, exprs: impl Iterator<Item = &'e Expr>) -> bool {
-        let mut read = Vec::new();
+    /// Whether an aggregate reads rows of queries around this one, and none of its own: in what
+    /// its arguments, its FILTER and its ORDER BY are, in slots or `computed`, and in the level's
+    /// steps from this one on, which give what subqueries in them find.
+    fn reads_only_around<'e>(
+        &self,
+        arguments: impl Iterator<Item = &'e Expr>,
+        slots: impl Iterator<Item = SlotId>,
+        computed: &'e [(Expr, SlotId)],
+        from: usize,
+    ) -> bool {
+        let mut read: Vec<SlotId> = slots.collect();
+        let exprs = arguments.chain(computed.iter().map(|(value, _)| value));
         exprs.for_each(|expr| expr_slots(expr, &mut |slot| read.push(slot)));
-        read.retain(|slot| slot.0 >= FIRST_PARAMETER && !self.parameters.contains(slot));
+        let steps = &self.levels.last().expect("a query is being compiled").steps[from..];
+        read.extend(steps.iter().flat_map(Step::inputs));
+        read.retain(|slot| {
+            let is_given = steps.iter().any(|step| step.outputs.contains(slot))
+                || computed.iter().any(|(_, given)| given == slot);
+            slot.0 >= FIRST_PARAMETER && !self.parameters.contains(slot) && !is_given
+        });
         !read.is_empty() && read.iter().all(|slot| self.is_around(*slot))
     }
 
@@ -111,6 +110,11 @@ impl Compiler<'_> {
         let ast::FunctionArguments::List(list) = &written.args else {
             return Err(error(b"42883", place, format!("{name} needs an argument")));
         };
+        let (steps_before, computed_before) = (self.level().steps.len(), computed.len());
+        if !written.within_group.is_empty() || ordered_set(name).is_some() {
+            let filter = self.aggregate_filter(written, computed)?;
+            return self.ordered_aggregate((name, written), list, filter, computed, place);
+        }
         let distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
         let mut order = Vec::new();
         for clause in &list.clauses {
@@ -124,19 +128,7 @@ impl Compiler<'_> {
                 order.push(sort_key(slot, of, key, place)?);
             }
         }
-        if !written.within_group.is_empty() {
-            let advice = "compute it in the client";
-            return Err(unsupported(place, "WITHIN GROUP", advice));
-        }
-        let filter = match &written.filter {
-            None => None,
-            Some(filter) => {
-                let windows = self.level().windows.take(); // none may stand here
-                let condition = self.condition(filter, "FILTER")?;
-                self.level().windows = windows;
-                Some(self.slot_of(condition, computed)?)
-            }
-        };
+        let filter = self.aggregate_filter(written, computed)?;
         let mut arguments = Vec::new();
         let (mut counts_all, mut are_rows) = (false, false);
         for argument in &list.args {
@@ -167,7 +159,9 @@ impl Compiler<'_> {
         if counts_all && distinct {
             return Err(error(b"42601", place, "count(DISTINCT *) counts nothing: name a column"));
         }
-        if self.reads_only_around(arguments.iter().map(|(value, _)| value)) {
+        let values = arguments.iter().map(|(value, _)| value);
+        let slots = filter.into_iter().chain(order.iter().map(|key| key.slot));
+        if self.reads_only_around(values, slots, &computed[computed_before..], steps_before) {
             // By the standard it is one of the query around, which has those rows.
             let advice = "write it in the query that has the rows, and name its result";
             return Err(unsupported(place, "an aggregate of a query around", advice));
@@ -265,7 +259,18 @@ impl Compiler<'_> {
             // Duplicates are found side by side, so that the values come in their order.
             order.push(SortKey { slot, descending: false, nulls_first: false });
         }
-        Ok(GroupAggregate { function, argument, of, distinct, filter, order, output, data_type })
+        let direct = Vec::new();
+        Ok(GroupAggregate {
+            function,
+            argument,
+            of,
+            distinct,
+            filter,
+            order,
+            direct,
+            output,
+            data_type,
+        })
     }
 
     /// The slot of a value, which is to be computed if it has none in the rows: those of parameters
@@ -287,154 +292,43 @@ impl Compiler<'_> {
         Ok(slot)
     }
 
-    /// GROUP BY.
-    pub(super) fn group_keys(
-        &mut self,
-        written: &ast::GroupByExpr,
-        columns: &[(String, Expr)],
-        place: Place,
-    ) -> Result<Grouping> {
-        let ast::GroupByExpr::Expressions(keys, modifiers) = written else {
-            return Err(unsupported(place, "GROUP BY ALL", "name the columns"));
-        };
-        if !modifiers.is_empty() {
-            return Err(unsupported(place, "this form of GROUP BY", "name the columns"));
-        }
-        let mut grouping = Grouping { exprs: Vec::new(), sets: None };
-        let mut known = HashMap::new();
-        // Each element multiplies the groupings.
-        let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
-        for key in keys {
-            let place = place_in(key, place);
-            let mut parts = |lists: &[Vec<ast::Expr>]| {
-                let mut part = |list: &Vec<ast::Expr>| {
-                    let exprs = &mut grouping.exprs;
-                    let key = |key| self.group_key(key, columns, (exprs, &mut known), place);
-                    list.iter().map(key).collect::<Result<Vec<usize>>>()
-                };
-                lists.iter().map(&mut part).collect::<Result<Vec<_>>>()
-            };
-            let own: Vec<Vec<usize>> = match key {
-                ast::Expr::GroupingSets(lists) => parts(lists)?,
-                ast::Expr::Rollup(lists) => {
-                    let parts = parts(lists)?;
-                    (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect()
-                }
-                ast::Expr::Cube(lists) => {
-                    let parts = parts(lists)?;
-                    if parts.len() > 12 {
-                        let message = "CUBE is limited to 12 elements";
-                        return Err(error(b"54011", place, message));
-                    }
-                    let chosen = |mask: usize| {
-                        let parts = parts.iter().enumerate();
-                        let left = parts.filter(|(at, _)| mask & (1 << at) == 0);
-                        left.flat_map(|(_, part)| part.iter().copied()).collect()
-                    };
-                    (0..1 << parts.len()).map(chosen).collect()
-                }
-                ast::Expr::Tuple(list) if list.is_empty() => vec![Vec::new()],
-                key => {
-                    let key = parts(&[vec![key.clone()]])?;
-                    sets.iter_mut().for_each(|set| set.extend(&key[0]));
-                    continue;
-                }
-            };
-            grouping.sets = Some(Vec::new());
-            if sets.len().saturating_mul(own.len()) > SETS_MAX {
-                let message = format!("too many grouping sets present (maximum {SETS_MAX})");
-                return Err(crate::error::too_complex(place, message));
-            }
-            let pair = |set: &Vec<usize>| {
-                let set = set.clone();
-                own.iter().map(move |own| [&*set, own].concat()).collect::<Vec<_>>()
-            };
-            sets = sets.iter().flat_map(pair).collect();
-        }
-        if let Some(all) = &mut grouping.sets {
-            *all = sets;
-        }
-        Ok(grouping)
-    }
-
-    /// The number of a key, which joins the others if it is not among the known ones: numbers by
-    /// what they are made of.
-    fn group_key(
-        &mut self,
-        key: &ast::Expr,
-        columns: &[(String, Expr)],
-        (exprs, known): (&mut Vec<Expr>, &mut HashMap<String, usize>),
-        place: Place,
-    ) -> Result<usize> {
-        if let ast::Expr::Function(function) = key
-            && matches!(crate::written::function_name(function).as_str(), "rollup" | "cube")
-        {
-            let advice = "write the groupings that it stands for";
-            return Err(unsupported(place, "ROLLUP or CUBE in GROUPING SETS", advice));
-        }
-        // A column of FROM goes before a name of the select list.
-        let own = match key {
-            ast::Expr::Identifier(ident) => self.own_column(&ident_name(ident), place)?,
-            _ => None,
-        };
-        let value = match own {
-            Some(value) => for_rows(value),
-            None => match self.listed(key, columns, "GROUP BY", place)? {
-                Some(value) => value,
-                None => self.row_expr(key)?,
-            },
-        };
-        check_equality(value.sql_type, place)?;
-        // By text, which is hashed: of hundreds of thousands of keys each is looked up once.
-        let at = known.entry(format!("{value:?}")).or_insert_with(|| {
-            exprs.push(value);
-            exprs.len() - 1
-        });
-        Ok(*at)
-    }
-
-    /// GROUPING(...): which of these keys a row's grouping leaves out, a bit each.
-    fn grouping(&mut self, written: &ast::Function, place: Place) -> Result<Expr> {
-        let Some(mut asked) = self.level().aggregates.take() else {
-            let message = "grouping operations are not allowed here";
-            return Err(error(b"42803", place, message));
-        };
-        let compiled = (|| {
-            let (_, written) = crate::written::arguments(written, place)?;
-            if written.is_empty() || written.len() > 31 {
-                let message = "GROUPING must have fewer than 32 arguments";
-                return Err(error(b"54023", place, message));
-            }
-            let mut keys = Vec::new();
-            for key in written {
-                keys.push(self.row_expr(key)?);
-            }
-            let slot = self.temporary("grouping", DataType::Integer)?;
-            asked.groupings.push((keys, slot));
-            Ok(self.slot_expr(slot))
-        })();
-        self.level().aggregates = Some(asked);
-        compiled
-    }
-
     /// A column of the innermost level.
-    fn own_column(&mut self, name: &str, place: Place) -> Result<Option<Expr>> {
+    pub(super) fn own_column(&mut self, name: &str, place: Place) -> Result<Option<Expr>> {
         let level = self.levels.last().expect("a query is being compiled");
         let is_own = level.relations.iter().any(|relation| relation.column(name).is_some());
         if is_own { self.relation_column(name, place) } else { Ok(None) }
     }
 
-    /// Groups, of which `exprs`, the steps and the windows are computed then.
+    /// Groups, of which `after`, the steps and the windows are computed then. `places`: which of
+    /// `after` are a column of the select list, and which.
     pub(super) fn grouped(
         &mut self,
         input: Plan,
-        Grouping { exprs, sets }: Grouping,
+        Grouping { exprs, columns, sets }: Grouping,
         asked: AskedAggregates,
-        (after, steps, windows): (&mut Vec<Expr>, &[Step], &mut [AskedWindow]),
+        (after, places): (&mut Vec<Expr>, &[(usize, usize)]),
+        (steps, windows): (&[Step], &mut [AskedWindow]),
     ) -> Result<Plan> {
         let input = extended(input, asked.steps);
-        let (input, slots) = self.computed(input, &exprs)?;
-        let mut input = input;
+        let (mut input, mut slots) = self.computed(input, &exprs)?;
+        if sets.is_some() {
+            input = self.told_apart(input, &mut slots)?;
+            // A column that is a key is NULL where a grouping leaves it out, a constant one, too.
+            let keys = columns.iter().zip(&slots).filter_map(|(at, slot)| Some(((*at)?, *slot)));
+            let keys: HashMap<usize, SlotId> = keys.collect();
+            for (at, column) in places {
+                if let Some(slot) = keys.get(column) {
+                    after[*at].kind = ExprKind::Slot(*slot);
+                }
+            }
+        }
+        let direct = asked.aggregates.iter().flat_map(|aggregate| &aggregate.direct);
+        let mut direct: Vec<Expr> = direct
+            .map(|slot| match asked.computed.iter().find(|(_, known)| known == slot) {
+                Some((value, _)) => value.clone(),
+                None => self.slot_expr(*slot),
+            })
+            .collect();
         if !asked.computed.is_empty() {
             let (values, outputs): (Vec<_>, Vec<_>) = asked.computed.into_iter().unzip();
             let scalars = self.scalars(&values)?;
@@ -456,6 +350,7 @@ impl Compiler<'_> {
         let computed = after.len();
         let read: Vec<_> = windows.iter().flat_map(AskedWindow::reads).collect();
         after.extend(read.into_iter().map(|slot| self.slot_expr(slot)));
+        self.of_groups(&mut direct, &[], &mut keys, &results)?;
         self.of_groups(after, steps, &mut keys, &results)?;
         after.truncate(computed);
         let mut replaced = after.split_off(count).into_iter();
@@ -480,6 +375,26 @@ impl Compiler<'_> {
         let keys = if has_keys { keys.slots } else { Vec::new() };
         let aggregates = asked.aggregates;
         Ok(Plan::Group(Box::new(Group { input, keys, sets, groupings, aggregates })))
+    }
+
+    /// Gives each key a slot of its own: of two that are the same value, a grouping may leave out
+    /// one only.
+    fn told_apart(&mut self, input: Plan, slots: &mut [SlotId]) -> Result<Plan> {
+        let mut seen = HashSet::new();
+        let (mut values, mut outputs) = (Vec::new(), Vec::new());
+        for slot in slots {
+            if !seen.insert(*slot) {
+                let value = self.slot_expr(*slot);
+                *slot = self.slot("$key", value.sql_type)?;
+                values.push(value);
+                outputs.push(*slot);
+            }
+        }
+        if values.is_empty() {
+            return Ok(input);
+        }
+        let scalars = self.scalars(&values)?;
+        Ok(Plan::Compute { input: Box::new(input), scalars, outputs })
     }
 
     /// Fails with 42803 where one of these reads a column of the rows that are aggregated.
@@ -575,20 +490,4 @@ fn replace(expr: &mut Expr, written: &[Expr], slots: &[SlotId]) {
         return;
     }
     operands_mut(expr, &mut |operand| replace(operand, written, slots));
-}
-
-/// A key of an order.
-pub(super) fn sort_key(
-    slot: SlotId,
-    of: SqlType,
-    key: &ast::OrderByExpr,
-    place: Place,
-) -> Result<SortKey> {
-    check_order(of, place)?;
-    if matches!(key.options.sort, Some(ast::OrderBySort::Using(_))) {
-        return Err(unsupported(place, "ORDER BY ... USING", "write ASC or DESC"));
-    }
-    let descending = matches!(key.options.sort, Some(ast::OrderBySort::Desc));
-    let nulls_first = key.options.nulls_first.unwrap_or(descending);
-    Ok(SortKey { slot, descending, nulls_first })
 }

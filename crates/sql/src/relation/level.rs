@@ -87,6 +87,8 @@ pub(crate) struct Relation {
     pub(crate) read_of: Option<ReadOf>,
     /// which of a table's rows they are, where these are not all
     pub(crate) partition: Option<Arc<View>>,
+    /// whether its name alone is that of a value: of a function that gives no rows of several
+    pub(crate) is_value: bool,
 }
 
 pub(crate) struct RelationColumn {
@@ -117,7 +119,8 @@ impl Relation {
             hidden: false,
         });
         let (columns, kind) = (columns.collect(), RelationKind::Table(table));
-        Self { name, schema, columns, shown, star, kind, read_of, partition: None }
+        let (partition, is_value) = (None, false);
+        Self { name, schema, columns, shown, star, kind, read_of, partition, is_value }
     }
 
     /// The columns that can be named.

@@ -14,6 +14,7 @@ use hotrow_transaction::program::{Expr, ExprKind, Path, Place, RowLocks, SlotId}
 use sqlparser::ast;
 
 use crate::error::{Result, error, place_in, unsupported};
+use crate::keyless::lacks_key;
 use crate::relation::level::{Clause, How, Relation, RelationKind};
 use crate::scope::Compiler;
 use crate::written::ident_name;
@@ -96,8 +97,7 @@ impl Compiler<'_> {
             }
             let table = self.catalog.table(table);
             let Some(primary) = table.primary else {
-                let what = format!("SKIP LOCKED of table \"{}\"", table.name);
-                return Err(unsupported(place, what, "give it a primary key, or an index"));
+                return Err(lacks_key(table, "SKIP LOCKED", place));
             };
             // So that they are read with the rest.
             for column in self.catalog.index(primary).columns.clone() {

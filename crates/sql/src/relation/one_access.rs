@@ -22,6 +22,7 @@ use crate::typing::{check_equality, scalar};
 
 use super::from::Tree;
 use super::locks::strongest;
+use super::order::Listed;
 use super::select::{BoundSelect, Distinct};
 
 /// A SELECT that is one access, or one row of values.
@@ -85,6 +86,7 @@ impl Compiler<'_> {
             || !select.windows.is_empty()
             || select.keys.groups()
             || select.having.is_some()
+            || select.with_ties
             || select.distinct == Distinct::On
             || select.columns.iter().any(|(_, value)| is_array(value));
         if needs_operators || select.columns.is_empty() {
@@ -156,7 +158,7 @@ impl Compiler<'_> {
         if distinct == Distinct::All {
             columns.iter().try_for_each(|(_, value)| check_equality(value.sql_type, place))?;
             let listed = |value: &Expr| columns.iter().any(|(_, column)| column == value);
-            if !order.iter().all(|(value, _)| listed(value)) {
+            if !order.iter().all(|(of, _)| listed(&of.value)) {
                 return Err(unlisted_order(place));
             }
         }
@@ -262,7 +264,7 @@ fn is_array(value: &Expr) -> bool {
     matches!(value.sql_type, SqlType::Array(_))
 }
 
-fn order_key((value, key): (Expr, SortKey)) -> OrderKey {
+fn order_key((Listed { value, .. }, key): (Listed, SortKey)) -> OrderKey {
     OrderKey { value, descending: key.descending, nulls_first: key.nulls_first }
 }
 

@@ -23,11 +23,11 @@ use crate::typing::check_equality;
 use crate::written::ident_name;
 
 use super::from::Tree;
-use super::group::Grouping;
+use super::grouping::Grouping;
 use super::lists::{self, Compared};
 use super::locks;
 use super::one_access::{Rows, Wanted};
-use super::order::{Around, around, sorted};
+use super::order::{Around, Listed, around, sorted};
 
 /// Queries one in the other.
 const QUERIES_MAX: usize = 64;
@@ -142,7 +142,8 @@ impl Compiler<'_> {
         match body {
             SetExpr::Select(select) => {
                 self.levels.push(Level::default());
-                let none = Around { order_by: Vec::new(), limit: None, offset: None };
+                let none =
+                    Around { order_by: Vec::new(), limit: None, offset: None, with_ties: false };
                 let select = self.bind_select(select, &none);
                 let bound = select.and_then(|select| self.assembled(select));
                 self.levels.pop();
@@ -218,6 +219,7 @@ impl Compiler<'_> {
             keys,
             key_steps,
             counts,
+            with_ties: around.with_ties,
             is_grouped,
         })
     }
@@ -226,23 +228,29 @@ impl Compiler<'_> {
     pub(super) fn assembled(&mut self, select: BoundSelect) -> Result<Bound> {
         let BoundSelect { place, tree, wanted, mut columns, having, distinct, is_grouped, .. } =
             select;
-        let BoundSelect { mut distinct_on, order, asked, mut windows, steps, keys, counts, .. } =
+        let BoundSelect { distinct_on, order, asked, mut windows, steps, keys, counts, .. } =
             select;
         let mut having = conjuncts(having);
         let mut plan = self.narrowed(tree, wanted)?;
         let expanding = std::mem::take(&mut self.level().expanding);
-        let expansions = match expanding.is_empty() {
-            true => Vec::new(),
-            false => vec![self.expansion_step(&expanding)?],
-        };
-        let mut order_exprs: Vec<Expr> = order.iter().map(|(value, _)| value.clone()).collect();
+        let expansions = self.expansion_steps(expanding)?;
+        let mut order_exprs: Vec<Expr> = order.iter().map(|(of, _)| of.value.clone()).collect();
+        let named =
+            order.iter().map(|(of, _)| of.column).chain(distinct_on.iter().map(|of| of.column));
+        let named: Vec<Option<usize>> = named.collect();
+        let mut distinct_on: Vec<Expr> = distinct_on.into_iter().map(|of| of.value).collect();
         let mut list: Vec<Expr> = columns.iter().map(|(_, value)| value.clone()).collect();
         if is_grouped {
             plan = extended(plan, select.key_steps);
             let mut all =
                 [list, having, order_exprs, distinct_on].map(|exprs| (exprs.len(), exprs));
             let mut flat: Vec<Expr> = all.iter_mut().flat_map(|(_, e)| std::mem::take(e)).collect();
-            plan = self.grouped(plan, keys, asked, (&mut flat, &steps, &mut windows))?;
+            // Where the columns that ORDER BY and DISTINCT ON name stand among all of them.
+            let from = flat.len() - named.len();
+            let named = named.into_iter().enumerate();
+            let places = named.filter_map(|(at, column)| Some((from + at, column?)));
+            let places: Vec<_> = (0..columns.len()).map(|at| (at, at)).chain(places).collect();
+            plan = self.grouped(plan, keys, asked, (&mut flat, &places), (&steps, &mut windows))?;
             let mut flat = flat.into_iter();
             [list, having, order_exprs, distinct_on] =
                 all.map(|(count, _)| flat.by_ref().take(count).collect());
@@ -268,6 +276,7 @@ impl Compiler<'_> {
             .zip(&slots[count..keys_at])
             .map(|((_, key), slot)| SortKey { slot: *slot, ..*key })
             .collect();
+        let ties = if select.with_ties { order.clone() } else { Vec::new() };
         plan = match distinct {
             Distinct::No => sorted(plan, order),
             Distinct::All => {
@@ -290,7 +299,7 @@ impl Compiler<'_> {
             }
         };
         plan = self.locked(plan)?;
-        let plan = self.limited(plan, counts)?;
+        let plan = self.limited(plan, counts, ties)?;
         Ok(Bound { plan: self.behind_given(plan), outputs })
     }
 
@@ -370,7 +379,7 @@ impl Compiler<'_> {
         &mut self,
         select: &ast::Select,
         columns: &[(String, Expr)],
-    ) -> Result<(Distinct, Vec<Expr>)> {
+    ) -> Result<(Distinct, Vec<Listed>)> {
         match &select.distinct {
             None | Some(ast::Distinct::All) => Ok((Distinct::No, Vec::new())),
             Some(ast::Distinct::Distinct) => Ok((Distinct::All, Vec::new())),
@@ -378,10 +387,7 @@ impl Compiler<'_> {
                 let mut values = Vec::new();
                 for key in keys {
                     let place = place_in(key, self.place);
-                    values.push(match self.listed(key, columns, "DISTINCT ON", place)? {
-                        Some(value) => value,
-                        None => self.row_expr(key)?,
-                    });
+                    values.push(self.listed_or_new(key, columns, "DISTINCT ON", place)?);
                 }
                 Ok((Distinct::On, values))
             }
@@ -398,8 +404,8 @@ pub(super) struct BoundSelect {
     pub(super) columns: Vec<(String, Expr)>,
     pub(super) having: Option<Expr>,
     pub(super) distinct: Distinct,
-    pub(super) distinct_on: Vec<Expr>,
-    pub(super) order: Vec<(Expr, SortKey)>,
+    pub(super) distinct_on: Vec<Listed>,
+    pub(super) order: Vec<(Listed, SortKey)>,
     pub(super) asked: AskedAggregates,
     pub(super) windows: Vec<AskedWindow>,
     /// what the select list, HAVING and ORDER BY need first
@@ -409,6 +415,8 @@ pub(super) struct BoundSelect {
     pub(super) key_steps: Vec<Step>,
     /// LIMIT and OFFSET
     pub(super) counts: [Option<Expr>; 2],
+    /// FETCH FIRST ... WITH TIES
+    pub(super) with_ties: bool,
     /// whether its rows are groups
     pub(super) is_grouped: bool,
 }
@@ -435,6 +443,7 @@ impl BoundSelect {
             keys: Grouping::default(),
             key_steps: Vec::new(),
             counts: [None, None],
+            with_ties: false,
             is_grouped: false,
         }
     }

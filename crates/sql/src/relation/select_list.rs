@@ -6,6 +6,7 @@ use sqlparser::ast::{self, SelectItem};
 
 use crate::error::{Result, error, place_in, unsupported};
 use crate::scope::Compiler;
+use crate::star_syntax::starred;
 use crate::token::folded;
 use crate::typing::for_rows;
 use crate::written::{bare, dotted, ident_name, object_name};
@@ -16,6 +17,10 @@ impl Compiler<'_> {
         let mut columns = Vec::new();
         for item in items {
             match item {
+                SelectItem::UnnamedExpr(written) if let Some(root) = starred(written) => {
+                    let place = place_in(written, self.place);
+                    columns.extend(self.columns_of_star(root, place)?);
+                }
                 SelectItem::UnnamedExpr(written) => {
                     columns.push((column_name(written), self.row_expr(written)?));
                 }

@@ -91,8 +91,9 @@ impl Compiler<'_> {
         let columns = columns.collect();
         let kind = RelationKind::Planned(Some(plan));
         let (name, schema, star, read_of) = (String::new(), None, None, None);
-        let partition = None;
-        let relation = Relation { name, schema, columns, shown: 0, star, kind, read_of, partition };
+        let (shown, partition, is_value) = (0, None, false);
+        let relation =
+            Relation { name, schema, columns, shown, star, kind, read_of, partition, is_value };
         self.level().relations.push(relation);
         let at = self.level().relations.len() - 1;
         if let Tree::Inner { items, .. } = tree {

@@ -9,6 +9,7 @@ use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::operand::Operand;
 use crate::relation::level::Bound;
 use crate::scope::Compiler;
+use crate::star_syntax::stands_for_many;
 use crate::typing::{cast, check_equality, common_type, packed};
 use crate::written::bare;
 
@@ -110,10 +111,7 @@ impl Compiler<'_> {
 /// the other part's column. What has a type of its own is not converted.
 fn may_be_literal(part: &SetExpr, at: usize) -> bool {
     let SetExpr::Select(select) = part else { return true };
-    let is_wildcard = |item: &ast::SelectItem| {
-        matches!(item, ast::SelectItem::Wildcard(_) | ast::SelectItem::QualifiedWildcard(..))
-    };
-    if select.projection.iter().any(is_wildcard) {
+    if select.projection.iter().any(stands_for_many) {
         return true; // which item the column is of is not known here
     }
     match select.projection.get(at) {

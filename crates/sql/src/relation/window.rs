@@ -1,13 +1,17 @@
 //! Window functions, named windows and frames.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::{Frame, FrameBound, FrameUnits, Plan, SortKey, Window, WindowFunction};
+use hotrow_query::{
+    Exclusion, Frame, FrameBound, FrameUnits, Plan, SortKey, Window, WindowFunction,
+};
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, ident_place, unsupported};
+use crate::frame_syntax::take_exclusion;
 use crate::functions::{Evaluation, WindowForm, named, no_function};
+use crate::operand::Operand;
 use crate::relation::level::AskedWindow;
 use crate::scope::Compiler;
 use crate::typing::{
@@ -15,7 +19,7 @@ use crate::typing::{
 };
 use crate::written::{arguments, ident_name};
 
-use super::group::sort_key;
+use super::order::sort_key;
 
 /// Values that are computed before a window function, with their slots.
 type Computed = Vec<(Expr, SlotId)>;
@@ -57,8 +61,13 @@ impl Compiler<'_> {
             let message = format!("cannot copy window \"{name}\" because it has a frame clause");
             return Err(error(b"42P20", place, message));
         }
-        if !spec.partition_by.is_empty() {
+        let mut partition_by = spec.partition_by.clone();
+        let is_marked = take_exclusion(&mut partition_by).is_some();
+        if !partition_by.is_empty() {
             return refused("PARTITION BY");
+        }
+        if is_marked {
+            whole.partition_by.insert(0, spec.partition_by[0].clone());
         }
         if !spec.order_by.is_empty() {
             if !whole.order_by.is_empty() {
@@ -104,7 +113,7 @@ impl Compiler<'_> {
         over: &ast::WindowType,
         place: Place,
     ) -> Result<AskedWindow> {
-        let spec = match over {
+        let mut spec = match over {
             ast::WindowType::WindowSpec(spec) => self.whole_window(spec, place)?,
             ast::WindowType::NamedWindow(name) => {
                 let place = ident_place(name, place);
@@ -112,6 +121,7 @@ impl Compiler<'_> {
             }
         };
         self.part()?;
+        let exclusion = take_exclusion(&mut spec.partition_by).unwrap_or_default();
         let mut computed = Vec::new();
         let (mut partition, mut order) = (Vec::new(), Vec::new());
         for value in &spec.partition_by {
@@ -127,7 +137,7 @@ impl Compiler<'_> {
         }
         let frame = match &spec.window_frame {
             None => None,
-            Some(frame) => Some(self.frame(frame, &order, &mut computed, place)?),
+            Some(frame) => Some(self.frame((frame, exclusion), &order, &mut computed, place)?),
         };
         let (function, gives) = self.window_kind(name, written, &mut computed, place)?;
         let output = match &function {
@@ -146,6 +156,10 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<(WindowFunction, SqlType)> {
         let form = named(name).first().map(|row| row.evaluation);
+        if !written.within_group.is_empty() {
+            let message = format!("OVER is not supported for ordered-set aggregate {name}");
+            return Err(error(b"0A000", place, message));
+        }
         let Some(Evaluation::Window(form)) = form else {
             let aggregate = self.compiled_aggregate(name, written, computed, place)?;
             let gives = self.slot_type(aggregate.output);
@@ -232,7 +246,7 @@ impl Compiler<'_> {
     /// ROWS, RANGE or GROUPS.
     fn frame(
         &mut self,
-        written: &ast::WindowFrame,
+        (written, exclusion): (&ast::WindowFrame, Exclusion),
         order: &[SortKey],
         computed: &mut Computed,
         place: Place,
@@ -276,7 +290,7 @@ impl Compiler<'_> {
                 }
             })
         };
-        Ok(Frame { units, start: bound(start)?, end: bound(end)? })
+        Ok(Frame { units, start: bound(start)?, end: bound(end)?, exclusion })
     }
 
     fn frame_offset(
@@ -300,28 +314,7 @@ impl Compiler<'_> {
                 return Err(error(b"42P20", place, message));
             };
             let of = self.slot_type(key.slot).packed();
-            let wanted = match of {
-                of if of.is_integer() => DataType::BigInt,
-                DataType::Real | DataType::Double => DataType::Double,
-                of => of,
-            };
-            let value = self.settle(operand, wanted, place)?;
-            let given = self.scalar_type(&value, place)?;
-            let fits = of.is_number() && given.is_number() && of.is_integer() <= given.is_integer();
-            let is_exact = of.is_numeric();
-            if !fits || is_exact && matches!(given, DataType::Real | DataType::Double) {
-                let message = format!(
-                    "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {of} \
-                     and offset type {given}"
-                );
-                return Err(error(b"0A000", place, message)
-                    .hint("order by a number, or count rows: write ROWS"));
-            }
-            match is_exact && given.is_integer() {
-                true => cast(value, common_type(of, given).unwrap_or(of)),
-                false if is_exact => value,
-                false => cast(value, wanted),
-            }
+            self.range_offset(operand, of, place)?
         } else {
             let operand = self.settle(operand, DataType::BigInt, place)?;
             let message = || format!("argument of {name}");
@@ -338,6 +331,48 @@ impl Compiler<'_> {
             return Err(error(b"42P10", place, message));
         }
         self.slot_of(value, computed)
+    }
+
+    /// What is added to values of a type that order rows, in the form in which it is added.
+    fn range_offset(&mut self, operand: Operand, of: DataType, place: Place) -> Result<Expr> {
+        let wanted = match of {
+            of if of.is_integer() => DataType::BigInt,
+            DataType::Real | DataType::Double => DataType::Double,
+            DataType::Date
+            | DataType::Time(_)
+            | DataType::Timestamp
+            | DataType::TimestampTz
+            | DataType::Interval => DataType::Interval,
+            of if of.is_numeric() => of,
+            _ => {
+                let message = format!(
+                    "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {of}"
+                );
+                return Err(error(b"0A000", place, message));
+            }
+        };
+        let value = self.settle(operand, wanted, place)?;
+        let given = self.scalar_type(&value, place)?;
+        let is_exact = of.is_numeric();
+        let fits = match wanted {
+            DataType::Interval => given == DataType::Interval,
+            DataType::BigInt => given.is_integer(),
+            DataType::Double => given.is_number(),
+            _ => given.is_numeric() || given.is_integer(),
+        };
+        if !fits {
+            let message = format!(
+                "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {of} and \
+                 offset type {given}"
+            );
+            return Err(error(b"0A000", place, message)
+                .hint("Cast the offset value to an appropriate type."));
+        }
+        Ok(match is_exact && given.is_integer() {
+            true => cast(value, common_type(of, given).unwrap_or(of)),
+            false if is_exact => value,
+            false => cast(value, wanted),
+        })
     }
 
     /// The operator of a window function.

@@ -175,7 +175,7 @@ fn scripts_and_definitions() {
         ("CREATE TABLE x (a text, UNIQUE (lower(a)));", "42601", 1, 33),
         ("CREATE TABLE x (a integer UNIQUE, b integer REFERENCES x);", "42704", 1, 56),
         ("CREATE TABLE x (a integer, UNIQUE (a DESC));", "0A000", 1, 36),
-        ("CREATE INDEX i ON t USING gin (b);", "0A000", 1, 19),
+        ("CREATE INDEX i ON t USING bloom (b);", "0A000", 1, 19),
         ("DROP TABLE nosuch;", "42P01", 1, 12),
         ("DROP TABLE t;", "2BP01", 1, 12),
         ("DROP INDEX t_pkey;", "2BP01", 1, 12),

@@ -81,6 +81,9 @@ pub(super) fn cut(
         // What it has changed is taken back together.
         return Err("it has an EXCEPTION block".to_owned());
     }
+    if walk::has_recursion(&procedure.body) {
+        return Err("it calls itself".to_owned());
+    }
     let normal = returns::to_ends(procedure.clone())?;
     if !normal.result.is_empty() && !normal.returns_set && !ends(&normal.body) {
         return Err("it may end without RETURN".to_owned());

@@ -69,6 +69,7 @@ pub(super) fn may_stop(procedure: &Procedure, statement: &Statement) -> bool {
         | StatementKind::ForEach { .. }
         | StatementKind::Loop { .. }
         | StatementKind::Protected(_)
+        | StatementKind::Recur(_)
         | StatementKind::Raise(_)
         | StatementKind::Notice(..) => true,
         StatementKind::If { condition, .. } => walk::can_fail(condition),

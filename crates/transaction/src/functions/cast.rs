@@ -225,6 +225,11 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
         DataType::Timestamp => temporal::write_timestamp(value.as_int(), &mut out),
         DataType::TimestampTz => temporal::write_timestamp_tz(value.as_int(), &mut out),
         DataType::Time(_) => temporal::write_time(value.as_int(), &mut out),
+        DataType::Range(_) => {
+            let text = Value::from_datum(value, from, out.0).to_string();
+            machine.reserve(text.len())?;
+            HeapWriter(&mut machine.heap).write_str(&text)
+        }
         _ => {
             let value = Value::from_datum(value, from, out.0);
             write!(out, "{value}")

@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use hmac::{Hmac, KeyInit, Mac};
 use hotrow_base::datum::Datum;
 use md5::Md5;
+use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use crate::frame::Machine;
@@ -75,11 +77,76 @@ pub(super) fn call(
         T::Sha256 => Sha256::digest(bytes).to_vec(),
         T::Sha384 => Sha384::digest(bytes).to_vec(),
         T::Sha512 => Sha512::digest(bytes).to_vec(),
+        T::Digest => {
+            let name = String::from_utf8_lossy(machine.bytes(arguments[1]));
+            Algorithm::named(&name)?.digest(bytes)
+        }
+        T::Hmac => {
+            let name = String::from_utf8_lossy(machine.bytes(arguments[2]));
+            Algorithm::named(&name)?.code(bytes, machine.bytes(arguments[1]))
+        }
         T::Encode => encoded(bytes, &String::from_utf8_lossy(machine.bytes(arguments[1])))?,
         T::Decode => decoded(bytes, &String::from_utf8_lossy(machine.bytes(arguments[1])))?,
         T::Character | T::Hex32 | T::Hex64 => Vec::new(),
     };
     made(machine, new)
+}
+
+/// Digests by name.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Md5,
+    Sha1,
+    Sha224,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl Algorithm {
+    fn named(name: &str) -> Result<Self, Fault> {
+        Ok(match name.to_ascii_lowercase().as_str() {
+            "md5" => Self::Md5,
+            "sha1" => Self::Sha1,
+            "sha224" => Self::Sha224,
+            "sha256" => Self::Sha256,
+            "sha384" => Self::Sha384,
+            "sha512" => Self::Sha512,
+            _ => {
+                let message = format!("Cannot use \"{name}\": No such hash algorithm");
+                return Err(Fault::new(b"22023", message));
+            }
+        })
+    }
+
+    fn digest(self, bytes: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Md5 => Md5::digest(bytes).to_vec(),
+            Self::Sha1 => Sha1::digest(bytes).to_vec(),
+            Self::Sha224 => Sha224::digest(bytes).to_vec(),
+            Self::Sha256 => Sha256::digest(bytes).to_vec(),
+            Self::Sha384 => Sha384::digest(bytes).to_vec(),
+            Self::Sha512 => Sha512::digest(bytes).to_vec(),
+        }
+    }
+
+    /// The code by which who has the key knows the data (RFC 2104).
+    fn code(self, bytes: &[u8], key: &[u8]) -> Vec<u8> {
+        fn code<M: Mac + KeyInit>(bytes: &[u8], key: &[u8]) -> Vec<u8> {
+            let mut code =
+                <M as KeyInit>::new_from_slice(key).expect("a key of any length will do");
+            code.update(bytes);
+            code.finalize().into_bytes().to_vec()
+        }
+        match self {
+            Self::Md5 => code::<Hmac<Md5>>(bytes, key),
+            Self::Sha1 => code::<Hmac<Sha1>>(bytes, key),
+            Self::Sha224 => code::<Hmac<Sha224>>(bytes, key),
+            Self::Sha256 => code::<Hmac<Sha256>>(bytes, key),
+            Self::Sha384 => code::<Hmac<Sha384>>(bytes, key),
+            Self::Sha512 => code::<Hmac<Sha512>>(bytes, key),
+        }
+    }
 }
 
 fn made(machine: &mut Machine, bytes: Vec<u8>) -> Result<Datum, Fault> {

@@ -74,7 +74,8 @@ fn rows<A: RecordAccess, H: Hook>(
         given.map_err(|fault| stop_machine(program, at, machine, fault))?;
         // A read whose error is forgiven has no rows: what stands there is of an earlier one.
         frame.row_sets[read.rows.0 as usize].datums.clear();
-        run_inside(program, usize::from(read.entry), frame, access, hook)?;
+        let start = program.entries[usize::from(read.entry)].start as usize;
+        run_inside(program, start, frame, access, hook)?;
         let rows = frame.row_sets[read.rows.0 as usize].datums.iter();
         let (heap, columns) = (&frame.machine.heap, read.columns.iter().cycle());
         let rows = rows.zip(columns).map(|(&datum, &of)| Value::from_datum(datum, of, heap));

@@ -309,6 +309,8 @@ pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Resu
         | Op::RowsNext { .. }
         | Op::ReturnRow { .. }
         | Op::Operators { .. }
+        | Op::Recur { .. }
+        | Op::Returned { .. }
         | Op::Protect { .. }
         | Op::Mark { .. } => unreachable!("code of one row is pure (I3)"),
     });

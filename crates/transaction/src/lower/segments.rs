@@ -148,6 +148,7 @@ fn target(op: &mut Op) -> Option<&mut u32> {
         | Op::EachBegin { to, .. }
         | Op::EachNext { to, .. }
         | Op::Again { to }
+        | Op::Recur { to, .. }
         | Op::RowsBegin { to, .. }
         | Op::RowsNext { to, .. }
         | Op::Point { missing: to, .. }

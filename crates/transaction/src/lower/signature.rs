@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use hotrow_base::range::RangeFunction;
 use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
@@ -58,7 +59,7 @@ impl Wanted {
             Self::Double => of.is_float(),
             Self::Numeric => of.is_numeric(),
             Self::Text => of.is_text() || of.is_json(),
-            Self::Bytes => of.is_bytes() && !of.is_any_numeric(),
+            Self::Bytes => of.is_bytes() && !of.is_shown_by_last_bytes(),
             Self::Time => is_time,
             Self::Interval => of == T::Interval,
             Self::TimeOrInterval => is_time || of == T::Interval,
@@ -188,6 +189,7 @@ fn function(function: Function, arguments: &[Expr], expr: &Expr) -> Result<(), S
         Function::Interval(function) => format!("{function:?}"),
         Function::Template(function) => format!("{function:?}"),
         Function::Json(function) => format!("{function:?}"),
+        Function::Range(function) => function.name().to_owned(),
         Function::Array(function) => function.name().to_owned(),
         function => format!("{function:?}"),
     };
@@ -243,6 +245,8 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
             TextFunction::Character | TextFunction::Hex32 | TextFunction::Hex64 => takes(&[W::Int]),
             TextFunction::Encode | TextFunction::Decode => takes(&[W::Bytes, W::Text]),
             TextFunction::GetByte => takes(&[W::Bytes, W::Int]),
+            TextFunction::Digest => takes(&[W::Bytes, W::Text]),
+            TextFunction::Hmac => takes(&[W::Bytes, W::Bytes, W::Text]),
             _ => takes(&[W::Bytes]),
         },
         F::Length | F::OctetLength => takes(&[W::Bytes]),
@@ -302,7 +306,10 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         },
         // They look at the values, which know their types.
         F::Json(_) => all(W::Scalar),
+        F::Range(function) => takes_ranges(function, given, gives),
         F::Random(_) => takes(&[W::Bytes, W::Int, W::Int, W::Time]),
+        // Nobody runs them: they stand in definitions.
+        F::CurrentUser | F::SessionUser => false,
     }
 }
 
@@ -340,6 +347,28 @@ fn takes_arrays(function: ArrayFunction, given: &[SqlType]) -> bool {
         (F::Join, [Array(_), rest @ ..]) => rest.iter().all(is_text),
         (F::Split, texts) => texts.iter().all(is_text),
         (F::Fill, [Scalar(_), Array(of)]) => of.is_integer(),
+        _ => false,
+    }
+}
+
+fn takes_ranges(function: RangeFunction, given: &[SqlType], gives: DataType) -> bool {
+    use RangeFunction as F;
+    use SqlType::Scalar;
+    let is = |of: &SqlType, wanted: DataType| *of == Scalar(wanted);
+    match (function, given) {
+        (F::Make, [bounds @ .., flags]) if bounds.len() == 2 => {
+            let DataType::Range(kind) = gives else { return false };
+            Wanted::Text.fits(*flags) && bounds.iter().all(|of| is(of, kind.element()))
+        }
+        (F::Make, bounds) => {
+            let DataType::Range(kind) = gives else { return false };
+            bounds.len() == 2 && bounds.iter().all(|of| is(of, kind.element()))
+        }
+        (F::ContainsElement, [Scalar(DataType::Range(kind)), element])
+        | (F::ElementOf, [element, Scalar(DataType::Range(kind))]) => is(element, kind.element()),
+        (F::Lower | F::Upper, [Scalar(DataType::Range(kind))]) => kind.element() == gives,
+        (_, [Scalar(DataType::Range(_))]) => gives == DataType::Boolean,
+        (_, [Scalar(DataType::Range(one)), Scalar(DataType::Range(other))]) => one == other,
         _ => false,
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use hotrow_base::types::{DataType, SqlType};
 
 use crate::bytecode::{
-    CompareKind, ListCode, ListSlots, Op, OperatorCode, OperatorReadCode, RaiseCode, ReturnCode,
-    RowsCode,
+    CompareKind, ListCode, ListSlots, Op, OperatorCode, OperatorReadCode, RaiseCode, RecurCode,
+    ReturnCode, RowsCode,
 };
 use crate::program::{
-    Access, Elements, Expr, KeyList, ListOf, OperatorLoop, Raise, RowSetId, SlotId, Statement,
-    StatementKind,
+    Access, Elements, Expr, KeyList, ListOf, OperatorLoop, Raise, Recur, RowSetId, SlotId,
+    Statement, StatementKind,
 };
 use crate::walk;
 
@@ -56,11 +56,22 @@ impl Lowerer<'_> {
             }
             StatementKind::Block { label, body } => {
                 let end = self.label();
+                let is_routine = walk::is_repeated(*label, body);
+                if is_routine {
+                    let begin = self.label();
+                    self.place(begin);
+                    self.routines.push((*label, begin, self.routines_known));
+                    self.routines_known = self.routines_known.saturating_add(1);
+                }
                 self.blocks.push((*label, end, self.protected.0));
                 self.block(body);
                 self.blocks.pop();
                 self.place(end);
+                if let Some((_, _, routine)) = self.routines.pop_if(|_| is_routine) {
+                    self.emit(Op::Returned { routine });
+                }
             }
+            StatementKind::Recur(of) => self.recur(of),
             StatementKind::Leave(label) => {
                 let left = self.blocks.iter().rev().find(|(of, ..)| of == label);
                 // A part of a procedure may be without the block around it: it ends there.
@@ -89,6 +100,23 @@ impl Lowerer<'_> {
             StatementKind::ReturnNext(values) => self.return_row(values),
             StatementKind::Mark(id) => self.emit(Op::Mark { id: *id }),
         }
+    }
+
+    fn recur(&mut self, of: &Recur) {
+        let known = self.routines.iter().rev().find(|(label, ..)| *label == of.label);
+        let Some(&(_, begin, routine)) = known else {
+            return self.emit(Op::End); // of a part without the block around it
+        };
+        let mut arguments = Vec::with_capacity(of.arguments.len());
+        for (slot, value) in &of.arguments {
+            let given = self.temporary();
+            self.expr_as_into(value, self.slot_type(*slot, value.sql_type), given);
+            arguments.push((slot.0, given));
+        }
+        let shared = of.shared.iter().map(|slot| slot.0).collect();
+        self.program.recurs.push(RecurCode { routine, arguments: arguments.into(), shared });
+        let number = self.number(self.program.recurs.len() - 1);
+        self.emit(Op::Recur { number, to: begin.0 });
     }
 
     /// The declared type of a slot.

@@ -1,6 +1,7 @@
 //! The scalar functions of programs.
 
 use hotrow_base::json::JsonFunction;
+use hotrow_base::range::RangeFunction;
 
 use super::{ArithmeticOp, CompareOp};
 use crate::random::Randomness;
@@ -178,6 +179,10 @@ pub enum TextFunction {
     Sha384,
     /// digest
     Sha512,
+    /// digest(data, name of the digest)
+    Digest,
+    /// hmac(data, key, name of the digest)
+    Hmac,
     /// encode(bytea, format)
     Encode,
     /// decode(text, format)
@@ -420,7 +425,13 @@ pub enum Function {
     Bits(BitFunction),
     /// of json and jsonb
     Json(JsonFunction),
+    /// of ranges
+    Range(RangeFunction),
     /// random values: arguments (the call's seed, place, turn, time); without any in a column's
     /// DEFAULT, where whatever inserts puts its own
     Random(Randomness),
+    /// current_user in a column's DEFAULT, where whatever inserts puts what its session says
+    CurrentUser,
+    /// session_user, in the same way
+    SessionUser,
 }

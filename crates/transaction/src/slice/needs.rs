@@ -185,6 +185,7 @@ impl Pass<'_> {
     fn defines_needed(&self, statement: &Statement) -> bool {
         let mut needed = match statement.kind {
             StatementKind::Leave(label) => self.needs.leaves(label),
+            StatementKind::Recur(ref of) => self.needs.leaves(of.label),
             StatementKind::Return(_) | StatementKind::Raise(_) => self.needs.end(statement),
             _ => false,
         };

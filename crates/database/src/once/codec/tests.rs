@@ -36,8 +36,10 @@ fn rows_of_all_types_come_back() {
         Value::Time(86_399_000_001),
         Value::Uuid([7; 16]),
         Value::Array(vec![Value::BigInt(1), Value::Null]),
+        Range::parse(RangeKind::Num, "(,2.50]").expect("a range").into(),
+        Range::empty(RangeKind::Date).into(),
     ];
-    let columns = (0..15).map(|number| format!("c{number}")).collect::<Vec<_>>();
+    let columns = (0..17).map(|number| format!("c{number}")).collect::<Vec<_>>();
     let answer = Ok(Rows::new(columns.into(), values, 9));
     assert_eq!(back(&answer), Some(answer));
 }

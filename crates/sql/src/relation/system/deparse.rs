@@ -1,5 +1,6 @@
 //! Expressions as SQL text: defaults and conditions of constraints.
 
+use hotrow_base::range::RangeFunction;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function};
 
@@ -88,7 +89,23 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
         ExprKind::Call(Function::MatchesAnyCase, list) if list.len() == 2 => {
             pair(&list[0], "~*", &list[1])
         }
+        ExprKind::Call(Function::CurrentUser, _) => "CURRENT_USER".to_owned(),
+        ExprKind::Call(Function::SessionUser, _) => "SESSION_USER".to_owned(),
         ExprKind::Call(Function::Random(what), _) => format!("{}()", what.name()),
+        ExprKind::Call(Function::Range(function), list) => match (function, list.as_slice()) {
+            (RangeFunction::Make, list) => {
+                let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
+                format!("{}({arguments})", expr.sql_type)
+            }
+            (RangeFunction::Merge, [one, other]) => {
+                format!("{}({}, {})", function.name(), of(one), of(other))
+            }
+            (function, [one, other]) => pair(one, function.name(), other),
+            (function, list) => {
+                let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
+                format!("{}({arguments})", function.name())
+            }
+        },
         ExprKind::Call(function, list) => {
             let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
             format!("{}({arguments})", format!("{function:?}").to_lowercase())

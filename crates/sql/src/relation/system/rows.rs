@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_base::enumeration::EnumType;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, RangeKind, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{NamedType, Object, PUBLIC, View, ViewKind};
 use hotrow_transaction::program::{Procedure, ResultColumn};
@@ -14,7 +14,7 @@ use crate::relation::system::cells::{
 };
 use crate::relation::system::classes::classes;
 use crate::relation::system::constraints::{constraints, index_row};
-use crate::type_table::{TYPES, enum_type, type_modifier};
+use crate::type_table::{TYPES, enum_type, known_type, type_modifier};
 
 use super::functions::{
     self, Brackets, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
@@ -105,6 +105,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_attrdef" => defaults(context),
         "pg_catalog.pg_type" => types(context),
         "pg_catalog.pg_enum" => labels(context),
+        "pg_catalog.pg_range" => ranges(),
         "pg_catalog.pg_index" => {
             indexes(context).map(|(table, index)| index_row(table, index)).collect()
         }
@@ -380,6 +381,20 @@ fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
     enums(context).flat_map(of_one).collect()
 }
 
+/// The types of ranges, each with that of its elements.
+fn ranges() -> Vec<Fields> {
+    let number = |of: DataType| Value::BigInt(known_type(of).oid);
+    let one = |kind: RangeKind| {
+        vec![
+            ("rngtypid", number(DataType::Range(kind))),
+            ("rngsubtype", number(kind.element())),
+            ("rngmultitypid", Value::BigInt(0)),
+            ("rngcollation", Value::BigInt(0)),
+        ]
+    };
+    RangeKind::ALL.map(one).to_vec()
+}
+
 fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     let enums = enums(context).map(enum_type);
@@ -390,6 +405,7 @@ fn types(context: &SystemContext<'_>) -> Vec<Fields> {
             let typtype = match category {
                 "P" => "p",
                 "E" => "e",
+                "R" => "r",
                 _ => "b",
             };
             vec![

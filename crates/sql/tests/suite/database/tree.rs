@@ -142,6 +142,11 @@ impl Printer<'_> {
                 self.body(body, depth + 1);
             }
             StatementKind::Leave(label) => self.line(depth, &format!("leave {}", label.0)),
+            StatementKind::Recur(of) => {
+                let values: Vec<Expr> = of.arguments.iter().map(|(_, of)| of.clone()).collect();
+                let text = format!("block {} again with ({})", of.label.0, self.list(&values));
+                self.line(depth, &text);
+            }
             StatementKind::Protected(of) => {
                 self.line(depth, "protected");
                 self.body(&of.body, depth + 1);
