@@ -51,7 +51,12 @@ impl<G: Ground> Runner<'_, G> {
     pub(crate) fn windowed(&mut self, window: &Window) -> Result<Kept, G::Error> {
         let mut kept = self.rows(&window.input)?;
         let mut layout = window.input.layout();
-        self.sort(&mut kept, &layout, &window.order)?;
+        // By the partitions first, as PostgreSQL sorts them: who asks for no order finds them in
+        // theirs.
+        let by = window.partition.iter();
+        let by = by.map(|slot| SortKey { slot: *slot, descending: false, nulls_first: false });
+        let by: Vec<SortKey> = by.chain(window.order.iter().copied()).collect();
+        self.sort(&mut kept, &layout, &by)?;
         let Kept { rows, mut held } = kept;
         let places: Vec<_> =
             window.partition.iter().filter_map(|slot| place(&layout, *slot).ok()).collect();

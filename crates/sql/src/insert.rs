@@ -72,6 +72,10 @@ impl<'c> Compiler<'c> {
                 }
                 _ => vec![Vec::new()],
             };
+        let width = rows.first().map_or(0, Vec::len);
+        if rows.iter().any(|row| row.len() != width) {
+            return Err(syntax(place, "VALUES lists must all be the same length"));
+        }
         if insert.returning.is_none() && into.is_some() {
             return Err(no_values(place));
         }

@@ -21,6 +21,7 @@ use crate::error::Result;
 use crate::fire::{Events, RowSlots};
 use crate::generated::value_of;
 use crate::key_change::Updated;
+use crate::keyless::lacks_key;
 use crate::scope::Compiler;
 use crate::source::Source;
 use crate::through::Target;
@@ -175,7 +176,10 @@ impl<'c> Compiler<'c> {
         emit: impl FnOnce(&mut Self, &mut Vec<Statement>, &[SlotId], Path) -> Result<()>,
     ) -> Result<()> {
         let table = self.catalog.table(source.row.table);
-        let primary = table.primary.expect("triggers for changed rows are of tables with keys");
+        // A trigger for the whole statement may want its rows, too.
+        let Some(primary) = table.primary else {
+            return Err(lacks_key(table, "a change that a trigger wants the rows of,", self.place));
+        };
         let is_one = matches!(source.path, Path::Point { .. });
         let mut held = None;
         if let Path::Point { index, key } = &mut source.path {

@@ -231,7 +231,7 @@ impl AnyNumeric {
         let negative =
             self.sign().is_lt() && is_whole && !exponent.remainder(&Self::from(2))?.is_zero();
         let base = self.clone().absolute();
-        let estimate = (weight_of(&base) / LOG10_E) * exponent.to_f64();
+        let estimate = power_logarithm(&base, exponent)?;
         if estimate.abs() > EXPONENT_MAX {
             return beyond(estimate > 0.0, SHOWN_MAX as u32);
         }
@@ -239,7 +239,7 @@ impl AnyNumeric {
         let shown = (SIGNIFICANT_MIN - weight as i64).max(scales).clamp(0, SHOWN_MAX) as u32;
         let digits = shown + weight.max(0.0) as u32 + SPARE;
         // An error of the logarithm is multiplied by the exponent.
-        let more = exponent.to_f64().abs().log10().max(0.0) as u32 + 2;
+        let more = weight_of(exponent).max(0.0) as u32 + 2;
         let logarithm = logarithm(&base, digits + more);
         let product = logarithm * exponent.units();
         let product = cut(&product, digits + more + u32::from(exponent.scale()), digits);
@@ -276,6 +276,22 @@ fn weight_of(number: &AnyNumeric) -> f64 {
     };
     let leading = u64::try_from(first.0).map_or(1.0, |leading| leading as f64);
     leading.log10() + f64::from(first.1) - f64::from(number.scale())
+}
+
+/// The natural logarithm of a power, roughly. A base beside 1 is 1 as a float, and an exponent may
+/// be beyond all floats: their product need not be.
+fn power_logarithm(base: &AnyNumeric, exponent: &AnyNumeric) -> Result<f64> {
+    const BESIDE_ONE: f64 = 1e-9;
+    let logarithm = weight_of(base) / LOG10_E;
+    if logarithm.abs() > BESIDE_ONE {
+        return Ok(logarithm * exponent.to_f64());
+    }
+    let distance = base.subtract(&AnyNumeric::from(1))?;
+    if distance.is_zero() || exponent.is_zero() {
+        return Ok(0.0);
+    }
+    let size = 10_f64.powf(weight_of(&distance) + weight_of(exponent));
+    Ok(if distance.sign() == exponent.sign() { size } else { -size })
 }
 
 /// How many digits a natural logarithm has before the point, or zeros behind it.
