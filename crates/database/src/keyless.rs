@@ -1,6 +1,8 @@
 //! Statements that lack the key of a table which has none: it is made for them, once.
 
 use hotrow_sql::key_lacked;
+use hotrow_transaction::catalog::{Object, Privileges};
+use hotrow_transaction::needs::{By, Needs};
 use hotrow_transaction::outcome::SqlError;
 
 use crate::context::Context;
@@ -20,12 +22,25 @@ pub(crate) fn with_keys<T>(
 ) -> Result<Result<T, SqlError>, Error> {
     let mut compiled = compile();
     for _ in 0..TABLES_MAX {
-        let lacked = compiled.as_ref().err().and_then(key_lacked);
-        let Some(text) = lacked else { break };
+        let Some(failed) = compiled.as_ref().err() else { break };
+        let Some(text) = key_lacked(failed).filter(|_| may_change(context, failed)) else { break };
         transaction.have_definitions(context, "a statement that gives a table a key")?;
         transaction.define(context, &parse_one(&text)?.as_own())?;
         tracing::info!("a table without a primary key has got a hidden one: {text}");
         compiled = compile();
     }
     Ok(compiled)
+}
+
+/// Whether the session's role may change or delete all rows of the table that an error tells of:
+/// who may not gives it no key either.
+fn may_change(context: &Context, failed: &SqlError) -> bool {
+    let schema = context.core.schema.current();
+    let named = failed.table.as_deref().and_then(|name| schema.catalog.table_named(name));
+    let Some(table) = named else { return false };
+    [Privileges::UPDATE, Privileges::DELETE].into_iter().any(|right| {
+        let mut needs = Needs::default();
+        needs.add(&By::Caller, Object::Table(table.id), right);
+        context.refuse_without(&schema.catalog, &needs).is_ok()
+    })
 }
