@@ -13,14 +13,15 @@ use crate::session_transaction::SessionTransaction;
 /// Tables that one statement may lack a key of.
 const TABLES_MAX: usize = 64;
 
-/// Compiles a statement, and once more for each table that it lacks a key of and that gets one: in
-/// the session's transaction, if one is open. The inner error is the statement's.
+/// What a statement was compiled to; it is compiled once more for each table that it lacks a key of
+/// and that gets one: in the session's transaction, if one is open. The inner error is the
+/// statement's.
 pub(crate) fn with_keys<T>(
     context: &Context,
     transaction: &mut SessionTransaction,
+    mut compiled: Result<T, SqlError>,
     mut compile: impl FnMut() -> Result<T, SqlError>,
 ) -> Result<Result<T, SqlError>, Error> {
-    let mut compiled = compile();
     for _ in 0..TABLES_MAX {
         let Some(failed) = compiled.as_ref().err() else { break };
         let Some(text) = key_lacked(failed).filter(|_| may_change(context, failed)) else { break };

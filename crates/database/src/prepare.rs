@@ -114,11 +114,12 @@ fn prepare_one(
     if !statement.is_transaction_control() {
         transaction.refuse_failed()?;
     }
-    let compiled = with_keys(context, transaction, || {
+    let compile = || {
         let generation = context.core.schema.generation();
         let schema = context.core.schema.current();
         compile_taking(&schema, generation, &statement, types)
-    })?;
+    };
+    let compiled = with_keys(context, transaction, compile(), compile)?;
     Ok(Prepared::with_parameters(statement, compiled?))
 }
 

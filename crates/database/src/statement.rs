@@ -82,7 +82,7 @@ impl Runner<'_> {
             true => compile_as_role(context, statement).map(Some),
             false => prepared.compile_now(&core.schema),
         };
-        let mut compiled = compile();
+        let compiled = compile();
         let place = statement.place;
         if let Ok(Some(Compiled::Transaction(control))) = compiled {
             let (said, notices) = control_transaction(context, self.transaction, control)?;
@@ -97,12 +97,10 @@ impl Runner<'_> {
         let (mut types, mut notices) = (Arc::default(), Vec::new());
         let text = || Arc::new([SqlType::Scalar(DataType::Text)]);
         let mut is_filled = false;
-        if compiled.is_err() {
-            compiled = with_keys(context, self.transaction, || {
-                generation = core.schema.generation();
-                compile()
-            })?;
-        }
+        let compiled = with_keys(context, self.transaction, compiled, || {
+            generation = core.schema.generation();
+            compile()
+        })?;
         let compiled = match compiled {
             Err(failed) => {
                 let postponed = postponed(context, self.transaction, statement, &failed);

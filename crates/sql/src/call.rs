@@ -14,7 +14,7 @@ use crate::call_syntax::CallArgument;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::operand::Operand;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, assign, value_error};
+use crate::typing::{Coercion, assign, constant, constant_array, value_error};
 use crate::variadic::gathered;
 
 /// An argument of a CALL.
@@ -253,4 +253,13 @@ pub(crate) fn other_count(
 /// `{1,2,3}`, `{"a b",NULL}`
 fn array_literal(text: &str, element: DataType, place: Place) -> Result<Value> {
     Value::parse_array(element, text).map_err(|e| value_error(&e, place))
+}
+
+/// What parameter number `at` is where a caller leaves it out; none: it has to be given.
+pub(crate) fn default_value(callee: &Procedure, at: usize) -> Option<Expr> {
+    let default = callee.default_of(at)?.clone();
+    Some(match callee.given()[at].sql_type {
+        SqlType::Scalar(of) => constant(default, of),
+        SqlType::Array(of) => constant_array(default, of),
+    })
 }

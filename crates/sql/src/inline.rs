@@ -23,7 +23,7 @@ use hotrow_transaction::rename::Renaming;
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
-use crate::call::{other_count, places_given};
+use crate::call::{default_value, other_count, places_given};
 use crate::call_syntax::{CallArgument, CallSyntax, written_arguments};
 use crate::compile::called_function;
 use crate::consume::Sink;
@@ -33,7 +33,7 @@ use crate::relation::array::assign_to;
 use crate::scope::Compiler;
 use crate::state::Given;
 use crate::syntax::{Into, Target};
-use crate::typing::{Coercion, bigint, cast, constant, constant_array, spread};
+use crate::typing::{Coercion, bigint, cast, constant, spread};
 use crate::variadic::gathered;
 use crate::written::function_name;
 
@@ -320,11 +320,8 @@ impl<'c> Compiler<'c> {
         computed?;
         let given = values.into_iter().enumerate().map(|(at, value)| match value {
             Some(value) => Ok(value),
-            None => match (callee.default_of(at), callee.given()[at].sql_type) {
-                (Some(default), SqlType::Scalar(of)) => Ok(constant(default.clone(), of)),
-                (Some(default), SqlType::Array(of)) => Ok(constant_array(default.clone(), of)),
-                (None, _) => Err(other_count(callee, callee.shown_name(), written.len(), place)),
-            },
+            None => default_value(callee, at)
+                .ok_or_else(|| other_count(callee, callee.shown_name(), written.len(), place)),
         });
         given.collect()
     }

@@ -5,6 +5,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArithmeticOp, CompareOp, Expr, ExprKind, Place};
 use sqlparser::ast;
 
+use crate::comparison::negated;
 use crate::error::{Result, place_in, syntax};
 use crate::functions::no_function;
 use crate::operand::types_of;
@@ -95,7 +96,7 @@ fn meet(one: &Period, other: &Period) -> Expr {
         let is_open = and(is_null(&later.end), unknown());
         or(compare(CompareOp::Less, &later.start, &earlier.end), is_open)
     };
-    let ends = and(not(is_null(&one.end)), not(is_null(&other.end)));
+    let ends = and(negated(is_null(&one.end)), negated(is_null(&other.end)));
     let arms = vec![
         (compare(CompareOp::Greater, &one.start, &other.start), begins_within(one, other)),
         (compare(CompareOp::Less, &one.start, &other.start), begins_within(other, one)),
@@ -114,10 +115,6 @@ fn compare(op: CompareOp, left: &Expr, right: &Expr) -> Expr {
 
 fn is_null(of: &Expr) -> Expr {
     scalar(ExprKind::IsNull(Box::new(of.clone())), DataType::Boolean)
-}
-
-fn not(of: Expr) -> Expr {
-    scalar(ExprKind::Not(Box::new(of)), DataType::Boolean)
 }
 
 fn and(left: Expr, right: Expr) -> Expr {

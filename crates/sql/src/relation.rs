@@ -59,7 +59,7 @@ use crate::typing::{array_call, constant, spread};
 pub use change::Change;
 pub(crate) use change::{FoundRow, RowBeside, written_values};
 pub(crate) use level::RelationNames;
-pub(crate) use select::extended;
+pub(crate) use level::extended;
 pub(crate) use select_list::column_name;
 pub use system::{
     Fields, SystemContext, has_right, is_function, sequence_named, system_function, system_rows,

@@ -56,8 +56,7 @@ pub(crate) fn literal(literal: &ast::Interval, place: Place) -> Result<Expr> {
     if first.is_some() && first >= last.or(Some(IntervalField::Second)) && last.is_some() {
         return Err(syntax(place, "syntax error in the fields of an interval"));
     }
-    let digits = literal.fractional_seconds_precision.or(literal.leading_precision);
-    let digits = digits.map(|digits| u8::try_from(digits.min(6)).unwrap_or(6));
+    let digits = digits_of(literal.fractional_seconds_precision.or(literal.leading_precision));
     if first.is_none() && digits.is_none() {
         return parse_literal(&text, DataType::Interval, place);
     }
@@ -75,6 +74,11 @@ fn with_fields(text: &str, fields: &IntervalFields, place: Place) -> Result<Expr
         _ => error(b"22007", place, format!("invalid input syntax for type interval: \"{text}\"")),
     })?;
     Ok(constant(Value::Interval(parsed), DataType::Interval))
+}
+
+/// Digits of seconds as they are written; there are six.
+fn digits_of(written: Option<u64>) -> Option<u8> {
+    written.map(|digits| u8::try_from(digits.min(6)).unwrap_or(6))
 }
 
 /// The fields of a type that is written as `interval day to second(2)`; none: it has none.
@@ -98,7 +102,7 @@ fn fields_of(written: &ast::DataType) -> Option<IntervalFields> {
         Some(W::HourToSecond) => (Some(F::Hour), Some(F::Second)),
         Some(W::MinuteToSecond) => (Some(F::Minute), Some(F::Second)),
     };
-    let digits = precision.map(|digits| u8::try_from(digits.min(6)).unwrap_or(6));
+    let digits = digits_of(*precision);
     (last.is_some() || digits.is_some()).then_some(IntervalFields { first, last, digits })
 }
 

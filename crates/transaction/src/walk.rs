@@ -83,36 +83,31 @@ pub fn blocks_mut(statement: &mut Statement) -> Vec<&mut Vec<Statement>> {
     }
 }
 
+/// Whether any statement of a body is such a one.
+pub fn any(body: &[Statement], mut is: impl FnMut(&Statement) -> bool) -> bool {
+    let mut found = false;
+    statements(body, &mut |statement| found |= is(statement));
+    found
+}
+
 /// Whether a block may be left before its end.
 pub fn is_left(label: LabelId, body: &[Statement]) -> bool {
-    let mut left = false;
-    statements(body, &mut |statement| {
-        left |= matches!(statement.kind, StatementKind::Leave(of) if of == label);
-    });
-    left
+    any(body, |inner| matches!(inner.kind, StatementKind::Leave(of) if of == label))
 }
 
 /// Whether anything in a body is a call of a routine in itself.
 pub fn has_recursion(body: &[Statement]) -> bool {
-    let mut has = false;
-    statements(body, &mut |statement| has |= matches!(statement.kind, StatementKind::Recur(_)));
-    has
+    any(body, |inner| matches!(inner.kind, StatementKind::Recur(_)))
 }
 
 /// Whether a block is run once more from within.
 pub fn is_repeated(label: LabelId, body: &[Statement]) -> bool {
-    let mut repeated = false;
-    statements(body, &mut |statement| {
-        repeated |= matches!(&statement.kind, StatementKind::Recur(of) if of.label == label);
-    });
-    repeated
+    any(body, |inner| matches!(&inner.kind, StatementKind::Recur(of) if of.label == label))
 }
 
 /// Whether errors are caught anywhere in a body.
 pub fn has_protected(body: &[Statement]) -> bool {
-    let mut has = false;
-    statements(body, &mut |statement| has |= matches!(statement.kind, StatementKind::Protected(_)));
-    has
+    any(body, |inner| matches!(inner.kind, StatementKind::Protected(_)))
 }
 
 /// One more than the greatest label of the blocks in a body.

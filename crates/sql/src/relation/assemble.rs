@@ -24,7 +24,7 @@ use crate::typing::{for_rows, joined};
 
 use super::from::Tree;
 use super::join_order::Item;
-use super::select::extended;
+use super::level::extended;
 
 /// Slots of a query renumbered as those of one program.
 pub(super) struct Renumbering<'a> {

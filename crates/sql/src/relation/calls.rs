@@ -5,7 +5,7 @@ use hotrow_query::{Plan, Step, StepKind, Window, WindowFunction};
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
-use crate::call::{other_count, places_given};
+use crate::call::{default_value, other_count, places_given};
 use crate::call_syntax::CallArgument;
 use crate::error::{Result, place_in, unsupported};
 use crate::function::argument_count;
@@ -14,9 +14,11 @@ use crate::inline::{arguments_written, gives_a_value};
 use crate::relation::from::Tree;
 use crate::relation::level::Bound;
 use crate::scope::Compiler;
-use crate::typing::{array_cast, cast, constant, constant_array, spread};
+use crate::typing::{array_cast, cast, spread};
 use crate::variadic::gathered;
 use crate::written::alias_of;
+
+use super::level::extended;
 
 impl Compiler<'_> {
     /// The value of a registered procedure; none: there is no such procedure.
@@ -88,13 +90,8 @@ impl Compiler<'_> {
                 values.push(self.fixed_argument(&written[given].value, of, place)?);
                 continue;
             }
-            let default = procedure.default_of(at).cloned();
-            let default =
-                default.ok_or_else(|| other_count(procedure, name, written.len(), place))?;
-            values.push(match of {
-                SqlType::Scalar(of) => constant(default, of),
-                SqlType::Array(of) => constant_array(default, of),
-            });
+            let default = default_value(procedure, at);
+            values.push(default.ok_or_else(|| other_count(procedure, name, written.len(), place))?);
         }
         if self.reads.is_some() {
             let what = format!("a call of {name} in a query of a procedure");
@@ -149,14 +146,11 @@ impl Compiler<'_> {
             let is_only = columns.len() == 1 && alias.is_some() && column.name == name;
             outputs.push((if is_only { shown.clone() } else { column.name.clone() }, slot));
         }
-        let mut plan = Plan::One;
-        for earlier in self.level().steps.split_off(before) {
-            plan = Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
-        }
+        let mut steps = self.level().steps.split_off(before);
         let slots = outputs.iter().map(|(_, slot)| *slot).collect();
         let kind = StepKind::CallRows { fetch };
-        let step = Step { arguments: self.scalars(arguments)?, kind, outputs: slots };
-        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+        steps.push(Step { arguments: self.scalars(arguments)?, kind, outputs: slots });
+        let mut plan = extended(Plan::One, steps);
         if ordinality {
             let number = self.temporary("ordinality", DataType::BigInt)?;
             plan = Plan::Window(Box::new(Window {

@@ -12,7 +12,9 @@ use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::functions::{self, Evaluation};
 use crate::named_arguments::in_order;
 use crate::parser_order::COLUMNS_OF_QUERY;
-use crate::relation::level::{Bound, Late, Level, Relation, RelationColumn, RelationKind};
+use crate::relation::level::{
+    Bound, Late, Level, Relation, RelationColumn, RelationKind, extended,
+};
 use crate::relation::records::RecordCall;
 use crate::scope::Compiler;
 use crate::token::folded;
@@ -542,12 +544,10 @@ impl Compiler<'_> {
         }
         let step = self.expansion_step(&all)?;
         let mut names: Vec<_> = all.into_iter().flat_map(|one| one.names).collect();
-        let mut plan = Plan::One;
-        for earlier in self.level().steps.split_off(before) {
-            plan = Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
-        }
         let outputs = step.outputs.clone();
-        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+        let mut steps = self.level().steps.split_off(before);
+        steps.push(step);
+        let plan = extended(Plan::One, steps);
         let (shown, columns) = alias_of(alias, &name);
         // As PostgreSQL names a function's only column, unless it has a name of its own.
         if alias.is_some() && names.len() == 1 + usize::from(ordinality) && names[0] == name {

@@ -16,9 +16,9 @@ use crate::scope::Compiler;
 use crate::typing::{cast, check_equality, order_of, spread};
 
 use super::grouping::Grouping;
+use super::level::extended;
 use super::order::sort_key;
 use super::ordered_set::ordered_set;
-use super::select::extended;
 
 /// The groups of a SELECT.
 struct Keys {

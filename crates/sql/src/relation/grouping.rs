@@ -64,6 +64,9 @@ impl Compiler<'_> {
         let is_mark =
             |key: &ast::Expr| matches!(key, ast::Expr::Identifier(of) if of.value == DISTINCT);
         let distinct = keys.first().is_some_and(is_mark);
+        if keys.is_empty() {
+            return Ok(Grouping::default()); // as of most queries
+        }
         let first = columns.iter().enumerate().rev();
         let first = first.map(|(at, (_, value))| (format!("{value:?}"), at)).collect();
         let (keys_found, numbers) = (Grouping::default(), HashMap::new());

@@ -292,3 +292,11 @@ pub(crate) enum Within {
     /// the rows of the last round
     Rows { table: usize, columns: Vec<(String, SqlType)> },
 }
+
+/// Rows with what steps add to each of them.
+pub(crate) fn extended(mut plan: Plan, steps: Vec<Step>) -> Plan {
+    for step in steps {
+        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+    }
+    plan
+}

@@ -13,7 +13,7 @@ use crate::scope::Compiler;
 use crate::typing::{check_order, order_of};
 use crate::written::ident_name;
 
-use super::select::extended;
+use super::level::extended;
 
 /// What stands around the body of a query.
 pub(super) struct Around<'q> {

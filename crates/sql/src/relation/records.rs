@@ -21,6 +21,8 @@ use crate::syntax::{TypeName, TypeNameKind};
 use crate::typing::{cast, constant, scalar};
 use crate::written::{arguments, bare, function_name, ident_name, row_values};
 
+use super::level::extended;
+
 const TEXT: DataType = DataType::Text;
 
 /// The first argument: the row that an object is laid over.
@@ -101,11 +103,9 @@ impl Compiler<'_> {
             is_numbered: ordinality,
         };
         let step = self.expansion_step(&[rows])?;
-        let mut plan = Plan::One;
-        for earlier in self.level().steps.split_off(before) {
-            plan = Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
-        }
-        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+        let mut steps = self.level().steps.split_off(before);
+        steps.push(step);
+        let plan = extended(Plan::One, steps);
         let mut bound = self.read_columns(plan, columns, (&texts, &presences))?;
         bound.outputs.extend(number.map(|slot| ("ordinality".to_owned(), slot)));
         let shown = alias.map_or_else(|| name.to_owned(), |alias| ident_name(&alias.name));

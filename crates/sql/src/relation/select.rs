@@ -16,7 +16,7 @@ use sqlparser::ast::{self, SetExpr};
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
 use crate::path::conjuncts;
 use crate::relation::level::{
-    AskedAggregates, AskedWindow, Bound, Common, Level, Relation, RelationKind,
+    AskedAggregates, AskedWindow, Bound, Common, Level, Relation, RelationKind, extended,
 };
 use crate::scope::Compiler;
 use crate::typing::check_equality;
@@ -461,13 +461,6 @@ pub(super) enum Distinct {
 pub(super) fn unlisted_order(place: Place) -> SqlError {
     let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
     error(b"42P10", place, message)
-}
-
-pub(crate) fn extended(mut plan: Plan, steps: Vec<Step>) -> Plan {
-    for step in steps {
-        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
-    }
-    plan
 }
 
 /// Whether a query is nothing but its body.

@@ -144,8 +144,6 @@ pub(super) fn has_site(statement: &Statement) -> bool {
     any(statement, |inner| walk::own_site(inner).is_some())
 }
 
-pub(super) fn any(statement: &Statement, mut is: impl FnMut(&Statement) -> bool) -> bool {
-    let mut found = false;
-    walk::statements(std::slice::from_ref(statement), &mut |inner| found |= is(inner));
-    found
+pub(super) fn any(statement: &Statement, is: impl FnMut(&Statement) -> bool) -> bool {
+    walk::any(std::slice::from_ref(statement), is)
 }
