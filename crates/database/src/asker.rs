@@ -6,7 +6,7 @@
 
 use hotrow_base::ids::TableId;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{ALL_ROWS, BOOTSTRAP, Catalog, Object};
+use hotrow_transaction::catalog::{ALL_ROWS, BOOTSTRAP, Catalog};
 use hotrow_transaction::draw::SessionDraw;
 use hotrow_transaction::needs::{By, denied};
 use hotrow_transaction::outcome::SqlError;
@@ -90,9 +90,15 @@ pub(crate) fn said(
 ) -> Result<Value, SqlError> {
     match what {
         SessionDraw::SessionUser => Ok(Value::Text(asker.session_user())),
-        SessionDraw::CurrentUser(By::Function(name)) => {
-            let owner = owner(catalog, Object::Function(name.clone()));
-            Ok(Value::Text(owner.unwrap_or_else(|| BOOTSTRAP.to_owned())))
+        SessionDraw::CurrentUser(by @ By::Function(_)) => {
+            Ok(Value::Text(catalog.owner_by(by).unwrap_or(BOOTSTRAP).to_owned()))
+        }
+        SessionDraw::Role(by) => {
+            let role = match by {
+                By::Caller => asker.role(),
+                by => catalog.owner_by(by).map(str::to_owned),
+            };
+            Ok(role.map_or(Value::Null, Value::Text))
         }
         SessionDraw::CurrentUser(_) => Ok(Value::Text(asker.current_user())),
         SessionDraw::Setting(name, may_miss) => match asker.setting(name) {
@@ -107,10 +113,6 @@ pub(crate) fn said(
     }
 }
 
-fn owner(catalog: &Catalog, object: Object) -> Option<String> {
-    catalog.rights().owner(&object).map(ToString::to_string)
-}
-
 /// Which policies of a table are of whoever asks, or of the owner of what asks for him.
 ///
 /// # Errors
@@ -123,8 +125,7 @@ pub(crate) fn own_policies(
 ) -> Result<Value, SqlError> {
     let role = match by {
         By::Caller => asker.role(),
-        By::View(view) => owner(catalog, Object::View(*view)),
-        By::Function(name) => owner(catalog, Object::Function(name.clone())),
+        by => catalog.owner_by(by).map(str::to_owned),
     };
     let own = catalog.policies_of_table(table, role.as_deref());
     let is_off = || asker.setting("row_security").is_some_and(|value| value == "off");

@@ -32,7 +32,7 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::definition::{Next, Sources, make};
 use crate::error::{Error, changing};
-use crate::lookup::Registered;
+use crate::lookup::registered;
 use crate::quietly::put_in_force;
 use crate::reply::Reply;
 use crate::role_in_force::RoleInForce;
@@ -74,7 +74,7 @@ impl<'a> Wanted<'a> {
     fn made_of(&self, schema: &Schema) -> Result<Option<Next>, SqlError> {
         let Self { context, statement, role, .. } = self;
         apart(|| {
-            let (catalog, registered) = (&schema.catalog, Registered(schema));
+            let (catalog, registered) = (&schema.catalog, registered(schema));
             let definition = compile_for(catalog, &registered, statement, role.as_ref())?;
             let asked = (*statement, &definition);
             refuse_not_entitled(catalog, &registered, role.as_deref(), asked)

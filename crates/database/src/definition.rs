@@ -44,7 +44,7 @@ use self::rows_anew::{add_rebuilt, empty, rebuilt};
 pub(crate) use self::sources::{Definition, Sources};
 use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
-use crate::lookup::{Registered, procedure_named};
+use crate::lookup::{procedure_named, registered};
 use crate::mentions::Mentioner;
 
 /// What EXPLAIN PROCEDURE says, or 42883; and the procedure's actions.
@@ -110,7 +110,7 @@ pub(crate) fn make(
             drop_procedures(schema, sources, &names, (if_exists, cascades))
         }
         Compiled::Naming(Naming::Prepare { types, text, .. }) => {
-            let known = (&schema.catalog, &Registered(schema));
+            let known = (&schema.catalog, &registered(schema));
             let procedure = compile_prepared(known, &types, &text)?;
             keep_statement(schema, sources, procedure, at_place(entry.text, entry.place))
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::TableId;
-use hotrow_transaction::draw::{Draw, NUMBERS_TAKEN, SessionDraw, spent_by, taken_by};
+use hotrow_transaction::draw::{Draw, NUMBERS_TAKEN, Numbered, SessionDraw, spent_by, taken_by};
 use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Procedure;
@@ -91,9 +91,9 @@ impl Context {
         let notices = match ended {
             Ok(Some(rows)) => rows.notices_mut(),
             Err(Error::Sql(error)) => match spent_by(error) {
-                Some(draw) => {
+                Some(spent) => {
                     let_others_go_on();
-                    draw_more(&self.core, procedure, arguments, draw)?;
+                    draw_more(&self.core, procedure, arguments, spent)?;
                     return Ok(true);
                 }
                 None => &mut error.notices,
@@ -116,7 +116,8 @@ pub(crate) fn put_drawn(
     for draw in &procedure.draws {
         match draw {
             Draw::Number(_) => arguments.push_int(numbers.next().unwrap_or_default()),
-            Draw::Numbers(_) => arguments.push_int_array([]), // a change of one row has no loop
+            // A change of one row has no loop, and no text.
+            Draw::Numbers(_) | Draw::AnyNumbers => arguments.push_int_array([]),
             Draw::Seed => arguments.push_bytes(&seed()?),
             Draw::Session(of) => put_said((core, asker), (draw, of), arguments)?,
         }
@@ -167,6 +168,7 @@ fn draw_by(
                 let wanted = wanted.map_or(NUMBERS_FIRST, |taken| taken.clamp(1, NUMBERS_MAX));
                 arguments.push_int_array(up_to(core, *sequence, wanted)?);
             }
+            Draw::AnyNumbers => arguments.push_int_array([]), // nobody knows of which sequence
             Draw::Seed => arguments.push_bytes(&seed()?),
             Draw::Session(of) => put_said((core, asker), (draw, of), arguments)?,
         }
@@ -201,8 +203,8 @@ pub(crate) fn call(
         let notices = match &mut reply.answer {
             Ok(rows) => rows.notices_mut(),
             Err(error) => match spent_by(error) {
-                Some(draw) => {
-                    draw_more(core, procedure, &mut invocation.arguments, draw)?;
+                Some(spent) => {
+                    draw_more(core, procedure, &mut invocation.arguments, spent)?;
                     mailbox.invocation.lock().clone_from(&invocation);
                     continue;
                 }
@@ -227,26 +229,56 @@ fn given(procedure: &Procedure, arguments: &Arguments, draw: usize) -> Vec<i64> 
     elements.iter().map(|number| number.as_int()).collect()
 }
 
+/// Those of a sequence that a call was given for its texts.
+fn given_of(procedure: &Procedure, arguments: &Arguments, sequence: TableId) -> Vec<i64> {
+    let at = procedure.draws.iter().position(|draw| *draw == Draw::AnyNumbers);
+    let pairs = at.map_or_else(Vec::new, |at| given(procedure, arguments, at));
+    let of = pairs.chunks_exact(2).filter(|pair| pair[0] == i64::from(sequence.0));
+    of.map(|pair| pair[1]).collect()
+}
+
 /// Draws more numbers, behind those that a call has had (I1).
 fn draw_more(
     core: &Arc<Core>,
     procedure: &Procedure,
     arguments: &mut Arguments,
-    draw: usize,
+    spent: Numbered,
 ) -> Result<(), Error> {
-    let Some(Draw::Numbers(sequence)) = procedure.draws.get(draw) else { return Ok(()) };
+    let draws = &procedure.draws;
+    let draw = match spent {
+        Numbered::Draw(draw) => Some(draw),
+        Numbered::Of(_) => draws.iter().position(|draw| *draw == Draw::AnyNumbers),
+    };
+    let Some((draw, what)) = draw.and_then(|at| Some((at, draws.get(at)?))) else { return Ok(()) };
     let mut numbers = given(procedure, arguments, draw);
-    if numbers.len() >= NUMBERS_MAX {
-        let message = format!("a call may take {NUMBERS_MAX} numbers of a sequence");
-        return Err(advised(b"54000", message, "Do it in several calls.").into());
+    match (what, spent) {
+        (Draw::Numbers(sequence), _) => {
+            let wanted = more_than(numbers.len())?;
+            numbers.extend(next_of_many(core, *sequence, wanted - numbers.len())?);
+        }
+        (Draw::AnyNumbers, Numbered::Of(sequence)) => {
+            let had = given_of(procedure, arguments, sequence).len();
+            // The first text may be the only one.
+            let wanted = if had == 0 { 1 } else { more_than(had)? };
+            let more = next_of_many(core, sequence, wanted - had)?;
+            numbers.extend(more.into_iter().flat_map(|number| [i64::from(sequence.0), number]));
+        }
+        _ => return Ok(()),
     }
-    let wanted = (numbers.len() * GROWTH).clamp(NUMBERS_FIRST, NUMBERS_MAX);
-    numbers.extend(next_of_many(core, *sequence, wanted - numbers.len())?);
     arguments.push_int_array(numbers);
     if let Some(array) = arguments.datums.pop() {
         arguments.datums[procedure.given().len() + draw] = array;
     }
     Ok(())
+}
+
+/// How many numbers a call gets that has spent so many.
+fn more_than(had: usize) -> Result<usize, Error> {
+    if had >= NUMBERS_MAX {
+        let message = format!("a call may take {NUMBERS_MAX} numbers of a sequence");
+        return Err(advised(b"54000", message, "Do it in several calls.").into());
+    }
+    Ok((had * GROWTH).clamp(NUMBERS_FIRST, NUMBERS_MAX))
 }
 
 /// Gives the numbers back of a part that has not run, and will draw others: it is compiled again.
@@ -272,14 +304,21 @@ fn settle(
         let most = told.entry(draw).or_insert(taken);
         *most = taken.max(*most);
     }
-    for (draw, taken) in told {
-        let Some(Draw::Numbers(sequence)) = procedure.draws.get(draw) else { continue };
-        let numbers = given(procedure, arguments, draw);
+    for (of, taken) in told {
+        let (sequence, numbers) = match of {
+            Numbered::Draw(draw) => match procedure.draws.get(draw) {
+                Some(Draw::Numbers(sequence)) => (*sequence, given(procedure, arguments, draw)),
+                _ => continue,
+            },
+            Numbered::Of(sequence) => (sequence, given_of(procedure, arguments, sequence)),
+        };
         let (used, unused) = numbers.split_at(taken.min(numbers.len()));
-        core.sequences.note_taken(&procedure.name, draw, used.len());
-        give_back(core, *sequence, (used, unused));
+        if let Numbered::Draw(draw) = of {
+            core.sequences.note_taken(&procedure.name, draw, used.len());
+        }
+        give_back(core, sequence, (used, unused));
         if let Some(last) = used.last() {
-            note(*sequence, *last);
+            note(sequence, *last);
         }
     }
     notices.retain(is_heard);

@@ -4,30 +4,16 @@ use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_engine::schema::Schema;
-use hotrow_sql::ProcedureNames;
+use hotrow_sql::Registered;
 use hotrow_transaction::catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::Procedure;
 
 use crate::error::advised;
 
 /// The registered procedures of a schema, for the compiler.
-pub(crate) struct Registered<'a>(pub(crate) &'a Schema);
-
-impl ProcedureNames for Registered<'_> {
-    fn procedure(&self, key: &str) -> Option<&Procedure> {
-        self.0.procedure_named(key).map(|(_, compiled)| &compiled.procedure)
-    }
-
-    fn overloads(&self, name: &str) -> Vec<&Procedure> {
-        self.0.overloads(name).map(|(_, compiled)| &compiled.procedure).collect()
-    }
-
-    fn all_names(&self) -> Vec<String> {
-        let all = self.0.named_procedures();
-        all.map(|(_, compiled)| compiled.procedure.name.clone()).collect()
-    }
+pub(crate) fn registered(schema: &Schema) -> Registered<'_> {
+    Registered(schema)
 }
 
 /// The procedure with this name, or 42883.

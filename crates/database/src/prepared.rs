@@ -26,7 +26,7 @@ use crate::arguments::refusal;
 use crate::context::Context;
 use crate::error::{Error, advised, changing};
 use crate::keeping::Keeping;
-use crate::lookup::Registered;
+use crate::lookup::registered;
 use crate::role_in_force::{RoleInForce, is_same};
 use crate::rows::Rows;
 use crate::work::{Work, columns_of, is_work};
@@ -109,7 +109,7 @@ pub(crate) fn compile_taking(
 ) -> Result<(Takes, Option<Known>), SqlError> {
     apart(|| {
         let (compiled, parameters) =
-            compile_with_parameters(&schema.catalog, &Registered(schema), statement, types)?;
+            compile_with_parameters(&schema.catalog, &registered(schema), statement, types)?;
         let columns = columns_of(schema, &compiled);
         let known = Known::of(schema, generation, compiled)?.ok();
         Ok((Takes { parameters, columns, literals: None }, known))
@@ -146,7 +146,7 @@ impl Prepared {
     ) -> Result<Self, SqlError> {
         apart(|| {
             let (compiled, literals) =
-                compile_with_literals(&schema.catalog, &Registered(schema), &statement)?;
+                compile_with_literals(&schema.catalog, &registered(schema), &statement)?;
             let columns = columns_of(schema, &compiled);
             let known = match Known::of(schema, generation, compiled)? {
                 Ok(known) => Some(known),
@@ -301,7 +301,7 @@ impl Prepared {
     }
 
     fn compile_anew(&self, schema: &Schema, generation: u64) -> Result<Option<Compiled>, SqlError> {
-        let registered = Registered(schema);
+        let registered = registered(schema);
         let compiled = match &self.takes {
             None => compile(&schema.catalog, &registered, &self.statement)?,
             Some(Takes { columns, literals: Some(known), .. }) => {
@@ -402,7 +402,9 @@ impl Prepared {
     /// Whether it changes rows; not said of calls.
     pub(crate) fn writes(&self) -> bool {
         match &*self.work() {
-            Work::Program(work) => work.uses.iter().any(|(_, usage)| usage.is_written()),
+            Work::Program(work) => {
+                work.uses.iter().any(|(_, usage)| usage.is_written()) || work.program.has_dynamic()
+            }
             Work::Change(_) => true,
             Work::Query(work) => work.writes(),
             Work::Call { .. } => false,

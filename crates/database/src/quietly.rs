@@ -12,7 +12,7 @@ use hotrow_transaction::program::Procedure;
 use crate::alone::Alone;
 use crate::core::Core;
 use crate::definition::{self, Next, Sources};
-use crate::lookup::Registered;
+use crate::lookup::registered;
 use crate::reply::Reply;
 use crate::rows::Rows;
 
@@ -27,7 +27,7 @@ pub(crate) fn execute_quietly(
 ) -> Reply {
     let entry = TextEntry { now_us, place: statement.place, text: &statement.text };
     let schema = quiet.schema();
-    let compiled = apart(|| compile(&schema.catalog, &Registered(&schema), statement));
+    let compiled = apart(|| compile(&schema.catalog, &registered(&schema), statement));
     let done = compiled.and_then(|compiled| match compiled {
         Compiled::Query(_) | Compiled::Change(_) => {
             Err(SqlError::new(b"XX000", "no log has a query's text"))
@@ -48,7 +48,7 @@ pub(crate) fn execute_beside(core: &Core, text: &str) -> Result<Reply, SqlError>
     let mut statements = apart(|| parse_script(text))?;
     let Some(statement) = statements.pop() else { return Err(no_program()) };
     let statement = statement.as_own();
-    match apart(|| compile(&schema.catalog, &Registered(&schema), &statement))? {
+    match apart(|| compile(&schema.catalog, &registered(&schema), &statement))? {
         Compiled::Statement(procedure) => {
             let program = apart(|| lower::lower(&schema.catalog, &procedure))?;
             Ok(core.alone.lock().values(&schema, &program))

@@ -44,7 +44,7 @@ use crate::contents::Contents;
 use crate::data_directory::DataDirectory;
 use crate::definition::{Definition, Sources, at_place, make};
 use crate::error::Error;
-use crate::lookup::Registered;
+use crate::lookup::registered;
 use crate::once::{Outcome, Outcomes, call_checksum, decode_refusal};
 use crate::quietly::execute_quietly;
 use crate::rows::Rows;
@@ -164,7 +164,7 @@ pub(crate) fn repeat_definition(
 ) -> Result<(), String> {
     let statement = parse(entry)?;
     let schema = quiet.schema();
-    let compiled = hotrow_sql::compile(&schema.catalog, &Registered(&schema), &statement);
+    let compiled = hotrow_sql::compile(&schema.catalog, &registered(&schema), &statement);
     let next = compiled.and_then(|compiled| make(&schema, sources, compiled, entry));
     let done = next.and_then(|next| match next {
         Some(next) => next.put_in_force(quiet, sources, entry),

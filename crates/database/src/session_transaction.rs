@@ -545,7 +545,8 @@ fn call_inside(
             return Err(SqlError::new(b"2D000", "invalid transaction termination").into());
         }
         let uses = schema.granules.uses_of(&schema.catalog, &compiled.procedure);
-        *writes = uses.iter().any(|(_, usage)| usage.is_written());
+        *writes =
+            uses.iter().any(|(_, usage)| usage.is_written()) || compiled.program.has_dynamic();
         let runs = Runs::Call(called, compiled);
         let statement = Statement { runs, uses: &uses, generation };
         let done = open.execute(statement, invocation, frame).map_err(Error::Sql);

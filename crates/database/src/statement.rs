@@ -24,7 +24,7 @@ use crate::error::{Error, advised};
 use crate::explain::explain;
 use crate::keyless::with_keys;
 use crate::lock_out::{self, refuse_lock_out};
-use crate::lookup::Registered;
+use crate::lookup::registered;
 use crate::postponing::{make_postponed, postponed};
 use crate::prepare::{prepare, prepare_compiled, prepare_own};
 use crate::prepared::Prepared;
@@ -317,7 +317,7 @@ impl Runner<'_> {
         let schema = core.schema.current();
         let role = context.role().clone();
         let asked = (statement, &Compiled::Refresh(refresh.clone()));
-        refuse_not_entitled(&schema.catalog, &Registered(&schema), role.as_deref(), asked)?;
+        refuse_not_entitled(&schema.catalog, &registered(&schema), role.as_deref(), asked)?;
         let block = prepare(context, self.transaction, &refresh.text, &[])?;
         self.run(&block, &[])?;
         if !refresh.changes.is_empty() {
@@ -383,7 +383,7 @@ fn refuse_without(context: &Context, compiled: &Compiled) -> Result<(), SqlError
 fn compile_as_role(context: &Context, statement: &ScriptStatement) -> Result<Compiled, SqlError> {
     let schema = context.core.schema.current();
     let role = context.role().clone();
-    compile_for(&schema.catalog, &Registered(&schema), statement, role.as_ref())
+    compile_for(&schema.catalog, &registered(&schema), statement, role.as_ref())
 }
 
 /// CHECKPOINT is for superusers.

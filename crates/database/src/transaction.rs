@@ -262,6 +262,11 @@ impl OpenTransaction {
             let message = "cannot execute SELECT FOR UPDATE in a read-only transaction".to_owned();
             return Err(Box::new(advised(b"25006", message, "Begin it without READ ONLY.")));
         }
+        if self.is_read_only && statement.program().has_dynamic() {
+            let message = "EXECUTE in a read-only transaction of a text that is known only then";
+            let hint = "Begin it without READ ONLY.";
+            return Err(Box::new(advised(b"25006", message.to_owned(), hint)));
+        }
         for (table, _) in statement.uses.iter().filter(|(_, usage)| usage.is_written()) {
             if self.is_read_only {
                 let message = "cannot write in a read-only transaction".to_owned();

@@ -41,6 +41,7 @@ use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::{IndexChange, IndexKey, Undo, UndoEntry, UndoLog};
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
+use hotrow_transaction::dynamic::Definitions;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::locks;
 use hotrow_transaction::outcome::Stop;
@@ -401,6 +402,14 @@ fn keep_row(schema: &Schema, worker: WorkerId, table: TableId, id: RecordId) {
 impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
     type Record = Record<'a>;
     type Row = [AtomicU64];
+
+    fn definitions(&self) -> Option<&dyn Definitions> {
+        Some(self.schema)
+    }
+
+    fn is_alone(&self) -> bool {
+        !P::ACTIVE
+    }
 
     #[inline]
     fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<Record<'a>>, Stop> {

@@ -13,6 +13,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_storage::record::{Record, RecordId};
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::dynamic::Definitions;
 use hotrow_transaction::outcome::Stop;
 
 use crate::in_place::{InPlace, Scratch};
@@ -63,6 +64,10 @@ impl<'a> TrialReads<'a> {
 impl<'a, P: Protection> RecordAccess for TrialReads<'a, P> {
     type Record = Record<'a>;
     type Row = [AtomicU64];
+
+    fn definitions(&self) -> Option<&dyn Definitions> {
+        self.reads.definitions()
+    }
 
     /// Whatever it is found for, a trial only reads it.
     fn find(&mut self, at: &KeyAt<'_>, _: Intent) -> Result<Option<Record<'a>>, Stop> {

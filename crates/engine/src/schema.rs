@@ -15,6 +15,7 @@
 
 mod additions;
 mod adopt;
+mod definitions;
 mod parts;
 mod path;
 mod quiet;
@@ -726,6 +727,12 @@ impl SharedSchema {
         let mut ids = new().map(|(id, _)| id);
         if self.committed_generation() != made_of || !ids.all(|id| settled.added.has_room(id)) {
             return None;
+        }
+        let is_named = |compiled: &Arc<CompiledProcedure>| !compiled.procedure.is_statement();
+        if new().any(|(_, compiled)| compiled.as_ref().is_some_and(is_named))
+            && before.has_dynamic()
+        {
+            return None; // I1 of `definitions`
         }
         let told = match tell() {
             Ok(told) => told,

@@ -200,7 +200,7 @@ impl Call {
                 return Next::End(Err(error_of(stop, schema, &mut self.frame).into()));
             }
             Stop::Log => return Next::End(Err(committer.failure().into())),
-            Stop::Replan if self.exclusive || self.planned_short => return Next::Alone,
+            Stop::Replan if self.is_beyond_plans() => return Next::Alone,
             Stop::Replan if self.attempts >= self.patience.replans(of) => {
                 self.patience.note_alone(of);
                 return Next::Alone;
@@ -209,6 +209,11 @@ impl Call {
             Stop::Conflict(reason) => books.conflicts[reason as usize].increment(),
         }
         Next::Again(stop)
+    }
+
+    /// Whether another plan would not be better, either.
+    fn is_beyond_plans(&self) -> bool {
+        self.exclusive || self.planned_short || self.frame.has_unknown_uses()
     }
 
     /// Counts the call's end, and tells it to the source that it came from.

@@ -137,7 +137,7 @@ impl ClientCalls {
     pub fn plan_actions(&mut self, call: &mut Call, world: &World) -> Result<(), Stop> {
         let Self { planner, batch, scratch, .. } = self;
         let Call { invocation, frame, procedure, planned_short, .. } = call;
-        *planned_short = procedure.as_ref().is_some_and(|of| of.plan.guesses_errors);
+        *planned_short = procedure.as_ref().is_some_and(|of| of.plan.may_miss);
         let called = (world.program(invocation.procedure), &*invocation);
         let mut access = TrialReads::new(&world.schema, scratch);
         batch.clear();

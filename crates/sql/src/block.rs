@@ -20,7 +20,7 @@ use crate::cursor_syntax::{
     close_statement, cursor_declaration, fetch_statement, is_cursor, open_statement,
     statement_source,
 };
-use crate::dynamic::execute_statement;
+use crate::dynamic_syntax::execute_statement;
 use crate::endings::ending;
 use crate::error::{Advice, Result, syntax, too_complex, unsupported};
 use crate::exception::{handlers, stacked_diagnostics};

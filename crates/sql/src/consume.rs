@@ -478,6 +478,8 @@ impl Compiler<'_> {
                 })
                 .collect();
         }
+        let fitted = if self.fits_result { self.fitted_to_result(columns) } else { Vec::new() };
+        let columns = if self.fits_result { &fitted[..] } else { columns };
         if columns.len() != self.result.len() {
             return Err(error(
                 b"42804",

@@ -78,7 +78,7 @@ pub(crate) fn open_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
 /// A statement, or EXECUTE and what gives it: all that is left of the tokens.
 pub(crate) fn statement_source(cursor: &mut Cursor<'_>) -> Result<StatementSource> {
     if cursor.is("execute") {
-        let (statement, _) = crate::dynamic::execute(cursor)?;
+        let (statement, _) = crate::dynamic_syntax::execute(cursor)?;
         return Ok(StatementSource::Execute(Box::new(statement)));
     }
     let tokens = cursor.rest();

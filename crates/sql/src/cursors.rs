@@ -24,6 +24,7 @@ use crate::call_syntax::CallArgument;
 use crate::comparison::negated;
 use crate::consume::{Sink, types_of};
 use crate::current_row::is_key;
+use crate::dynamic_text::no_cursor;
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
 use crate::relation::one_access::Wanted;
@@ -164,9 +165,11 @@ impl Compiler<'_> {
                 rows
             }
             (None, OpenedFor::Query(source)) => {
-                self.with_statement(source, out, |this, written, out| {
-                    this.rows_of_cursor(number, written, out)
-                })
+                let known =
+                    |this: &mut Self, written: &ast::Statement, out: &mut Vec<Statement>| {
+                        this.rows_of_cursor(number, written, out)
+                    };
+                self.with_statement(source, out, known, |this, _, _| Err(no_cursor(this.place)))
             }
             (Some(_), OpenedFor::Query(_)) => {
                 let message = format!("cursor \"{name}\" has a query of its own");
@@ -203,9 +206,19 @@ impl Compiler<'_> {
         out: &mut Vec<Statement>,
         compile: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<T>,
     ) -> Result<T> {
+        self.leaving(&[FOUND, ROW_COUNT], out, compile)
+    }
+
+    /// Compiles what leaves these of FOUND and ROW_COUNT as they are.
+    pub(crate) fn leaving<T>(
+        &mut self,
+        left: &[SlotId],
+        out: &mut Vec<Statement>,
+        compile: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<T>,
+    ) -> Result<T> {
         let mut kept = Vec::new();
         for (slot, is_mentioned) in [FOUND, ROW_COUNT].into_iter().zip(self.calls.mentions) {
-            if is_mentioned {
+            if is_mentioned && left.contains(&slot) {
                 let held = self.temporary("held", self.slot_expr(slot).data_type())?;
                 self.emit_assign(out, held, self.slot_expr(slot));
                 kept.push((slot, held));

@@ -13,7 +13,7 @@
 use hotrow_base::ids::TableId;
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Column, Draws};
-use hotrow_transaction::draw::{Draw, NUMBERS_SPENT, NUMBERS_TAKEN, SessionDraw};
+use hotrow_transaction::draw::{Draw, NUMBERS_SPENT, NUMBERS_TAKEN, Numbered, SessionDraw};
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{
     ArithmeticOp, CompareOp, Expr, ExprKind, Function, NOW, Place, Raise, SlotId, Statement,
@@ -57,7 +57,7 @@ impl Compiler<'_> {
         }
         for at in 0..self.drawn_slots.len() {
             self.drawn_slots[at].counter = match self.drawn_slots[at].draw {
-                Draw::Number(_) | Draw::Session(_) => continue,
+                Draw::Number(_) | Draw::AnyNumbers | Draw::Session(_) => continue,
                 Draw::Numbers(_) => self.temporary("taken", DataType::Integer)?,
                 Draw::Seed => self.temporary("turn", DataType::BigInt)?,
             };
@@ -112,7 +112,7 @@ impl Compiler<'_> {
             // Not the last round: there will be room.
             _ => {
                 let parameter = self.slot("$drawn", draw.sql_type())?;
-                if matches!(draw, Draw::Session(_)) {
+                if matches!(draw, Draw::Session(_) | Draw::AnyNumbers) {
                     return Ok(DrawnSlots { draw, parameter, counter: parameter });
                 }
                 let of = if draw == Draw::Seed { DataType::BigInt } else { DataType::Integer };
@@ -216,7 +216,7 @@ impl Compiler<'_> {
         let is_over =
             ExprKind::Compare(CompareOp::Greater, Box::new(count.clone()), Box::new(length));
         let mut then = Vec::new();
-        self.emit_raise(&mut then, &NUMBERS_SPENT, at.to_string(), None);
+        self.emit_raise(&mut then, &NUMBERS_SPENT, Numbered::Draw(at).told(), None);
         let condition = scalar(is_over, DataType::Boolean);
         self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
         let taken = self.temporary("number", DataType::BigInt)?;
@@ -235,7 +235,7 @@ impl Compiler<'_> {
                     self.emit_assign(&mut begin, slots.counter, bigint(0));
                     continue;
                 }
-                Draw::Seed | Draw::Number(_) | Draw::Session(_) => continue,
+                Draw::Seed | Draw::Number(_) | Draw::AnyNumbers | Draw::Session(_) => continue,
                 Draw::Numbers(_) => self.emit_assign(&mut begin, slots.counter, integer(0)),
             }
             let raise = Raise {

@@ -351,6 +351,10 @@ impl<'c> Compiler<'c> {
                 self.next_number(*sequence, self.place, what)
             }
             Draw::Seed => self.random(Randomness::Uuid),
+            Draw::AnyNumbers => {
+                let slot = self.shared_parameter(Draw::AnyNumbers)?;
+                Ok(self.slot_expr(slot))
+            }
             Draw::Session(of) => {
                 let of = of.by(&self.runs_as);
                 let slot = self.shared_parameter(Draw::Session(of))?;

@@ -84,7 +84,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles the body of a loop; what EXIT leaves, if there is one in it.
-    fn loop_body(
+    pub(crate) fn loop_body(
         &mut self,
         body: &LoopBody,
         kind: EnclosingKind,
@@ -175,11 +175,14 @@ impl Compiler<'_> {
         place: Place,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
-        self.with_statement(query, out, |this, query, out| {
+        let known = |this: &mut Self, query: &ast::Statement, out: &mut Vec<Statement>| {
             let query = as_query(query, place)?;
             this.behind_changes(out, query, |this, out, query| {
                 this.loop_over(targets, query, body, place, out)
             })
+        };
+        self.with_statement(query, out, known, |this, source, out| {
+            this.loop_later(targets, source, body, out)
         })
     }
 

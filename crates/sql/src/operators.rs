@@ -16,7 +16,7 @@ use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::program::{
     CompareOp, Consume, Effect, Expr, ExprKind, FOUND, OperatorLoop, OperatorRead, ROW_COUNT,
-    ResultColumn, RowsTo, SlotId, Statement, StatementKind,
+    ResultColumn, RowSource, RowsTo, SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk;
 use sqlparser::ast;
@@ -177,7 +177,8 @@ impl Compiler<'_> {
     ) {
         let OperatorQuery { query, takes, reads, into, .. } = of;
         let (operators, rows) = (Arc::new(query), self.row_set());
-        let of = OperatorLoop { operators, takes, reads, rows, into, body, sets_found };
+        let source = RowSource::Operators(operators);
+        let of = OperatorLoop { source, takes, reads, rows, into, body, sets_found };
         self.emit(out, StatementKind::ForOperators(Box::new(of)));
     }
 
@@ -218,7 +219,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn emit_too_many_rows(&self, out: &mut Vec<Statement>) {
+    pub(crate) fn emit_too_many_rows(&self, out: &mut Vec<Statement>) {
         let mut then = Vec::new();
         self.emit_raise(&mut then, b"P0003", "query returned more than one row".to_owned(), None);
         let count = Box::new(self.slot_expr(ROW_COUNT));

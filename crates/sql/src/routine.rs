@@ -8,7 +8,7 @@ use sqlparser::ast::{self, BinaryOperator, Expr, Ident, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::block::{parse_body, type_name};
-use crate::dynamic::name_parameters;
+use crate::dynamic_syntax::name_parameters;
 use crate::endings::find_last;
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
 use crate::marks::MARK;

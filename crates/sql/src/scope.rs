@@ -121,6 +121,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) labels: u16,
     pub(crate) result: Vec<ResultColumn>,
     pub(crate) returning: Returning,
+    /// a query's columns are as many as those of the result, whatever it has: NULL for others
+    pub(crate) fits_result: bool,
     /// a statement outside of procedures: whole-table work is nobody's surprise there
     pub(crate) ad_hoc: bool,
     /// RETURN QUERY of a change: what it returns are rows of the function
@@ -221,6 +223,7 @@ impl<'c> Compiler<'c> {
             labels: 0,
             result: Vec::new(),
             returning: Returning::Nothing,
+            fits_result: false,
             ad_hoc: false,
             returns_rows: false,
             programs: Programs::default(),

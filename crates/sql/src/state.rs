@@ -7,6 +7,7 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Column, Object, TriggerEvent};
 use hotrow_transaction::draw::Draw;
+use hotrow_transaction::dynamic::Definitions;
 use hotrow_transaction::program::{
     Expr, LabelId, OperatorRead, Place, Procedure, RowSetId, SlotId, Statement,
 };
@@ -370,6 +371,23 @@ impl ProcedureNames for std::collections::HashMap<String, Procedure> {
 
     fn all_names(&self) -> Vec<String> {
         self.keys().cloned().collect()
+    }
+}
+
+/// The procedures that are registered, by the definitions in force.
+pub struct Registered<'a>(pub &'a dyn Definitions);
+
+impl ProcedureNames for Registered<'_> {
+    fn procedure(&self, key: &str) -> Option<&Procedure> {
+        self.0.procedure(key)
+    }
+
+    fn overloads(&self, name: &str) -> Vec<&Procedure> {
+        self.0.overloads(name)
+    }
+
+    fn all_names(&self) -> Vec<String> {
+        self.0.procedure_names()
     }
 }
 

@@ -174,7 +174,7 @@ impl Compiler<'_> {
                         "cannot use RETURN QUERY in a non-SETOF function",
                     ));
                 }
-                self.with_statement(query, out, Self::return_query)
+                self.with_statement(query, out, Self::return_query, Self::return_later)
             }
             Kind::Raise(written) => self.raise(written, out),
             Kind::RaiseAgain => self.raise_again(out),
@@ -225,7 +225,11 @@ impl Compiler<'_> {
     }
 
     /// RETURN QUERY
-    fn return_query(&mut self, statement: &ast::Statement, out: &mut Vec<Statement>) -> Result<()> {
+    pub(crate) fn return_query(
+        &mut self,
+        statement: &ast::Statement,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
         if let ast::Statement::Query(query) = statement {
             return self.emit_query(out, query, Wanted::All, |_, _| Ok(Sink::Result));
         }
@@ -501,7 +505,7 @@ impl Compiler<'_> {
     }
 }
 
-fn has_returning(change: &ast::Statement) -> bool {
+pub(crate) fn has_returning(change: &ast::Statement) -> bool {
     match change {
         ast::Statement::Insert(insert) => insert.returning.is_some(),
         ast::Statement::Update(update) => update.returning.is_some(),

@@ -14,6 +14,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::row::{Field, Words};
 
+use crate::dynamic::Definitions;
 use crate::outcome::Stop;
 
 /// Why rows are reached.
@@ -167,6 +168,17 @@ pub trait RecordAccess {
     /// find it again. An access path that cannot leave it out goes on showing it, and the plan is a
     /// guess the more.
     fn forget(&mut self, _table: TableId, _record: Self::Record) {}
+
+    /// What is defined, for statements that are compiled while the call runs; none: such a
+    /// statement cannot run here.
+    fn definitions(&self) -> Option<&dyn Definitions> {
+        None
+    }
+
+    /// Whether nobody else runs at the same time, so that nothing needs protection.
+    fn is_alone(&self) -> bool {
+        false
+    }
 
     /// Notes under a number how far the transaction has come, until the number is used again.
     /// An access path that changes nothing has nothing to note.

@@ -18,16 +18,15 @@ pub use access::{
 };
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::types::{DataType, SqlType};
 
 use crate::access::Reads;
-use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
 use crate::program::{
     ArithmeticOp, Catch, CompareOp, ErrorPart, Function, Place, ResultColumn, RowLocks, RowSetId,
+    RowSource,
 };
 
 /// How two datums are compared.
@@ -526,8 +525,8 @@ pub struct RowsCode {
 #[derive(Clone, Debug)]
 pub struct OperatorCode {
     /// what computes them
-    pub operators: Arc<dyn Operators>,
-    /// slots and types of what the operators take
+    pub source: RowSource,
+    /// slots and types of what that takes
     pub takes: Box<[(u16, SqlType)]>,
     /// their reads, by number
     pub reads: Box<[OperatorReadCode]>,
@@ -676,6 +675,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether it runs statements whose text is known only then.
+    pub fn has_dynamic(&self) -> bool {
+        self.operators.iter().any(|of| matches!(of.source, RowSource::Dynamic(_)))
+    }
+
     /// Says whether the hook hands out this site's keys.
     pub fn set_planned(&mut self, site: u16, planned: bool) {
         self.access[site as usize].planned = planned;

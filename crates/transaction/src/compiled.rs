@@ -25,8 +25,10 @@ pub struct PlanProgram {
     pub marks: Box<[MarkCode]>,
     /// whether planning reads records
     pub needs_reconnaissance: bool,
-    /// whether planning takes it that no error comes where one that is caught would lead elsewhere
-    pub guesses_errors: bool,
+    /// whether a plan may lack what a call touches, however right its trial reads are: planning
+    /// takes it that no error comes where one that is caught would lead elsewhere, or there are
+    /// statements whose text is known only when they run
+    pub may_miss: bool,
 }
 
 impl PlanProgram {
@@ -42,7 +44,7 @@ impl PlanProgram {
             program,
             marks: slice.marks.iter().map(|mark| MarkCode::new(catalog, mark)).collect(),
             needs_reconnaissance: slice.needs_reconnaissance,
-            guesses_errors: slice.guesses_errors(),
+            may_miss: slice.guesses_errors() || slice.has_dynamic,
         })
     }
 }
@@ -86,6 +88,11 @@ pub struct CompiledProcedure {
 }
 
 impl CompiledProcedure {
+    /// Whether it changes rows, as far as is known before it runs.
+    pub fn writes(&self) -> bool {
+        self.notes.has_changes()
+    }
+
     /// Lowers and slices a procedure for a catalog and a set of granules.
     pub fn new(
         catalog: &Catalog,

@@ -25,6 +25,9 @@ pub enum Draw {
     Number(TableId),
     /// numbers of a sequence, for places that may be passed often: an array, as long as it takes
     Numbers(TableId),
+    /// numbers of whatever sequences the call's texts ask for ([`crate::dynamic`]): an array of
+    /// pairs, a sequence and a number of it
+    AnyNumbers,
     /// 128 random bits, from which all random values of the call are computed: a UUID
     Seed,
     /// what the session says that makes the call
@@ -37,6 +40,8 @@ pub enum Draw {
 pub enum SessionDraw {
     /// current_user, of the function that asks
     CurrentUser(By),
+    /// the role whose rights a text runs with; NULL: the database's maker
+    Role(By),
     /// session_user
     SessionUser,
     /// current_setting, and whether it may be unknown
@@ -59,6 +64,7 @@ impl SessionDraw {
         let by = |own: &By| if *own == By::Caller { others.clone() } else { own.clone() };
         match self {
             Self::CurrentUser(own) => Self::CurrentUser(by(own)),
+            Self::Role(own) => Self::Role(by(own)),
             Self::Policies { table, version, by: own } => {
                 Self::Policies { table: *table, version: *version, by: by(own) }
             }
@@ -72,7 +78,7 @@ impl Draw {
     pub const fn sql_type(&self) -> SqlType {
         match self {
             Self::Number(_) => SqlType::Scalar(DataType::BigInt),
-            Self::Numbers(_) => SqlType::Array(DataType::BigInt),
+            Self::Numbers(_) | Self::AnyNumbers => SqlType::Array(DataType::BigInt),
             Self::Seed => SqlType::Scalar(DataType::Uuid),
             Self::Session(SessionDraw::Policies { .. }) => SqlType::Scalar(DataType::BigInt),
             Self::Session(_) => SqlType::Scalar(DataType::Text),
@@ -83,30 +89,55 @@ impl Draw {
     pub const fn sequence(&self) -> Option<TableId> {
         match self {
             Self::Number(sequence) | Self::Numbers(sequence) => Some(*sequence),
-            Self::Seed | Self::Session(_) => None,
+            Self::AnyNumbers | Self::Seed | Self::Session(_) => None,
         }
     }
 }
 
-/// SQLSTATE of the error by which a call asks for more numbers; its message is which of the
-/// procedure's draws they are. No client sees it, and none can raise it: RAISE takes no small
-/// letters.
+/// SQLSTATE of the error by which a call asks for more numbers; its message tells which
+/// ([`Numbered`]). No client sees it, and none can raise it: RAISE takes no small letters.
 pub const NUMBERS_SPENT: [u8; 5] = *b"spent";
 
-/// SQLSTATE of the notices by which a call tells how many numbers it took: its message is which of
-/// the procedure's draws they are, and how many. No client sees them.
+/// SQLSTATE of the notices by which a call tells how many numbers it took: its message is which
+/// ([`Numbered`]), and how many. No client sees them.
 pub const NUMBERS_TAKEN: [u8; 5] = *b"taken";
 
-/// Which of a procedure's draws a call wants more numbers of.
-pub fn spent_by(error: &SqlError) -> Option<usize> {
-    if error.sqlstate == NUMBERS_SPENT { error.message.parse().ok() } else { None }
+/// What numbers of a call are of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Numbered {
+    /// of one of the procedure's draws, by its place among them
+    Draw(usize),
+    /// of a sequence, for one of its texts ([`Draw::AnyNumbers`])
+    Of(TableId),
 }
 
-/// Which of a procedure's draws a notice tells of, and how many numbers were taken.
-pub fn taken_by(notice: &Notice) -> Option<(usize, usize)> {
+impl Numbered {
+    /// As messages tell it.
+    pub fn told(self) -> String {
+        match self {
+            Self::Draw(draw) => draw.to_string(),
+            Self::Of(sequence) => format!("of {}", sequence.0),
+        }
+    }
+
+    fn of(told: &str) -> Option<Self> {
+        match told.strip_prefix("of ") {
+            Some(sequence) => sequence.parse().ok().map(|of| Self::Of(TableId(of))),
+            None => told.parse().ok().map(Self::Draw),
+        }
+    }
+}
+
+/// What a call wants more numbers of.
+pub fn spent_by(error: &SqlError) -> Option<Numbered> {
+    if error.sqlstate == NUMBERS_SPENT { Numbered::of(&error.message) } else { None }
+}
+
+/// Which numbers a notice tells of, and how many were taken.
+pub fn taken_by(notice: &Notice) -> Option<(Numbered, usize)> {
     if notice.said.sqlstate != NUMBERS_TAKEN {
         return None;
     }
-    let (draw, count) = notice.said.message.split_once(' ')?;
-    Some((draw.parse().ok()?, count.parse().ok()?))
+    let (of, count) = notice.said.message.rsplit_once(' ')?;
+    Some((Numbered::of(of)?, count.parse().ok()?))
 }

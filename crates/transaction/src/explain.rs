@@ -51,6 +51,7 @@ pub fn explain(
         let names = procedure.inlined.join(", ");
         let _ = writeln!(text, "It has in it the statements of what it calls: {names}.");
     }
+    text.push_str(&texts(&procedure.body));
     text.push_str(&loops(compiled));
     text.push_str(&protected(compiled));
     text.push_str(&unwritten(catalog, granules, compiled));
@@ -136,6 +137,22 @@ fn protected(compiled: &CompiledProcedure) -> String {
              cut calls into actions, and alone on engines that validate when they commit.\n",
         );
     }
+    text
+}
+
+/// The statements whose text is known only when a call runs.
+fn texts(body: &[Statement]) -> String {
+    let mut text = String::new();
+    walk::statements(body, &mut |statement| {
+        if walk::is_dynamic(statement) {
+            let line = statement.place.line;
+            let _ = writeln!(
+                text,
+                "The text of EXECUTE in line {line} is known only when a call runs: it is compiled \
+                 and planned then, and a call that touches more than was planned runs alone."
+            );
+        }
+    });
     text
 }
 

@@ -10,6 +10,7 @@ mod memory;
 mod result;
 mod row_set;
 mod slots;
+mod texts;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
 pub use result::{RowStore, StoredRows};
 pub(crate) use row_set::RowSet;
 pub use slots::{SLOTS_MAX, Slots};
+pub(crate) use texts::Texts;
 
 /// Loop iterations and visited rows that one call may use, unless said otherwise.
 pub const STEPS_DEFAULT: u64 = 100_000_000;
@@ -144,6 +146,8 @@ pub struct Frame {
     step_budget: u64,
     /// bytes and elements that were there when the call began
     begun: (usize, usize),
+    /// of calls that run statements whose text is known only then
+    pub(crate) texts: Option<Box<Texts>>,
 }
 
 impl Default for Frame {
@@ -162,6 +166,7 @@ impl Default for Frame {
             result_rows: 0,
             step_budget: STEPS_DEFAULT,
             begun: (0, 0),
+            texts: None,
         }
     }
 }
@@ -218,6 +223,9 @@ impl Frame {
         self.touched = 0;
         self.result.clear();
         self.result_rows = 0;
+        if let Some(texts) = &mut self.texts {
+            texts.begin();
+        }
         if self.row_sets.len() < program.row_sets as usize {
             self.row_sets.resize_with(program.row_sets as usize, RowSet::default);
         }

@@ -18,6 +18,7 @@
 //! empty loop of ten steps with its call is 863.
 
 mod aggregate;
+mod dynamic;
 mod exact;
 mod fault;
 mod forgive;
@@ -43,7 +44,9 @@ use pure::dispatch;
 
 use crate::access::RecordAccess;
 use crate::bytecode::{Op, Program};
+use crate::compiled::PlanProgram;
 use crate::frame::Frame;
+use crate::invocation::Invocation;
 use crate::outcome::Stop;
 use crate::program::FOUND;
 
@@ -70,6 +73,17 @@ pub trait Hook {
     /// An empty key matches nothing. `None`: it is to be encoded from slots. Only asked for sites
     /// marked by [`Program::set_planned`]; for ranges only the entry is used.
     fn next_key(&mut self, site: u16) -> Option<PlannedKey<'_>>;
+
+    /// Planning reaches a statement whose text has just been compiled: plans it, too.
+    fn plan_text<A: RecordAccess>(
+        &mut self,
+        _plan: &PlanProgram,
+        _invocation: &Invocation,
+        _frame: &mut Frame,
+        _access: &mut A,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
 
     /// A [`crate::program::StatementKind::Mark`] is reached.
     fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop>;

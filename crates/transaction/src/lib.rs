@@ -24,6 +24,7 @@ pub mod coarse;
 pub mod compiled;
 pub mod constant;
 pub mod draw;
+pub mod dynamic;
 pub mod explain;
 mod expression_text;
 pub mod frame;

@@ -131,14 +131,19 @@ impl Catalog {
         }
         needs.all.iter().try_for_each(|need| match &need.by {
             By::Caller => self.refuse(&caller, need),
-            By::View(view) => self.refuse_owner(&Object::View(*view), need),
-            By::Function(name) => self.refuse_owner(&Object::Function(Arc::clone(name)), need),
+            by => self.refuse(&self.rights().actor(self.owner_by(by)), need),
         })
     }
 
-    fn refuse_owner(&self, of: &Object, need: &Need) -> Result<(), SqlError> {
-        let owner = self.rights().owner(of).map(|owner| &**owner);
-        self.refuse(&self.rights().actor(owner), need)
+    /// The role whose right something has to be where it is not its caller's; none: the database's
+    /// maker.
+    pub fn owner_by(&self, by: &By) -> Option<&str> {
+        let object = match by {
+            By::Caller => return None,
+            By::View(view) => Object::View(*view),
+            By::Function(name) => Object::Function(Arc::clone(name)),
+        };
+        self.rights().owner(&object).map(|owner| &**owner)
     }
 
     fn refuse(&self, actor: &Actor<'_>, need: &Need) -> Result<(), SqlError> {

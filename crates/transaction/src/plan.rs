@@ -113,7 +113,7 @@ impl Plan {
         let mut recorder = Recorder { marks: &slice.marks, plan: self, watch };
         match interpret::run(&slice.program, 0, frame, access, &mut recorder) {
             Ok(()) => {
-                self.is_short = slice.guesses_errors;
+                self.is_short = slice.may_miss;
                 Ok(())
             }
             Err(Stop::Error) => {

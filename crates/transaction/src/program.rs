@@ -24,6 +24,7 @@ use hotrow_base::value::Value;
 
 use crate::catalog::TriggerFunction;
 use crate::draw::Draw;
+use crate::dynamic::DynamicStatement;
 use crate::needs::Needs;
 use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
@@ -187,7 +188,7 @@ impl Procedure {
 
     /// Whether it takes numbers of sequences in loops, as many as it will.
     pub fn takes_numbers(&self) -> bool {
-        self.draws.iter().any(|draw| matches!(draw, Draw::Numbers(_)))
+        self.draws.iter().any(|draw| matches!(draw, Draw::Numbers(_) | Draw::AnyNumbers))
     }
 
     /// What parameter `at` of the given ones is where a caller leaves it out; none: it may not.
@@ -376,8 +377,8 @@ pub struct Recur {
 #[derive(Clone, Debug)]
 pub struct OperatorLoop {
     /// what computes the rows
-    pub operators: Arc<dyn Operators>,
-    /// what the operators take of the procedure's values
+    pub source: RowSource,
+    /// what that takes of the procedure's values
     pub takes: Vec<SlotId>,
     /// the reads that they ask for, by number
     pub reads: Vec<OperatorRead>,
@@ -390,6 +391,17 @@ pub struct OperatorLoop {
     /// whether FOUND and the row count tell of its rows afterwards; a query that stands for an
     /// expression leaves them alone
     pub sets_found: bool,
+}
+
+/// What computes the rows of an [`OperatorLoop`].
+#[derive(Clone, Debug)]
+pub enum RowSource {
+    /// operators, from the rows of the loop's reads
+    Operators(Arc<dyn Operators>),
+    /// a statement whose text is known only when the call runs (EXECUTE). The loop has no reads:
+    /// what it touches nobody knows before. The values that it takes are in [`crate::dynamic`]'s
+    /// order
+    Dynamic(Arc<dyn DynamicStatement>),
 }
 
 /// A read that operators ask for.

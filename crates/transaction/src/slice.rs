@@ -138,6 +138,8 @@ pub struct Slice {
     pub protected: Vec<ProtectedKnowledge>,
     /// whether the slice reads records
     pub needs_reconnaissance: bool,
+    /// whether there are statements whose text is known only when they run
+    pub has_dynamic: bool,
 }
 
 impl Slice {
@@ -201,7 +203,17 @@ impl Slice {
             needs: Default::default(),
         };
         let needs_reconnaissance = reads;
-        Self { procedure, marks, knowledge, planned, loops, protected, needs_reconnaissance }
+        let has_dynamic = walk::has_dynamic(&procedure.body);
+        Self {
+            procedure,
+            marks,
+            knowledge,
+            planned,
+            loops,
+            protected,
+            needs_reconnaissance,
+            has_dynamic,
+        }
     }
 
     /// Whether errors that are caught may lead a call where no plan of it leads.

@@ -9,7 +9,7 @@ use hotrow_base::value::Value;
 
 use crate::program::{
     Access, Consume, Effect, Elements, Expr, ExprKind, Insert, LabelId, Path, Protected, RangeEnd,
-    RowsTo, SlotId, Statement, StatementKind,
+    RowSource, RowsTo, SlotId, Statement, StatementKind,
 };
 
 /// One place where a procedure touches rows. Sites are numbered in preorder; the query of a FOR
@@ -103,6 +103,17 @@ pub fn has_recursion(body: &[Statement]) -> bool {
 /// Whether a block is run once more from within.
 pub fn is_repeated(label: LabelId, body: &[Statement]) -> bool {
     any(body, |inner| matches!(&inner.kind, StatementKind::Recur(of) if of.label == label))
+}
+
+/// Whether anything in a body is a statement whose text is known only when it runs.
+pub fn has_dynamic(body: &[Statement]) -> bool {
+    any(body, is_dynamic)
+}
+
+/// Whether a statement is one whose text is known only when it runs.
+pub fn is_dynamic(statement: &Statement) -> bool {
+    matches!(&statement.kind, StatementKind::ForOperators(of)
+        if matches!(of.source, RowSource::Dynamic(_)))
 }
 
 /// Whether errors are caught anywhere in a body.

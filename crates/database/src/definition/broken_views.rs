@@ -9,7 +9,7 @@ use hotrow_transaction::outcome::{SqlError, apart};
 
 use super::{Sources, names_changed};
 use crate::error::advised;
-use crate::lookup::Registered;
+use crate::lookup::registered;
 
 /// Fails where a view would not survive changes of the catalog, or does not compile itself.
 pub(super) fn refuse_broken_views(
@@ -26,7 +26,7 @@ pub(super) fn refuse_broken_views(
     }
     let names = names_changed((&schema.catalog, catalog), changes);
     let concerned = &sources.mentions().views(names) | &own;
-    match apart(|| broken_view(catalog, &Registered(schema), &concerned))? {
+    match apart(|| broken_view(catalog, &registered(schema), &concerned))? {
         None => Ok(()),
         Some((view, error)) if own.contains(&view) => Err(error),
         Some((view, error)) => Err(needed_by_view(&view, error)),
@@ -40,7 +40,7 @@ pub(super) fn refuse_broken_view(
     names: impl IntoIterator<Item = String>,
 ) -> Result<(), SqlError> {
     let concerned = sources.mentions().views(names);
-    let broken = apart(|| broken_view(&next.catalog, &Registered(next), &concerned))?;
+    let broken = apart(|| broken_view(&next.catalog, &registered(next), &concerned))?;
     broken.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
 }
 

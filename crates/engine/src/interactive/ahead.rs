@@ -54,6 +54,10 @@ impl<L: Locks> Inside<'_, L> {
                 Ok(Ran::MadeWay)
             }
             Err(Stop::Conflict(Conflict::Interrupt)) => Err(interrupted(frame)),
+            Err(Stop::Replan) if frame.has_unknown_uses() => {
+                self.begin_anew();
+                Ok(Ran::Unknown)
+            }
             Err(Stop::Conflict(_) | Stop::Replan) => {
                 self.begin_anew();
                 Ok(Ran::Undone)

@@ -90,6 +90,13 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
             match ran? {
                 Ran::Done => return Ok(()),
                 Ran::MadeWay => {} // I5
+                Ran::Unknown => {
+                    let uses = frame.take_unknown_uses();
+                    let go_on = || frame.check_interrupt();
+                    let opened = self.slots.open_for(self.number, &uses, go_on);
+                    opened.map_err(|error| Failure::Statement(Box::new(error)))?;
+                    return Err(Failure::Outdated); // for what was just made of it
+                }
                 Ran::Undone => {
                     let interruption = frame.check_interrupt();
                     interruption.map_err(|why| Failure::Statement(Box::new(why.into())))?;
@@ -215,6 +222,8 @@ pub(super) enum Ran {
     MadeWay,
     /// it is all that the transaction did, and is undone because of others
     Undone,
+    /// it has done nothing: its frame tells what it would do with tables that others do not know of
+    Unknown,
 }
 
 impl<L: Locks> Inside<'_, L> {
@@ -280,6 +289,10 @@ impl<L: Locks> Inside<'_, L> {
             Stop::Conflict(Conflict::Interrupt) => {
                 access.take_back(before); // I4
                 Err(interrupted(frame))
+            }
+            Stop::Replan if frame.has_unknown_uses() => {
+                access.take_back(before); // I4
+                Ok(Ran::Unknown)
             }
             Stop::Conflict(_) if is_first => {
                 drop((access, pin));

@@ -75,7 +75,7 @@ impl Forecast {
     ) {
         self.set_alone();
         let slice = &procedure.plan;
-        if slice.guesses_errors {
+        if slice.may_miss {
             return; // a forecast may not be wrong (I2)
         }
         if slice.needs_reconnaissance {

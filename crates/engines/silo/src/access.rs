@@ -17,6 +17,7 @@ use hotrow_engine::schema::Schema;
 use hotrow_storage::record::RecordId;
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
 use hotrow_transaction::catalog::{Index, IndexKind};
+use hotrow_transaction::dynamic::Definitions;
 use hotrow_transaction::outcome::Stop;
 
 use crate::transaction::{Entry, Kind, NONE, NOTHING, Operation, Span, Transaction};
@@ -177,6 +178,10 @@ fn is_unique(index: &Index, row: &[u64]) -> bool {
 impl RecordAccess for Access<'_> {
     type Record = u32;
     type Row = [u64];
+
+    fn definitions(&self) -> Option<&dyn Definitions> {
+        Some(self.schema)
+    }
 
     fn find(&mut self, at: &KeyAt<'_>, _: Intent) -> Result<Option<u32>, Stop> {
         if at.key.is_empty() {

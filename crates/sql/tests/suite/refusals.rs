@@ -37,7 +37,7 @@ fn statements_of_procedures() {
         ("<<here>> BEGIN CONTINUE here; END;", "42601", 25, ""),
         ("WHILE v LOOP NULL; END LOOP;", "42804", 7, ""),
         ("LOOP EXIT WHEN v; END LOOP;", "42804", 16, ""),
-        ("EXECUTE 'SELECT ' || n;", "0A000", 9, "USING"),
+        ("EXECUTE 'SELECT ' || n INTO r;", "0A000", 29, "declare"),
         ("EXECUTE 'SELEC 1';", "42601", 10, ""),
         ("EXECUTE 'SELECT $1';", "42P02", 17, ""),
         ("ROLLBACK TO a;", "42601", 10, "EXCEPTION"),

@@ -84,6 +84,9 @@ pub(super) fn cut(
     if walk::has_recursion(&procedure.body) {
         return Err("it calls itself".to_owned());
     }
+    if walk::has_dynamic(&procedure.body) {
+        return Err("it has a statement whose text is known only when it runs".to_owned());
+    }
     let normal = returns::to_ends(procedure.clone())?;
     if !normal.result.is_empty() && !normal.returns_set && !ends(&normal.body) {
         return Err("it may end without RETURN".to_owned());

@@ -117,6 +117,11 @@ impl GranuleNotes {
         self.changes.iter().map(|(table, _)| *table)
     }
 
+    /// Whether any of them is changed.
+    pub fn has_changes(&self) -> bool {
+        self.changes.iter().any(|(_, changed)| !changed.is_empty())
+    }
+
     fn note_change(&mut self, table: TableId, changed: ColumnSet) {
         match self.changes.iter_mut().find(|(known, _)| *known == table) {
             Some((_, columns)) => *columns = columns.and(changed),

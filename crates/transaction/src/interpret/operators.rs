@@ -10,10 +10,10 @@ use crate::bytecode::{OperatorCode, OperatorReadCode, Program};
 use crate::frame::{Frame, Machine};
 use crate::operators::{Around, Unfinished};
 use crate::outcome::{Stop, apart};
-use crate::program::NOW;
+use crate::program::{NOW, RowSource};
 
 use super::fault::stop_machine;
-use super::{Fault, Hook, forgive, run_inside};
+use super::{Fault, Hook, dynamic, forgive, run_inside};
 
 /// Computes the rows of a loop. Where errors are forgiven, what fails has none.
 #[inline(never)]
@@ -27,7 +27,7 @@ pub(super) fn compute<A: RecordAccess, H: Hook>(
 ) -> Result<(), Stop> {
     let code = &program.operators[usize::from(number)];
     let computed = match rows((program, at), code, frame, access, hook) {
-        Ok(rows) => keep(code, rows, frame).map_err(|fault| {
+        Ok((rows, touched)) => keep(code, rows, touched, frame).map_err(|fault| {
             stop_machine(program, at, &mut frame.machine, fault) // of memory
         }),
         Err(Unfinished::Stopped(stop)) => Err(stop),
@@ -55,9 +55,15 @@ fn rows<A: RecordAccess, H: Hook>(
     frame: &mut Frame,
     access: &mut A,
     hook: &mut H,
-) -> Result<Vec<Value>, Unfinished> {
+) -> Result<(Vec<Value>, u64), Unfinished> {
     let takes = code.takes.iter();
     let values: Vec<_> = takes.map(|&(slot, of)| frame.machine.value(slot, of)).collect();
+    let operators = match &code.source {
+        RowSource::Operators(operators) => operators,
+        RowSource::Dynamic(statement) => {
+            return dynamic::execute((program, at), &**statement, &values, frame, access, hook);
+        }
+    };
     let around = Around {
         now_us: frame.slot(NOW).as_int(),
         bytes_max: frame.machine.rows_max(),
@@ -86,10 +92,12 @@ fn rows<A: RecordAccess, H: Hook>(
         Ok(rows)
     };
     // Operators hold nothing that others see.
-    apart(|| {
+    let rows = apart(|| {
         panics::point::reach("operators");
-        code.operators.rows(&values, &around, &mut read)
-    })
+        operators.rows(&values, &around, &mut read)
+    })?;
+    let count = (rows.len() / code.types.len().max(1)) as u64;
+    Ok((rows, count))
 }
 
 fn give(read: &OperatorReadCode, values: &[Value], machine: &mut Machine) -> Result<(), Fault> {
@@ -100,8 +108,14 @@ fn give(read: &OperatorReadCode, values: &[Value], machine: &mut Machine) -> Res
 }
 
 /// Puts the rows where the loop finds them.
-fn keep(code: &OperatorCode, rows: Vec<Value>, frame: &mut Frame) -> Result<(), Fault> {
-    let Frame { machine, row_sets, touched, .. } = frame;
+fn keep(
+    code: &OperatorCode,
+    rows: Vec<Value>,
+    touched: u64,
+    frame: &mut Frame,
+) -> Result<(), Fault> {
+    frame.touched = touched;
+    let Frame { machine, row_sets, .. } = frame;
     let set = &mut row_sets[code.rows.rows.0 as usize];
     set.datums.clear();
     set.begin();
@@ -109,7 +123,6 @@ fn keep(code: &OperatorCode, rows: Vec<Value>, frame: &mut Frame) -> Result<(), 
     for (value, &of) in rows.iter().zip(code.types.iter().cycle()) {
         set.datums.push(machine.keep_typed(value, of)?);
     }
-    *touched = (rows.len() / code.types.len().max(1)) as u64;
     Ok(())
 }
 

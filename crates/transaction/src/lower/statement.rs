@@ -1,7 +1,5 @@
 //! Statements: control flow, assignment, RAISE, RETURN.
 
-use std::sync::Arc;
-
 use hotrow_base::types::{DataType, SqlType};
 
 use crate::bytecode::{
@@ -219,7 +217,7 @@ impl Lowerer<'_> {
         let into = of.into.iter().map(|slot| slot.0).collect();
         let rows = RowsCode { rows: of.rows, into };
         self.program.operators.push(OperatorCode {
-            operators: Arc::clone(&of.operators),
+            source: of.source.clone(),
             takes: typed(self, &of.takes),
             reads: reads.into(),
             rows: rows.clone(),
@@ -230,7 +228,9 @@ impl Lowerer<'_> {
         if of.sets_found {
             self.emit(Op::TouchedByVisit);
         }
-        self.rows_loop(rows, &of.body, of.sets_found);
+        if !of.into.is_empty() {
+            self.rows_loop(rows, &of.body, of.sets_found);
+        }
     }
 
     fn rows_loop(&mut self, rows: RowsCode, body: &[Statement], sets_found: bool) {

@@ -123,6 +123,19 @@ impl Footprint {
         self.add(Granule::of_lock(lock, space, mode));
     }
 
+    /// Granules that entries from this one on ask for may be asked for at any time: those entries
+    /// are none any more.
+    pub(super) fn forget_entries(&mut self, from: u32) {
+        for granule in &mut self.granules {
+            if granule.last >= from {
+                granule.last = NO_ENTRY;
+            }
+            if granule.first >= from {
+                granule.first = NO_ENTRY;
+            }
+        }
+    }
+
     /// Adds a granule or strengthens its mode; its position.
     #[inline]
     pub(super) fn add(&mut self, granule: Granule) -> u32 {

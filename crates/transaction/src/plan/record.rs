@@ -9,14 +9,18 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::IndexId;
 use hotrow_base::key::{self, ArenaKey};
+use hotrow_base::stack::deeper;
 
 use super::footprint::{Granule, NO_ENTRY};
 use super::{Entry, KeyRange, NO_GRANULE, Plan, Watch};
+use crate::access::RecordAccess;
 use crate::bytecode::{Convert, KeyCode, KeyPartCode};
 use crate::catalog::Catalog;
+use crate::compiled::PlanProgram;
 use crate::frame::{Frame, PackedBytes};
 use crate::granule::{LockMode, Space, SpaceSeed};
-use crate::interpret::{Hook, PlannedKey, pack};
+use crate::interpret::{self, Hook, PlannedKey, pack};
+use crate::invocation::Invocation;
 use crate::lower::{key_code, packed_bits};
 use crate::outcome::Stop;
 use crate::program::SlotId;
@@ -145,6 +149,27 @@ impl<W: Watch> Hook for Recorder<'_, W> {
     fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop> {
         self.record(id, frame, |_, _, _| {});
         Ok(())
+    }
+
+    #[inline(never)]
+    fn plan_text<A: RecordAccess>(
+        &mut self,
+        plan: &PlanProgram,
+        invocation: &Invocation,
+        frame: &mut Frame,
+        access: &mut A,
+    ) -> Result<(), Stop> {
+        let entries = self.plan.entries.len();
+        frame.begin(&plan.program, invocation);
+        let mut inner = Recorder { marks: &plan.marks, plan: &mut *self.plan, watch: self.watch };
+        let ran = deeper(|| interpret::run(&plan.program, 0, frame, access, &mut inner));
+        // The text's sites are none of the procedure's: it is granules alone that are of use.
+        self.plan.entries.truncate(entries);
+        self.plan.footprint.forget_entries(entries as u32);
+        match ran {
+            Ok(Ok(()) | Err(Stop::Error)) | Err(_) => Ok(()), // it is short, and known to be
+            Ok(Err(stop)) => Err(stop),
+        }
     }
 }
 

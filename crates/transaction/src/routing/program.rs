@@ -22,6 +22,7 @@ use crate::catalog::Catalog;
 use crate::granule::Granules;
 use crate::invocation::Arguments;
 use crate::program::Procedure;
+use crate::walk;
 
 /// Where a call lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,6 +70,9 @@ impl RoutingProgram {
         routing: &Routing,
         procedure: &Procedure,
     ) -> Option<Self> {
+        if walk::has_dynamic(&procedure.body) {
+            return None;
+        }
         let mut fields: Vec<Fields> = Vec::new();
         for site in sites::facts(catalog, granules, procedure) {
             let (parts, hashing, mapping) = match routing.rule(site.table) {

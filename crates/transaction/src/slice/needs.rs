@@ -154,10 +154,11 @@ impl Pass<'_> {
         for block in blocks {
             inner |= self.block(block, known_control && known);
         }
-        if inner && (known || defines) || self.defines_needed(statement) {
+        let is_dynamic = walk::is_dynamic(statement);
+        if inner && (known || defines) || self.defines_needed(statement) || is_dynamic {
             self.condition(statement, site);
         }
-        matters | inner
+        matters | inner | is_dynamic
     }
 
     /// Needs of a site's own locks.

@@ -231,7 +231,7 @@ impl<'a> Subject<'a> {
             Ended::Replan => 0,
         };
         // A trial read is only wrong about what the call itself changes.
-        let plans_errors = !self.compiled.plan.guesses_errors;
+        let plans_errors = !self.compiled.plan.may_miss;
         tally.protected += !self.compiled.protected.is_empty() as usize;
         tally.held += (plans_errors && !self.compiled.protected.is_empty()) as usize;
         let must_succeed =

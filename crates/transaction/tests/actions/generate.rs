@@ -499,7 +499,7 @@ impl Generator<'_> {
         self.numbers.retain(|slot| !into.contains(slot));
         let fails_at = if self.chance(20) { 3 } else { -1 };
         StatementKind::ForOperators(Box::new(OperatorLoop {
-            operators: Arc::new(Pairs { fails_at }),
+            source: RowSource::Operators(Arc::new(Pairs { fails_at })),
             takes,
             reads: vec![first, second],
             rows,
