@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Drivers of other languages, each against a server of its own: psycopg, asyncpg, SQLAlchemy, Alembic and Django
-# (Python), pgjdbc (Java), node-postgres, knex, drizzle and Sequelize (JavaScript), pgx and lib/pq (Go). Each check says
+# Drivers of other languages, each against a server of its own: psycopg, asyncpg, SQLAlchemy, Alembic, Django and
+# pgcli (Python), pgjdbc (Java), node-postgres, knex, drizzle and Sequelize (JavaScript), pgx and lib/pq (Go). Each check says
 # what PostgreSQL 15 does: `tests/clients/X.sh 5432` holds it against one. What Hotrow does not do yet stands in gaps.txt, which has to be true: a check that fails and
 # is not listed fails this script, and so does one that is listed and passes. With HOTROW_ENGINE=silo or another that does
 # not lock as it goes, gaps_where_run_again.txt is more of that list.
@@ -14,7 +14,7 @@ shift
 source "$(dirname "$0")/serve.bash"
 gaps=("$here/gaps.txt")
 if [ -n "$run_again" ]; then gaps+=("$here/gaps$run_again.txt"); fi
-[ $# -gt 0 ] || set -- psycopg asyncpg sqlalchemy alembic django pgjdbc nodepg nodeorm pgx
+[ $# -gt 0 ] || set -- psycopg asyncpg sqlalchemy alembic django pgcli pgjdbc nodepg nodeorm pgx
 if [ -n "${INSTALL_ONLY:-}" ]; then
     for driver in "$@"; do "$here/$driver.sh" "$hotrow"; done
     exit

@@ -369,12 +369,16 @@ impl Ground for Reads<'_, '_> {
             (function, arguments),
             (SystemFunction::CurrentSetting, [Value::Text(_)])
                 | (SystemFunction::RelationOid, [Value::Text(_), Value::Bool(true)])
+                | (SystemFunction::ProcedureOid, [Value::Text(_)])
         );
         match (value, arguments.first()) {
             (Value::Null, Some(Value::Text(name))) if must_exist => Err(match function {
                 SystemFunction::CurrentSetting => {
                     let message = format!("unrecognized configuration parameter \"{name}\"");
                     SqlError::new(b"42704", message)
+                }
+                SystemFunction::ProcedureOid => {
+                    SqlError::new(b"42883", format!("function \"{name}\" does not exist"))
                 }
                 _ => SqlError::new(b"42P01", format!("relation \"{name}\" does not exist")),
             }),

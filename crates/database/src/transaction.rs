@@ -50,6 +50,8 @@ pub(crate) struct OpenTransaction {
     extent: Extent,
     /// tables whose rows it may have changed since it last made way for a definition
     written: Vec<TableId>,
+    /// a statement has run whose text is known only then: nobody knows what it has changed
+    has_run_texts: bool,
     /// tables that it has made
     created: Vec<TableId>,
     pub(crate) is_read_only: bool,
@@ -95,6 +97,7 @@ impl OpenTransaction {
             state: State::Open,
             extent,
             written: Vec::new(),
+            has_run_texts: false,
             created: Vec::new(),
             is_read_only,
             now_us: clock::now_us(),
@@ -194,7 +197,7 @@ impl OpenTransaction {
         self.refuse_definition(what)?;
         let is_own = |table: &TableId| self.created.contains(table);
         let is_kept_by_savepoint = !self.written.is_empty() && !self.savepoints.is_empty();
-        if is_kept_by_savepoint || !self.written.iter().all(is_own) {
+        if is_kept_by_savepoint || !self.written.iter().all(is_own) || self.has_run_texts {
             let message =
                 format!("{what} cannot run in a transaction that has changed rows before");
             let hint = "What was done before would be committed with it: write COMMIT first, or \
@@ -203,6 +206,7 @@ impl OpenTransaction {
         }
         let durable_in = self.engine.commit().map_err(|error| self.over(error))?;
         self.written.clear();
+        self.has_run_texts = false;
         self.engine.begin_again();
         for _ in 0..self.savepoints.len() {
             self.engine.savepoint().map_err(|error| self.over(error))?;
@@ -277,6 +281,7 @@ impl OpenTransaction {
                 self.written.push(*table);
             }
         }
+        self.has_run_texts |= statement.program().has_dynamic();
         match self.engine.execute(statement, invocation, frame) {
             Ok(()) => Ok(Some(())),
             Err(Failure::Outdated) => Ok(None),

@@ -145,8 +145,12 @@ pub enum SystemFunction {
     TriggerDefinition,
     /// pg_get_function_result(oid)
     FunctionResult,
-    /// pg_get_function_arguments(oid), pg_get_function_identity_arguments(oid)
+    /// pg_get_function_identity_arguments(oid)
     FunctionArguments,
+    /// pg_get_function_arguments(oid)
+    FunctionParameters,
+    /// acldefault(kind, owner)
+    AclDefault,
     /// pg_get_functiondef(oid)
     FunctionDefinition,
     /// oid::regclass, as text
@@ -157,6 +161,8 @@ pub enum SystemFunction {
     RelationOid,
     /// name::regtype, as oid
     TypeOid,
+    /// name::regproc::oid
+    ProcedureOid,
     /// pg_relation_size(oid) and its kin
     RelationSize,
     /// pg_get_serial_sequence(table, column)

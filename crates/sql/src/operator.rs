@@ -9,7 +9,7 @@
 
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Place};
+use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, no_operator, place_in, unsupported};
@@ -46,8 +46,20 @@ impl Compiler<'_> {
             BinaryOperator::Overlaps => {
                 return self.overlaps(left, right, place).map(Operand::Typed);
             }
+            // As dumps have LIKE and its kin.
             BinaryOperator::PGLikeMatch => {
-                return Err(unsupported(place, format!("operator {op}"), "use LIKE"));
+                return self.like(left, right, None, false, None).map(Operand::Typed);
+            }
+            BinaryOperator::PGNotLikeMatch => {
+                return self.like(left, right, None, true, None).map(Operand::Typed);
+            }
+            BinaryOperator::PGILikeMatch => {
+                let fold = Some(Function::Lower);
+                return self.like(left, right, None, false, fold).map(Operand::Typed);
+            }
+            BinaryOperator::PGNotILikeMatch => {
+                let fold = Some(Function::Lower);
+                return self.like(left, right, None, true, fold).map(Operand::Typed);
             }
             other => {
                 if let Some(json) = self.json_operator(left, other, right)? {

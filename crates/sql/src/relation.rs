@@ -29,6 +29,7 @@ mod merge;
 pub(crate) mod one_access;
 mod order;
 mod ordered_set;
+mod own;
 mod records;
 mod recursion;
 mod select;

@@ -35,7 +35,13 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
     pg_get_function_result(OID) -> TEXT, Stable, Host(H::System(S::FunctionResult)),
         "what a function returns",
         "(SELECT pg_get_function_result(oid) FROM pg_proc WHERE proname = 'twice')", "integer";
-    pg_get_function_arguments | pg_get_function_identity_arguments(OID) -> TEXT, Stable,
+    pg_get_function_arguments(OID) -> TEXT, Stable, Host(H::System(S::FunctionParameters)),
+        "what a function takes, with modes and defaults",
+        "(SELECT pg_get_function_arguments(oid) FROM pg_proc WHERE proname = 'twice')",
+        "n integer";
+    acldefault(ANY, OID) -> TEXT, Stable, Host(H::System(S::AclDefault)),
+        "what is given of a kind of things at first", "acldefault('n', 10) LIKE '%=UC/%'", "true";
+    pg_get_function_identity_arguments(OID) -> TEXT, Stable,
         Host(H::System(S::FunctionArguments)),
         "what a function takes",
         "(SELECT pg_get_function_arguments(oid) FROM pg_proc WHERE proname = 'twice')",

@@ -1,13 +1,13 @@
 //! Elements and fields: `array[i]`, `indkey[0]`, `(f(x)).column`.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::program::{ArithmeticOp, ArrayFunction, Expr, ExprKind, Place};
+use hotrow_transaction::program::{ArithmeticOp, ArrayFunction, Expr, ExprKind, Function, Place};
 use sqlparser::ast;
 
 use crate::error::{Result, error};
 use crate::scope::Compiler;
 use crate::star_syntax::is_row_star;
-use crate::typing::{array_call, scalar};
+use crate::typing::{array_call, call, scalar};
 use crate::written::ident_name;
 
 impl Compiler<'_> {
@@ -81,6 +81,19 @@ impl Compiler<'_> {
             [name] => ast::Expr::Identifier(name.clone()),
             _ => ast::Expr::CompoundIdentifier(path),
         };
+        if last == "typname" {
+            // A name has letters, from 0 on.
+            let name = self.expr(&written)?;
+            if !matches!(name.kind, ExprKind::Slot(_)) || !name.data_type().is_text() {
+                return Ok(None);
+            }
+            let index = self.fixed_argument(index, SqlType::Scalar(DataType::Integer), place)?;
+            let one = || crate::typing::integer(1);
+            let kind = ExprKind::Arithmetic(ArithmeticOp::Add, Box::new(index), Box::new(one()));
+            let from = scalar(kind, DataType::Integer);
+            let of = vec![name, from, one()];
+            return Ok(Some(call(Function::Substring, of, DataType::Text)));
+        }
         if !super::system::is_vector(&last) {
             return Ok(None);
         }

@@ -195,6 +195,15 @@ impl Compiler<'_> {
             other => Some(other.to_string()),
         };
         let sign = sign.unwrap_or_default();
+        if let Some(op) = compare_op(op) {
+            for of in ["regtype", "regclass"] {
+                if let (Some(own), Some(other)) = (cast_to(left, of), cast_to(right, of)) {
+                    // By numbers, whatever they are shown as.
+                    let (left, right) = (number_of(own, left), number_of(other, right));
+                    return Ok(Some(Operand::Typed(self.comparison(left, op, right)?)));
+                }
+            }
+        }
         if sign == "=" && matches!(op, BinaryOperator::PGCustomBinaryOperator(_)) {
             let equal = self.comparison(left, CompareOp::Equal, right)?;
             return Ok(Some(Operand::Typed(equal)));
@@ -408,6 +417,19 @@ impl Compiler<'_> {
             let path = self.host(HostFunction::JsonPathText, &[text], gives)?;
             return Ok(Some(Operand::Typed(path)));
         }
+        if let (ast::Expr::Value(of), "regnamespace") = (bare(written), name.as_str())
+            && let ast::Value::SingleQuotedString(named) = &of.value
+        {
+            let number = super::system::schema_number(self.catalog, named);
+            return Ok(Some(Operand::Typed(constant(Value::BigInt(number), DataType::Oid))));
+        }
+        if let (Some(named), "oid") = (cast_to(written, "regproc"), name.as_str()) {
+            let operand = self.operand(named)?;
+            let text = cast(self.settle(operand, DataType::Text, place)?, DataType::Text);
+            let function = HostFunction::System(SystemFunction::ProcedureOid);
+            let number = self.host(function, &[text], SqlType::Scalar(DataType::Oid))?;
+            return Ok(Some(Operand::Typed(number)));
+        }
         let Some(to) = kept_as(&name) else { return Ok(None) };
         let operand = self.operand(written)?;
         if let (Operand::Unknown(Some(open)), "regproc") = (&operand, name.as_str()) {
@@ -516,6 +538,27 @@ impl Compiler<'_> {
                 return Err(error(b"42846", place, message).hint(hint));
             }
         })
+    }
+}
+
+/// What an expression casts to a type of this name, if it does.
+fn cast_to<'e>(written: &'e ast::Expr, name: &str) -> Option<&'e ast::Expr> {
+    let ast::Expr::Cast { expr, data_type, .. } = bare(written) else { return None };
+    let is_it = match data_type {
+        ast::DataType::Regclass => name == "regclass",
+        ast::DataType::Custom(of, _) => {
+            of.0.last().and_then(|part| part.as_ident()).is_some_and(|last| last.value == name)
+        }
+        _ => false,
+    };
+    is_it.then_some(&**expr)
+}
+
+/// What a cast to a name of the catalog is as a number: the cast, of a text; else what it casts.
+fn number_of<'e>(own: &'e ast::Expr, cast: &'e ast::Expr) -> &'e ast::Expr {
+    match bare(own) {
+        ast::Expr::Value(_) => cast,
+        _ => own,
     }
 }
 

@@ -17,6 +17,7 @@ use crate::relation::level::{
 };
 use crate::relation::records::RecordCall;
 use crate::scope::Compiler;
+use crate::state::Star;
 use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
 use crate::written::{alias_of, dotted, has_hints, object_name};
@@ -386,6 +387,11 @@ impl Compiler<'_> {
             };
         }
         let (kind, schema, known) = match self.table_named(&full_name) {
+            Some(table) if table.sequence.is_some() && !self.is_own => {
+                self.need_table(table);
+                let bound = self.sequence_row(table, place)?;
+                return self.planned(shown, &columns, bound, place);
+            }
             Some(_) => {
                 let table = self.table(&full_name, place)?;
                 self.refuse_changed(table.id, place)?;
@@ -416,9 +422,12 @@ impl Compiler<'_> {
                 }
             },
         };
+        // `*` stands for what PostgreSQL's has.
+        let star = known.iter().position(|(name, _)| *name == system::OF_RELATION);
+        let star = star.map(|behind| Star { shown: (0..behind).collect(), computed: Vec::new() });
         let mut relation = Relation {
             name: shown,
-            star: None,
+            star,
             schema: Some(schema),
             columns: Vec::new(),
             shown: known.len(),
@@ -517,6 +526,11 @@ impl Compiler<'_> {
             let (name, arguments) = (name.as_str(), values.as_slice());
             let call = RecordCall { function, name, arguments, alias, ordinality };
             return self.bind_records(&call, place);
+        }
+        if name == "pg_options_to_table" {
+            let (bound, (shown, columns)) = (self.no_options(place)?, alias_of(alias, &name));
+            let relation = self.planned(shown, &columns, bound, place)?;
+            return Ok(Tree::Leaf(self.show(relation)));
         }
         let before = self.level().steps.len();
         if let Some((fetch, arguments)) = self.call_of(&name, &given, place)? {

@@ -13,9 +13,11 @@ mod constraints;
 mod deparse;
 mod functions;
 mod information;
+mod numbers;
 mod partitions;
 mod policies;
 mod rights;
+mod routines;
 mod rows;
 mod triggers;
 
@@ -29,6 +31,7 @@ use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::program::Procedure;
 
 pub use cells::is_function;
+pub(super) use cells::schema_number;
 pub(super) use functions::relation_number;
 pub use functions::table_number;
 pub(crate) use functions::{attribute_name, key_name, short_name};
@@ -83,6 +86,9 @@ pub type Fields = Vec<(&'static str, Value)>;
 /// A column's name and type.
 pub(super) type SystemColumn = (&'static str, SqlType);
 
+/// A column that `*` does not stand for: the number of the relation that a row is of.
+pub(super) const OF_RELATION: &str = "tableoid";
+
 /// A relation.
 struct SystemRelation {
     schema: &'static str,
@@ -102,15 +108,16 @@ const RELATIONS: &[(&str, &str)] = &[
          reltablespace:o relpages:i reltuples:f relallvisible:i reltoastrelid:o relhasindex:b \
          relisshared:b relpersistence:c relkind:c relnatts:s relchecks:s relhasrules:b \
          relhastriggers:b relhassubclass:b relrowsecurity:b relforcerowsecurity:b \
-         relispopulated:b relreplident:c relispartition:b relrewrite:o relacl:T reloptions:T \
-         relpartbound:t",
+         relispopulated:b relreplident:c relispartition:b relrewrite:o relfrozenxid:o \
+         relminmxid:o relacl:T reloptions:T relpartbound:t",
     ),
     (
         "pg_catalog.pg_attribute",
         "attrelid:o attname:t atttypid:o attstattarget:i attlen:s attnum:s attndims:i \
          attcacheoff:i atttypmod:i attbyval:b attstorage:c attcompression:c attalign:c \
          attnotnull:b atthasdef:b atthasmissing:b attidentity:c attgenerated:c attisdropped:b \
-         attislocal:b attinhcount:i attcollation:o attacl:T attoptions:T attfdwoptions:T",
+         attislocal:b attinhcount:i attcollation:o attacl:T attoptions:T attfdwoptions:T \
+         attmissingval:t",
     ),
     ("pg_catalog.pg_attrdef", "oid:o adrelid:o adnum:s adbin:t"),
     (
@@ -118,7 +125,8 @@ const RELATIONS: &[(&str, &str)] = &[
         "oid:o typname:t typnamespace:o typowner:o typlen:s typbyval:b typtype:c typcategory:c \
          typispreferred:b typisdefined:b typdelim:c typrelid:o typsubscript:t typelem:o \
          typarray:o typinput:t typoutput:t typreceive:t typsend:t typalign:c typstorage:c \
-         typnotnull:b typbasetype:o typtypmod:i typndims:i typcollation:o typdefault:t",
+         typnotnull:b typbasetype:o typtypmod:i typndims:i typcollation:o typdefault:t \
+         typacl:T",
     ),
     (
         "pg_catalog.pg_index",
@@ -138,7 +146,8 @@ const RELATIONS: &[(&str, &str)] = &[
         "oid:o proname:t pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
          prokind:c prosecdef:b proleakproof:b proisstrict:b proretset:b provolatile:c \
          proparallel:c pronargs:s pronargdefaults:s prorettype:o proargtypes:O \
-         proallargtypes:O proargmodes:C proargnames:T prosrc:t proacl:T",
+         proallargtypes:O proargmodes:C proargnames:T prosrc:t proacl:T prosupport:t \
+         probin:t proconfig:T protrftypes:O prosqlbody:t proargdefaults:t",
     ),
     ("pg_catalog.pg_am", "oid:o amname:t amhandler:t amtype:c"),
     (
@@ -181,8 +190,15 @@ const RELATIONS: &[(&str, &str)] = &[
          custom_plans:l",
     ),
     ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:T spcoptions:T"),
-    ("pg_catalog.pg_language", "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b"),
-    ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:c"),
+    (
+        "pg_catalog.pg_language",
+        "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b lanplcallfoid:o laninline:o \
+         lanvalidator:o lanacl:T",
+    ),
+    (
+        "pg_catalog.pg_collation",
+        "oid:o collname:t collnamespace:o collowner:o collprovider:c collencoding:i",
+    ),
     (
         "hotrow.engine_status",
         "engine:t settings:t choice:t threads:l durability:t uptime_s:l committed:l failed:l \
@@ -211,7 +227,7 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_inherits", "inhrelid:o inhparent:o inhseqno:i inhdetachpending:b"),
     (
         "pg_catalog.pg_partitioned_table",
-        "partrelid:o partstrat:c partnatts:s partdefid:o partattrs:S",
+        "partrelid:o partstrat:c partnatts:s partdefid:o partattrs:S partclass:O partcollation:O",
     ),
     (
         "pg_catalog.pg_statistic_ext",
@@ -245,7 +261,8 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_enum", "oid:o enumtypid:o enumsortorder:f enumlabel:t"),
     (
         "pg_catalog.pg_extension",
-        "oid:o extname:t extowner:o extnamespace:o extrelocatable:b extversion:t",
+        "oid:o extname:t extowner:o extnamespace:o extrelocatable:b extversion:t extconfig:O \
+         extcondition:T",
     ),
     ("pg_catalog.pg_auth_members", "roleid:o member:o grantor:o admin_option:b"),
     (
@@ -263,14 +280,54 @@ const RELATIONS: &[(&str, &str)] = &[
          definition:t",
     ),
     ("pg_catalog.pg_foreign_table", "ftrelid:o ftserver:o ftoptions:T"),
-    ("pg_catalog.pg_foreign_server", "oid:o srvname:t srvowner:o srvfdw:o srvoptions:T"),
+    (
+        "pg_catalog.pg_foreign_server",
+        "oid:o srvname:t srvowner:o srvfdw:o srvtype:t srvversion:t srvacl:T srvoptions:T",
+    ),
+    (
+        "pg_catalog.pg_foreign_data_wrapper",
+        "oid:o fdwname:t fdwowner:o fdwhandler:o fdwvalidator:o fdwacl:T fdwoptions:T",
+    ),
+    ("pg_catalog.pg_init_privs", "objoid:o classoid:o objsubid:i privtype:c initprivs:T"),
+    ("pg_catalog.pg_opfamily", "oid:o opfmethod:o opfname:t opfnamespace:o opfowner:o"),
+    ("pg_catalog.pg_amop", "oid:o amopfamily:o amopmethod:o amopopr:o"),
+    ("pg_catalog.pg_amproc", "oid:o amprocfamily:o amprocnum:s amproc:o"),
+    (
+        "pg_catalog.pg_ts_parser",
+        "oid:o prsname:t prsnamespace:o prsstart:o prstoken:o prsend:o prsheadline:o \
+         prslextype:o",
+    ),
+    ("pg_catalog.pg_ts_template", "oid:o tmplname:t tmplnamespace:o tmplinit:o tmpllexize:o"),
+    (
+        "pg_catalog.pg_ts_dict",
+        "oid:o dictname:t dictnamespace:o dictowner:o dicttemplate:o dictinitoption:t",
+    ),
+    ("pg_catalog.pg_ts_config", "oid:o cfgname:t cfgnamespace:o cfgowner:o cfgparser:o"),
+    ("pg_catalog.pg_conversion", "oid:o conname:t connamespace:o conowner:o"),
+    ("pg_catalog.pg_transform", "oid:o trftype:o trflang:o trffromsql:o trftosql:o"),
+    ("pg_catalog.pg_largeobject_metadata", "oid:o lomowner:o lomacl:T"),
+    ("pg_catalog.pg_largeobject", "loid:o pageno:i"),
+    (
+        "pg_catalog.pg_seclabels",
+        "objoid:o classoid:o objsubid:i objtype:t objnamespace:o objname:t provider:t label:t",
+    ),
+    ("pg_catalog.pg_seclabel", "objoid:o classoid:o objsubid:i provider:t label:t"),
+    ("pg_catalog.pg_shseclabel", "objoid:o classoid:o provider:t label:t"),
     (
         "pg_catalog.pg_depend",
         "classid:o objid:o objsubid:i refclassid:o refobjid:o refobjsubid:i deptype:c",
     ),
     ("pg_catalog.pg_range", "rngtypid:o rngsubtype:o rngmultitypid:o rngcollation:o"),
-    ("pg_catalog.pg_event_trigger", "oid:o evtname:t evtevent:t evtowner:o evtenabled:c"),
-    ("pg_catalog.pg_subscription", "oid:o subname:t subowner:o subenabled:b"),
+    (
+        "pg_catalog.pg_event_trigger",
+        "oid:o evtname:t evtevent:t evtowner:o evtfoid:o evtenabled:c evttags:T",
+    ),
+    (
+        "pg_catalog.pg_subscription",
+        "oid:o subdbid:o subname:t subowner:o subenabled:b subbinary:b substream:b \
+         subtwophasestate:c subdisableonerr:b subconninfo:t subslotname:t subsynccommit:t \
+         subpublications:T",
+    ),
     (
         "pg_catalog.pg_default_acl",
         "oid:o defaclrole:o defaclnamespace:o defaclobjtype:c defaclacl:T",
@@ -285,12 +342,17 @@ const RELATIONS: &[(&str, &str)] = &[
         "grantor:t grantee:t table_catalog:t table_schema:t table_name:t privilege_type:t \
          is_grantable:t with_hierarchy:t",
     ),
-    ("pg_catalog.pg_cast", "oid:o castsource:o casttarget:o castfunc:o castcontext:c"),
+    ("pg_catalog.pg_cast", "oid:o castsource:o casttarget:o castfunc:o castcontext:c castmethod:c"),
     (
         "pg_catalog.pg_opclass",
-        "oid:o opcmethod:o opcname:t opcnamespace:o opcdefault:b opcintype:o",
+        "oid:o opcmethod:o opcname:t opcnamespace:o opcowner:o opcfamily:o opcdefault:b \
+         opcintype:o",
     ),
-    ("pg_catalog.pg_operator", "oid:o oprname:t oprnamespace:o oprleft:o oprright:o oprresult:o"),
+    (
+        "pg_catalog.pg_operator",
+        "oid:o oprname:t oprnamespace:o oprowner:o oprkind:c oprleft:o oprright:o oprresult:o \
+         oprcode:o",
+    ),
     ("information_schema.schemata", "catalog_name:t schema_name:t schema_owner:t"),
     (
         "information_schema.tables",
@@ -358,7 +420,11 @@ static KNOWN: LazyLock<Vec<SystemRelation>> = LazyLock::new(|| {
             let (name, letter) = column.split_once(':')?;
             Some((name, type_of(letter)))
         });
-        SystemRelation { schema, name, full_name, columns: columns.collect() }
+        let mut columns: Vec<SystemColumn> = columns.collect();
+        if schema == "pg_catalog" && columns.iter().any(|(name, _)| *name == "oid") {
+            columns.push((OF_RELATION, SqlType::Scalar(DataType::Oid)));
+        }
+        SystemRelation { schema, name, full_name, columns }
     };
     RELATIONS.iter().map(relation).collect()
 });

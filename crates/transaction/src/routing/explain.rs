@@ -10,6 +10,7 @@ use super::{Routing, RoutingProgram, RoutingRule, SecondaryEntries};
 use crate::catalog::Catalog;
 use crate::granule::Granules;
 use crate::program::Procedure;
+use crate::walk;
 
 /// One line per access site, in site order: where its rows lie.
 pub fn explain_site(
@@ -29,6 +30,9 @@ pub fn explain_procedure(
     routing: &Routing,
     procedure: &Procedure,
 ) -> String {
+    if walk::has_dynamic(&procedure.body) {
+        return "A call touches the partitions that its texts name.".to_owned();
+    }
     let facts = sites::facts(catalog, granules, procedure);
     let text = Text { catalog, routing };
     let alike = |a, b| routing.alike(catalog, a, b);

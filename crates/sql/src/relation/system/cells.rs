@@ -76,6 +76,9 @@ pub(super) fn indexes<'c>(
     })
 }
 
+/// The numbers of the catalog's schemas.
+pub(super) const PG_CATALOG: i64 = 11;
+pub(super) const INFORMATION_SCHEMA: i64 = 13_000;
 /// The number of schema `public`; others have theirs behind [`SCHEMAS`].
 pub(super) const PUBLIC_SCHEMA: i64 = 2200;
 const SCHEMAS: i64 = 700_000_000;
@@ -83,7 +86,11 @@ const SCHEMAS: i64 = 700_000_000;
 /// The number of a schema in the system catalog.
 pub(crate) fn schema_number(catalog: &Catalog, schema: &str) -> i64 {
     let number = catalog.schemas().find(|(name, _)| *name == schema);
-    number.map_or(PUBLIC_SCHEMA, |(_, number)| SCHEMAS + i64::from(number))
+    match (schema, number) {
+        ("pg_catalog", _) => PG_CATALOG,
+        ("information_schema", _) => INFORMATION_SCHEMA,
+        (_, number) => number.map_or(PUBLIC_SCHEMA, |(_, number)| SCHEMAS + i64::from(number)),
+    }
 }
 
 /// A name as it is written where a path leads to other schemas than its own.

@@ -6,11 +6,13 @@ use hotrow_transaction::catalog::{
 };
 
 use super::cells::{
-    indexes, kept, materialized, schema_number, sequences, small, tables, text, views,
+    INFORMATION_SCHEMA, PG_CATALOG, indexes, kept, materialized, schema_number, sequences, small,
+    tables, text, views,
 };
 use super::constraints::foreign_keys;
-use super::functions::{INDEXES, SYSTEM_RELATIONS, TABLES, VIEWS};
-use super::rows::{BTREE, HASH, HOTROW, INFORMATION_SCHEMA, PG_CATALOG};
+use super::functions::{INDEXES, TABLES, VIEWS};
+use super::numbers::number_of;
+use super::rows::{BTREE, HASH, HOTROW};
 use super::{Fields, KNOWN, SystemContext, partitions, policies, rights};
 
 fn class(oid: i64, (schema, name): (i64, &str), kind: &str, columns: usize) -> Fields {
@@ -102,7 +104,7 @@ pub(super) fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         all.push(fields);
     }
     for (at, known) in KNOWN.iter().enumerate() {
-        let oid = SYSTEM_RELATIONS.of(at);
+        let oid = number_of(at);
         let schema = match known.schema {
             "information_schema" => INFORMATION_SCHEMA,
             "hotrow" => HOTROW,

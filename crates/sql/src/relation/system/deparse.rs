@@ -89,6 +89,7 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
         ExprKind::Call(Function::MatchesAnyCase, list) if list.len() == 2 => {
             pair(&list[0], "~*", &list[1])
         }
+        ExprKind::Call(Function::Like, list) if list.len() == 2 => pair(&list[0], "~~", &list[1]),
         ExprKind::Call(Function::CurrentUser, _) => "CURRENT_USER".to_owned(),
         ExprKind::Call(Function::SessionUser, _) => "SESSION_USER".to_owned(),
         ExprKind::Call(Function::Random(what), _) => format!("{}()", what.name()),

@@ -1,5 +1,6 @@
 //! Names, numbers and definitions of what the system catalog lists.
 
+use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -16,6 +17,8 @@ use crate::typing::joined;
 use crate::written::name_in_text;
 
 use super::cells::name_from;
+use super::numbers::{number_of, place_of};
+use super::routines::written;
 use super::{KNOWN, SystemContext, deparse, partitions, rights, triggers};
 
 /// Where the numbers of a kind of objects begin. They never meet: there are at most 65,536 tables
@@ -37,6 +40,10 @@ pub(super) const VIEW_TRIGGERS: Number = Number(1_740_000_000);
 pub(super) const POLICIES: Number = Number(1_800_000_000);
 /// Of an enum's labels: each type's are counted from here on, for nobody names them alone.
 pub(super) const LABELS: Number = Number(1_580_000_000);
+
+/// Types that only functions have: of what gives nothing, of triggers, and of what gives rows.
+pub(super) const OF_FUNCTIONS: [(&str, i64); 3] =
+    [("void", 2278), ("trigger", 2279), ("record", 2249)];
 
 pub(crate) fn short_name(data_type: DataType) -> &'static str {
     known_type(data_type).name
@@ -203,7 +210,7 @@ pub fn system_function(
                 Some(Value::Int(modifier)) => *modifier,
                 _ => -1,
             };
-            format_type(number, modifier)
+            format_type(context, number, modifier)
         }
         F::IndexDefinition => {
             let column = match arguments.get(1) {
@@ -221,21 +228,36 @@ pub fn system_function(
         F::ConstraintDefinition => constraint_text(context, number),
         F::TriggerDefinition => triggers::definition(context, number),
         F::FunctionResult => {
-            procedure(context, number).map(|(procedure, _)| result_text(procedure))
+            let found = procedure(context, number);
+            let found = found.filter(|(_, source)| written(source).is_function);
+            found.map(|(procedure, _)| result_text(procedure))
         }
         F::FunctionArguments => {
             procedure(context, number).map(|(procedure, _)| arguments_text(procedure))
         }
+        F::FunctionParameters => procedure(context, number).map(|(procedure, source)| {
+            written(source).parameters.unwrap_or_else(|| arguments_text(procedure))
+        }),
+        F::AclDefault => {
+            let owner = match arguments.get(1) {
+                Some(Value::BigInt(owner)) => *owner,
+                _ => 0,
+            };
+            Some(rights::default_acl(name, &rights::role_name(context, owner)))
+        }
         F::FunctionDefinition => procedure(context, number).map(|(_, source)| source.to_owned()),
         F::RelationName if arguments.first().is_some_and(Value::is_null) => None,
         F::RelationName => Some(relation_name(context, number)),
-        F::TypeName => format_type(number, -1),
+        F::TypeName => format_type(context, number, -1),
         F::RelationOid => {
             let number = relation_number(context.catalog, context.path, name);
             return number.map_or(Value::Null, Value::BigInt);
         }
         F::TypeOid => {
             let bare = name.strip_prefix("pg_catalog.").unwrap_or(name);
+            if let Some((_, number)) = OF_FUNCTIONS.iter().find(|(of, _)| *of == bare) {
+                return Value::BigInt(*number);
+            }
             let named = |known: &&KnownType| known.name == bare || known.standard == bare;
             let found = TYPES.iter().find(named).copied().or_else(|| {
                 match **context.catalog.type_seen(context.path, &name_in_text(name)?)? {
@@ -244,6 +266,13 @@ pub fn system_function(
                 }
             });
             return found.map_or(Value::Null, |known| Value::BigInt(known.oid));
+        }
+        F::ProcedureOid => {
+            let bare = name.strip_prefix("public.").unwrap_or(name);
+            let named = |(_, of, _): &&(u32, &Procedure, &str)| of.shown_name() == bare;
+            let found = context.procedures.iter().find(named);
+            return found
+                .map_or(Value::Null, |(id, ..)| Value::BigInt(PROCEDURES.0 + i64::from(*id)));
         }
         F::RelationSize => return Value::BigInt(0),
         F::SerialSequence => match arguments {
@@ -259,7 +288,7 @@ pub fn system_function(
         | F::OwnPolicies => None,
         F::Random(_) => None,
         F::RelationVisible => {
-            let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
+            let system = place_of(number).and_then(|at| KNOWN.get(at));
             let is_hidden = system.is_some_and(|known| known.schema != "pg_catalog");
             return Value::Bool(!is_hidden && is_found(context, number));
         }
@@ -325,15 +354,28 @@ pub fn sequence_named<'c>(
     table.sequence.is_some().then_some(table)
 }
 
-fn format_type(number: i64, modifier: i32) -> Option<String> {
+/// A type's name, with its schema where its bare name stands for something else.
+fn enum_name(context: &SystemContext<'_>, of: EnumType) -> String {
+    let is_it = |named: &NamedType| matches!(named, NamedType::Enum(known) if *known == of);
+    let seen = context.catalog.type_seen(context.path, of.name());
+    let mut all = context.catalog.types();
+    match all.find(|(.., named)| is_it(named)) {
+        Some((schema, name, _)) if !seen.is_some_and(|seen| is_it(seen)) => {
+            format!("{}.{}", quoted(schema), quoted(name))
+        }
+        _ => quoted(of.name()),
+    }
+}
+
+fn format_type(context: &SystemContext<'_>, number: i64, modifier: i32) -> Option<String> {
     if number == 0 {
         return None; // of some types there are no arrays
     }
     let oid = u32::try_from(number).ok()?;
     // An enum has an even number, and arrays of it the next one.
     let of_enum = || match (enum_with_oid(oid), oid.checked_sub(1).and_then(enum_with_oid)) {
-        (Some(of), _) => Some((enum_type(of), "")),
-        (None, Some(of)) => Some((enum_type(of), "[]")),
+        (Some(of), _) => Some(enum_name(context, of)),
+        (None, Some(of)) => Some(enum_name(context, of) + "[]"),
         (None, None) => None,
     };
     let of_known = |known: &KnownType| match number {
@@ -341,7 +383,7 @@ fn format_type(number: i64, modifier: i32) -> Option<String> {
         number if number == known.array => Some((*known, "[]")),
         _ => None,
     };
-    let (known, suffix) = TYPES.iter().find_map(of_known).or_else(of_enum)?;
+    let Some((known, suffix)) = TYPES.iter().find_map(of_known) else { return of_enum() };
     let digits = match known.name {
         "time" if modifier >= 0 => {
             return Some(format!("time({modifier}) without time zone{suffix}"));
@@ -431,7 +473,7 @@ fn result_text(procedure: &Procedure) -> String {
     };
     match (procedure.result.as_slice(), procedure.returns_set) {
         ([], false) if procedure.trigger.is_some() => "trigger".to_owned(),
-        ([], false) => String::new(),
+        ([], false) => "void".to_owned(),
         ([one], false) => one.data_type.to_string(),
         (_, false) => "record".to_owned(),
         (_, true) => format!("TABLE({})", columns.map(named).collect::<Vec<_>>().join(", ")),
@@ -462,7 +504,7 @@ fn relation_name(context: &SystemContext<'_>, number: i64) -> String {
     if let Some(view) = view(context, number) {
         return name_from(context.path, &view.schema, &view.name);
     }
-    let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
+    let system = place_of(number).and_then(|at| KNOWN.get(at));
     match system {
         Some(known) if known.schema == "pg_catalog" => known.name.to_owned(),
         Some(known) => known.full_name.to_owned(),
@@ -496,5 +538,5 @@ pub(in crate::relation) fn relation_number(
     let is_it = |known: &super::SystemRelation| {
         known.full_name == name || known.schema == "pg_catalog" && known.name == name
     };
-    KNOWN.iter().position(is_it).map(|at| SYSTEM_RELATIONS.of(at))
+    KNOWN.iter().position(is_it).map(number_of)
 }

@@ -78,6 +78,39 @@ pub(super) fn acl(context: &SystemContext<'_>, object: &Object) -> Value {
     Value::Array(shown)
 }
 
+/// What schema `public` begins with: everybody may use what is in it.
+pub(super) fn acl_of_public(context: &SystemContext<'_>, object: &Object) -> Value {
+    let owner = context.catalog.rights().owner(object);
+    let owner = owner.map_or(context.maker, |owner| &**owner);
+    Value::Array(vec![text(format!("{owner}=UC/{owner}")), text(format!("=U/{owner}"))])
+}
+
+/// What is given of a kind of things that nobody has given or taken anything of, as an array's
+/// text; the kind is a letter, as acldefault has them.
+pub(super) fn default_acl(kind: &str, owner: &str) -> String {
+    let (own, everybodys) = match kind {
+        "c" => ("", ""),
+        "r" => ("arwdDxt", ""),
+        "s" => ("rwU", ""),
+        "d" => ("CTc", "Tc"),
+        "f" => ("X", "X"),
+        "l" | "T" => ("U", "U"),
+        "L" => ("rw", ""),
+        "n" => ("UC", ""),
+        "t" => ("C", ""),
+        "p" => ("sA", ""),
+        _ => ("U", ""), // foreign-data wrappers and servers
+    };
+    let mut all = Vec::new();
+    if !everybodys.is_empty() {
+        all.push(format!("={everybodys}/{owner}"));
+    }
+    if !own.is_empty() {
+        all.push(format!("{owner}={own}/{owner}"));
+    }
+    format!("{{{}}}", all.join(","))
+}
+
 /// What has been given of a column by itself.
 pub(super) fn column_acl(context: &SystemContext<'_>, object: &Object, column: usize) -> Value {
     let column = ColumnId(column as u16);

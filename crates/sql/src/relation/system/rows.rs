@@ -3,35 +3,40 @@
 use std::sync::Arc;
 
 use hotrow_base::enumeration::EnumType;
+use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, RangeKind, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{NamedType, Object, PUBLIC, View, ViewKind};
+use hotrow_transaction::catalog::{NamedType, Object, PUBLIC, Table, View, ViewKind};
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::relation::system::cells::{
-    PUBLIC_SCHEMA, default_text, identity, indexes, is_function, kept, materialized, schema_number,
-    sequences, small, tables, text, views,
+    INFORMATION_SCHEMA, PG_CATALOG, PUBLIC_SCHEMA, default_text, identity, indexes, kept,
+    materialized, schema_number, sequences, small, tables, text, views,
 };
 use crate::relation::system::classes::classes;
 use crate::relation::system::constraints::{constraints, index_row};
 use crate::type_table::{TYPES, enum_type, known_type, type_modifier};
 
 use super::functions::{
-    self, Brackets, DEFAULTS, INDEXES, LABELS, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
-    index_definition,
+    self, Brackets, DEFAULTS, INDEXES, LABELS, Number, TABLES, VIEWS, index_definition,
 };
-use super::{Fields, KNOWN, SystemContext, columns, partitions, policies, rights, triggers};
+use super::numbers::{number_of, number_of_named};
+use super::routines::written;
+use super::{
+    Fields, KNOWN, OF_RELATION, SystemContext, columns, partitions, policies, rights, triggers,
+};
 
-pub(super) const PG_CATALOG: i64 = 11;
 /// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
 const VOID: i64 = 2278;
 const TRIGGER: i64 = 2279;
 const RECORD: i64 = 2249;
-pub(super) const INFORMATION_SCHEMA: i64 = 13_000;
 pub(super) const HOTROW: i64 = 13_001;
 pub(super) const BTREE: i64 = 403;
 pub(super) const HASH: i64 = 405;
+const SQL: i64 = 14;
 const PLPGSQL: i64 = 13_500;
+/// The extension that the views of schema `hotrow` are said to be of.
+const OWN_VIEWS: i64 = 13_501;
 const DATABASE: i64 = 16_383;
 
 /// What a column has of which nothing is known.
@@ -49,8 +54,13 @@ fn unknown(sql_type: SqlType) -> Value {
 /// The rows of a relation of the system catalog, all columns of each.
 pub fn system_rows(context: &SystemContext<'_>, relation: &str) -> Vec<Vec<Value>> {
     let known = columns(relation);
+    let number = KNOWN.iter().position(|known| known.full_name == relation);
+    let number = Value::BigInt(number_of(number.unwrap_or_default()));
     let fill = |fields: Fields| {
         let value = |(name, sql_type): &(&'static str, SqlType)| {
+            if *name == OF_RELATION {
+                return number.clone();
+            }
             let given = fields.iter().find(|(field, _)| field == name);
             let value = given.map_or_else(|| unknown(*sql_type), |(_, value)| value.clone());
             debug_assert!(is_of(&value, *sql_type), "{relation}.{name} has another type");
@@ -92,6 +102,10 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         .map(|(oid, name)| {
             let object = Object::Schema(name.into());
             let (owner, acl) = (rights::owner(context, &object), rights::acl(context, &object));
+            let acl = match (name, acl) {
+                (PUBLIC, Value::Null) => rights::acl_of_public(context, &object),
+                (_, acl) => acl,
+            };
             let oid = Value::BigInt(oid);
             vec![("oid", oid), ("nspname", text(name)), ("nspowner", owner), ("nspacl", acl)]
         })
@@ -226,13 +240,30 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
             })
             .collect(),
         "pg_catalog.pg_depend" => dependencies(context),
+        "pg_catalog.pg_description" => vec![vec![
+            ("objoid", Value::BigInt(PUBLIC_SCHEMA)),
+            ("classoid", Value::BigInt(number_of_named("pg_namespace"))),
+            ("description", text("standard public schema")),
+        ]],
         "pg_catalog.pg_settings" => settings(context),
-        "pg_catalog.pg_language" => vec![vec![
-            ("oid", Value::BigInt(PLPGSQL)),
-            ("lanname", text("plpgsql")),
-            ("lanowner", Value::BigInt(rights::MAKER)),
-            ("lanispl", Value::Bool(true)),
-            ("lanpltrusted", Value::Bool(true)),
+        "pg_catalog.pg_language" => [(PLPGSQL, "plpgsql", true), (SQL, "sql", false)]
+            .map(|(oid, name, is_procedural)| {
+                vec![
+                    ("oid", Value::BigInt(oid)),
+                    ("lanname", text(name)),
+                    ("lanowner", Value::BigInt(rights::MAKER)),
+                    ("lanispl", Value::Bool(is_procedural)),
+                    ("lanpltrusted", Value::Bool(true)),
+                ]
+            })
+            .to_vec(),
+        // What is Hotrow's own is no user's: it goes into no dump.
+        "pg_catalog.pg_extension" => vec![vec![
+            ("oid", Value::BigInt(OWN_VIEWS)),
+            ("extname", text("hotrow")),
+            ("extowner", Value::BigInt(rights::MAKER)),
+            ("extnamespace", Value::BigInt(HOTROW)),
+            ("extversion", text(env!("CARGO_PKG_VERSION"))),
         ]],
         "pg_catalog.pg_tablespace" => {
             vec![vec![("oid", Value::BigInt(1663)), ("spcname", text("pg_default"))]]
@@ -298,8 +329,9 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
         }
     }
     for (relation, known) in KNOWN.iter().enumerate() {
-        for (at, (name, of)) in known.columns.iter().enumerate() {
-            all.push(attribute(SYSTEM_RELATIONS.of(relation), at, name, *of));
+        let columns = known.columns.iter().filter(|(name, _)| *name != OF_RELATION);
+        for (at, (name, of)) in columns.enumerate() {
+            all.push(attribute(number_of(relation), at, name, *of));
         }
     }
     all
@@ -325,20 +357,48 @@ fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
 
 /// Of the sequences that go with columns.
 fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
-    let class =
-        functions::relation_number(context.catalog, context.path, "pg_class").unwrap_or_default();
-    let mut all = Vec::new();
+    let number = |name: &str| Value::BigInt(number_of_named(name));
+    let of_extension = |kind: &str, object: i64| {
+        vec![
+            ("classid", number(kind)),
+            ("objid", Value::BigInt(object)),
+            ("refclassid", number("pg_extension")),
+            ("refobjid", Value::BigInt(OWN_VIEWS)),
+            ("deptype", text("e")),
+        ]
+    };
+    // A default depends on the sequence that it takes numbers from: dumps set it behind that.
+    let of_default = |table: &Table, column: ColumnId, sequence: TableId| {
+        vec![
+            ("classid", number("pg_attrdef")),
+            ("objid", Value::BigInt(DEFAULTS.of_part(table.id.index(), column.index()))),
+            ("refclassid", number("pg_class")),
+            ("refobjid", Value::BigInt(TABLES.of(sequence.index()))),
+            ("deptype", text("n")),
+        ]
+    };
+    let mut all = vec![of_extension("pg_namespace", HOTROW)];
+    for (at, known) in KNOWN.iter().enumerate() {
+        if known.schema == "hotrow" {
+            all.push(of_extension("pg_class", number_of(at)));
+        }
+    }
     for table in tables(context) {
         for (column, sequence) in context.catalog.owned_by(table) {
             let kind = if context.catalog.is_of_identity(sequence) { "i" } else { "a" };
             all.push(vec![
-                ("classid", Value::BigInt(class)),
+                ("classid", number("pg_class")),
                 ("objid", Value::BigInt(TABLES.of(sequence.index()))),
-                ("refclassid", Value::BigInt(class)),
+                ("refclassid", number("pg_class")),
                 ("refobjid", Value::BigInt(TABLES.of(table.id.index()))),
                 ("refobjsubid", Value::Int(i32::from(column.0) + 1)),
                 ("deptype", text(kind)),
             ]);
+        }
+        for (at, column) in table.shown().iter().enumerate() {
+            if let Some(draws) = column.draws.filter(|_| identity(column).is_empty()) {
+                all.push(of_default(table, ColumnId(at as u16), draws.sequence));
+            }
         }
     }
     all
@@ -418,6 +478,8 @@ fn types(context: &SystemContext<'_>) -> Vec<Fields> {
                 ("typcategory", text(category)),
                 ("typisdefined", Value::Bool(true)),
                 ("typdelim", text(",")),
+                ("typalign", text("i")),
+                ("typstorage", text("p")), // as pg_attribute has it
                 ("typtypmod", Value::Int(-1)),
             ]
         };
@@ -439,6 +501,7 @@ fn types(context: &SystemContext<'_>) -> Vec<Fields> {
 
 fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
     let one = |(number, procedure, source): &(u32, &Procedure, &str)| {
+        let written = written(source);
         let parameters = procedure.given();
         let types = parameters.iter().map(|p| Value::BigInt(functions::type_number(p.sql_type)));
         let result = match procedure.result.as_slice() {
@@ -470,6 +533,10 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         }
         let has_more = names.len() > parameters.len() || procedure.is_variadic;
         let object = Object::Function(procedure.name.as_str().into());
+        let settings = match written.settings.as_slice() {
+            [] => Value::Null,
+            all => Value::Array(all.iter().map(text).collect()),
+        };
         let or_null = |all: Vec<Value>| if has_more { Value::Array(all) } else { Value::Null };
         vec![
             ("oid", Value::BigInt(functions::PROCEDURES.of(*number as usize))),
@@ -477,11 +544,17 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
             ("pronamespace", Value::BigInt(PUBLIC_SCHEMA)),
             ("proowner", rights::owner(context, &object)),
             ("proacl", rights::acl(context, &object)),
-            ("prolang", Value::BigInt(PLPGSQL)),
-            ("prokind", text(if is_function(procedure) { "f" } else { "p" })),
+            ("prolang", Value::BigInt(if written.language == "sql" { SQL } else { PLPGSQL })),
+            ("prosecdef", Value::Bool(written.is_definer)),
+            ("proisstrict", Value::Bool(written.is_strict)),
+            ("procost", Value::Real(100.0)),
+            ("prorows", Value::Real(if procedure.returns_set { 1000.0 } else { 0.0 })),
+            ("proconfig", settings),
+            ("prosupport", text("-")),
+            ("prokind", text(if written.is_function { "f" } else { "p" })),
             ("proretset", Value::Bool(procedure.returns_set)),
             ("provariadic", Value::BigInt(element)),
-            ("provolatile", text("v")),
+            ("provolatile", text(written.volatility)),
             ("proparallel", text("u")),
             ("pronargs", small(parameters.len())),
             ("prorettype", Value::BigInt(result)),
@@ -489,7 +562,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
             ("proallargtypes", or_null(all_types)),
             ("proargmodes", or_null(modes)),
             ("proargnames", Value::Array(names)),
-            ("prosrc", text(*source)),
+            ("prosrc", text(written.body)),
         ]
     };
     context.procedures.iter().map(one).collect()

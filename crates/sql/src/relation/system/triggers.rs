@@ -1,9 +1,11 @@
 //! Triggers as the system catalog and the information schema list them.
 
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Column, Trigger, TriggerEvent, TriggerLevel, TriggerTiming};
+use hotrow_transaction::catalog::{
+    Column, PUBLIC, Trigger, TriggerEvent, TriggerLevel, TriggerTiming,
+};
 
-use crate::relation::system::cells::{tables, text, views};
+use crate::relation::system::cells::{name_from, tables, text, views};
 
 use super::functions::{PROCEDURES, TABLES, TRIGGERS, VIEW_TRIGGERS, VIEWS, quoted};
 use super::{Fields, SystemContext};
@@ -120,7 +122,7 @@ pub(super) fn information(context: &SystemContext<'_>) -> Vec<Fields> {
                 ("event_object_table", text(name)),
                 ("action_order", Value::Int(order(beside, trigger, *event))),
                 ("action_condition", or_null(trigger.when.as_ref())),
-                ("action_statement", text(action(trigger))),
+                ("action_statement", text(action(context, trigger))),
                 ("action_orientation", text(trigger.level.name())),
                 ("action_timing", text(trigger.timing.name())),
                 ("action_reference_old_table", or_null(old.as_ref())),
@@ -141,16 +143,17 @@ fn order(all: &[Trigger], trigger: &Trigger, event: TriggerEvent) -> i32 {
     beside.count() as i32
 }
 
-fn action(trigger: &Trigger) -> String {
+fn action(context: &SystemContext<'_>, trigger: &Trigger) -> String {
     let literal = |text: &String| format!("'{}'", text.replace('\'', "''"));
     let arguments: Vec<_> = trigger.arguments.iter().map(literal).collect();
-    format!("EXECUTE FUNCTION {}({})", quoted(&trigger.function.name), arguments.join(", "))
+    let name = name_from(context.path, PUBLIC, &trigger.function.name);
+    format!("EXECUTE FUNCTION {name}({})", arguments.join(", "))
 }
 
 /// CREATE TRIGGER of the trigger with this number.
 pub(super) fn definition(context: &SystemContext<'_>, number: i64) -> Option<String> {
     let found = all(context).into_iter().find(|listed| listed.oid == number)?;
-    let Listed { trigger, name, columns, .. } = found;
+    let Listed { trigger, schema, name, columns, .. } = found;
     let event = |event: &TriggerEvent| match event {
         TriggerEvent::Update if !trigger.columns.is_empty() => {
             let names = trigger.columns.iter();
@@ -163,9 +166,10 @@ pub(super) fn definition(context: &SystemContext<'_>, number: i64) -> Option<Str
     let events = order.iter().filter(|event| trigger.events.contains(event)).map(event);
     let events = events.collect::<Vec<_>>().join(" OR ");
     let mut text = format!(
-        "CREATE TRIGGER {} {} {events} ON public.{}",
+        "CREATE TRIGGER {} {} {events} ON {}.{}",
         quoted(&trigger.name),
         trigger.timing.name(),
+        quoted(schema),
         quoted(name)
     );
     let named = ["OLD", "NEW"].iter().zip(&trigger.transition);
@@ -179,6 +183,6 @@ pub(super) fn definition(context: &SystemContext<'_>, number: i64) -> Option<Str
     if let Some(when) = &trigger.when {
         text.push_str(&format!(" WHEN ({when})"));
     }
-    text.push_str(&format!(" {}", action(trigger)));
+    text.push_str(&format!(" {}", action(context, trigger)));
     Some(text)
 }

@@ -1,0 +1,119 @@
+//! What a routine's own text says, for the system catalog: parts of it as they were written.
+
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::token::{is_word, tokenize};
+
+/// Parts of CREATE FUNCTION or CREATE PROCEDURE.
+#[derive(Default)]
+pub(super) struct Written {
+    /// what stands in its body's string; of a body without one: its text
+    pub(super) body: String,
+    /// CREATE FUNCTION, and not CREATE PROCEDURE
+    pub(super) is_function: bool,
+    /// LANGUAGE
+    pub(super) language: String,
+    /// IMMUTABLE `i`, STABLE `s`, VOLATILE `v`
+    pub(super) volatility: &'static str,
+    pub(super) is_strict: bool,
+    pub(super) is_definer: bool,
+    /// between the brackets behind its name, where these say more than names and types
+    pub(super) parameters: Option<String>,
+    /// SET name TO value: as pg_proc has them
+    pub(super) settings: Vec<String>,
+}
+
+/// Reads a routine's text, which was compiled before.
+pub(super) fn written(source: &str) -> Written {
+    let mut written = Written { volatility: "v", ..Written::default() };
+    let Ok(tokens) = tokenize(source, Default::default()) else { return written };
+    written.parameters = parameters(source);
+    let head = tokens.iter().take(4); // behind CREATE OR REPLACE
+    written.is_function = head.clone().any(|token| is_word(&token.token, "function"));
+    let mut at = behind_brackets(&tokens);
+    while let Some(token) = tokens.get(at).map(|token| &token.token) {
+        let next = tokens.get(at + 1).map(|token| &token.token);
+        match token {
+            of if is_word(of, "language") => {
+                let name = next.map(Token::to_string).unwrap_or_default();
+                written.language = name.trim_matches(['"', '\'']).to_ascii_lowercase();
+                at += 1;
+            }
+            of if is_word(of, "immutable") => written.volatility = "i",
+            of if is_word(of, "stable") => written.volatility = "s",
+            of if is_word(of, "strict") => written.is_strict = true,
+            of if is_word(of, "returns") && next.is_some_and(|next| is_word(next, "null")) => {
+                written.is_strict = true;
+            }
+            of if is_word(of, "definer") => written.is_definer = true,
+            of if is_word(of, "set") => {
+                let value = tokens.get(at + 3).map(|token| token.token.to_string());
+                if let (Some(name), Some(value)) = (next, value) {
+                    written.settings.push(format!("{name}={}", value.trim_matches('\'')));
+                }
+                at += 3;
+            }
+            of if is_word(of, "as") => {
+                if let Some(body) = next.and_then(string) {
+                    written.body = body;
+                    at += 1;
+                }
+            }
+            of if is_word(of, "return") => {
+                let rest = tokens[at + 1..].iter().map(|token| token.token.to_string());
+                let rest = rest.collect::<Vec<_>>().join(" ");
+                written.body = format!("SELECT {}", rest.trim_end_matches([';', ' ']));
+                break;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    written
+}
+
+/// The token behind the brackets of its parameters.
+fn behind_brackets(tokens: &[TokenWithSpan]) -> usize {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 1 => return at + 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+fn string(token: &Token) -> Option<String> {
+    match token {
+        Token::DollarQuotedString(of) => Some(of.value.clone()),
+        Token::SingleQuotedString(of) | Token::EscapedStringLiteral(of) => Some(of.clone()),
+        _ => None,
+    }
+}
+
+/// What stands between the brackets behind the name, where that is more than names and types.
+fn parameters(source: &str) -> Option<String> {
+    let start = source.find('(')? + 1;
+    let (mut depth, mut quote) = (1, None);
+    let end = source[start..].char_indices().find_map(|(at, letter)| {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            _ => {}
+        }
+        (depth == 0).then_some(start + at)
+    })?;
+    let text = source[start..end].trim();
+    let says_more = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        matches!(word.as_str(), "out" | "inout" | "default" | "variadic" | ":=")
+    };
+    let is_more = text.contains('=') || text.split_whitespace().any(says_more);
+    is_more.then(|| text.to_owned())
+}
