@@ -93,13 +93,7 @@ pub(crate) fn said(
         SessionDraw::CurrentUser(by @ By::Function(_)) => {
             Ok(Value::Text(catalog.owner_by(by).unwrap_or(BOOTSTRAP).to_owned()))
         }
-        SessionDraw::Role(by) => {
-            let role = match by {
-                By::Caller => asker.role(),
-                by => catalog.owner_by(by).map(str::to_owned),
-            };
-            Ok(role.map_or(Value::Null, Value::Text))
-        }
+        SessionDraw::Role(by) => Ok(role_by(catalog, asker, by).map_or(Value::Null, Value::Text)),
         SessionDraw::CurrentUser(_) => Ok(Value::Text(asker.current_user())),
         SessionDraw::Setting(name, may_miss) => match asker.setting(name) {
             Some(value) => Ok(Value::Text(value)),
@@ -113,6 +107,14 @@ pub(crate) fn said(
     }
 }
 
+/// The role of whoever asks, or of the owner of what asks for him; none: the database's maker.
+fn role_by(catalog: &Catalog, asker: &dyn Asker, by: &By) -> Option<String> {
+    match by {
+        By::Caller => asker.role(),
+        by => catalog.owner_by(by).map(str::to_owned),
+    }
+}
+
 /// Which policies of a table are of whoever asks, or of the owner of what asks for him.
 ///
 /// # Errors
@@ -123,10 +125,7 @@ pub(crate) fn own_policies(
     asker: &dyn Asker,
     (table, by): (TableId, &By),
 ) -> Result<Value, SqlError> {
-    let role = match by {
-        By::Caller => asker.role(),
-        by => catalog.owner_by(by).map(str::to_owned),
-    };
+    let role = role_by(catalog, asker, by);
     let own = catalog.policies_of_table(table, role.as_deref());
     let is_off = || asker.setting("row_security").is_some_and(|value| value == "off");
     if own != ALL_ROWS && is_off() {

@@ -151,10 +151,7 @@ impl Compiler<'_> {
         };
         let targets = self.slots_of_known(&into.targets)?;
         let types: Vec<SqlType> = targets.iter().map(|slot| self.slot_type(*slot)).collect();
-        let mut slots = Vec::new();
-        for of in &types {
-            slots.push(self.slot("$column", *of)?);
-        }
+        let slots = self.column_slots(&types)?;
         self.emit_nulls(out, &targets);
         let mut body = Vec::new();
         for (target, slot) in targets.iter().zip(&slots) {
@@ -204,10 +201,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let types: Vec<SqlType> =
             self.result.iter().map(|column| SqlType::Scalar(column.data_type)).collect();
-        let mut slots = Vec::new();
-        for of in &types {
-            slots.push(self.slot("$column", *of)?);
-        }
+        let slots = self.column_slots(&types)?;
         let values = slots.iter().map(|slot| self.slot_expr(*slot)).collect();
         let mut body = Vec::new();
         self.emit(&mut body, StatementKind::ReturnNext(values));
@@ -261,6 +255,11 @@ impl Compiler<'_> {
         };
         self.emit(out, StatementKind::ForOperators(Box::new(of)));
         Ok(())
+    }
+
+    /// Slots for columns of these types.
+    fn column_slots(&mut self, types: &[SqlType]) -> Result<Vec<SlotId>> {
+        types.iter().map(|of| self.slot("$column", *of)).collect()
     }
 
     /// The slots of variables whose types are known before the text is.

@@ -44,7 +44,7 @@ impl PlanProgram {
             program,
             marks: slice.marks.iter().map(|mark| MarkCode::new(catalog, mark)).collect(),
             needs_reconnaissance: slice.needs_reconnaissance,
-            may_miss: slice.guesses_errors() || slice.has_dynamic,
+            may_miss: slice.may_miss(),
         })
     }
 }

@@ -17,8 +17,6 @@
 
 use std::fmt;
 
-use hotrow_base::types::{DataType, SqlType};
-
 use crate::catalog::Catalog;
 use crate::granule::Granules;
 use crate::outcome::SqlError;
@@ -44,15 +42,6 @@ impl Taken {
     /// All of them, in their order.
     pub const ALL: [Self; 5] =
         [Self::Text, Self::Role, Self::SessionUser, Self::Seed, Self::Numbers];
-
-    /// The type of its value.
-    pub const fn sql_type(self) -> SqlType {
-        match self {
-            Self::Text | Self::Role | Self::SessionUser => SqlType::Scalar(DataType::Text),
-            Self::Seed => SqlType::Scalar(DataType::Uuid),
-            Self::Numbers => SqlType::Array(DataType::BigInt),
-        }
-    }
 }
 
 /// What is defined while a call runs.

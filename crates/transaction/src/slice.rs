@@ -138,8 +138,6 @@ pub struct Slice {
     pub protected: Vec<ProtectedKnowledge>,
     /// whether the slice reads records
     pub needs_reconnaissance: bool,
-    /// whether there are statements whose text is known only when they run
-    pub has_dynamic: bool,
 }
 
 impl Slice {
@@ -203,17 +201,12 @@ impl Slice {
             needs: Default::default(),
         };
         let needs_reconnaissance = reads;
-        let has_dynamic = walk::has_dynamic(&procedure.body);
-        Self {
-            procedure,
-            marks,
-            knowledge,
-            planned,
-            loops,
-            protected,
-            needs_reconnaissance,
-            has_dynamic,
-        }
+        Self { procedure, marks, knowledge, planned, loops, protected, needs_reconnaissance }
+    }
+
+    /// Whether a plan may lack what a call touches, however right its trial reads are.
+    pub fn may_miss(&self) -> bool {
+        self.guesses_errors() || walk::has_dynamic(&self.procedure.body)
     }
 
     /// Whether errors that are caught may lead a call where no plan of it leads.

@@ -5,24 +5,25 @@
 //!              not come beside calls ([`SharedSchema::add`](super::SharedSchema::add))
 
 use hotrow_transaction::catalog::Catalog;
-use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::dynamic::Definitions;
 use hotrow_transaction::granule::Granules;
 use hotrow_transaction::program::Procedure;
+use hotrow_transaction::walk;
 
 use super::Schema;
 
 impl Schema {
-    /// The procedures that are called by names, those included that were added.
-    fn all_named(&self) -> impl Iterator<Item = &CompiledProcedure> {
-        let there = self.named_procedures().map(|(_, compiled)| &**compiled);
-        let added = self.added.from(self.procedures.len()).map(|compiled| &**compiled);
-        there.chain(added.filter(|compiled| !compiled.procedure.is_statement()))
+    /// Those that were added beside calls, and are called by names.
+    fn added_named(&self) -> impl Iterator<Item = &Procedure> {
+        let added = self.added.from(self.procedures.len()).map(|compiled| &compiled.procedure);
+        added.filter(|procedure| !procedure.is_statement())
     }
 
-    /// Whether any of them has a statement whose text is known only when a call runs.
+    /// Whether any procedure has a statement whose text is known only when a call runs.
     pub(super) fn has_dynamic(&self) -> bool {
-        self.all_named().any(|compiled| compiled.program.has_dynamic())
+        let mut there = self.named_procedures().map(|(_, compiled)| &compiled.procedure);
+        let has = |procedure: &Procedure| walk::has_dynamic(&procedure.body);
+        there.any(has) || self.added_named().any(has)
     }
 }
 
@@ -36,19 +37,18 @@ impl Definitions for Schema {
     }
 
     fn procedure(&self, key: &str) -> Option<&Procedure> {
-        if let Some((_, compiled)) = self.procedure_named(key) {
-            return Some(&compiled.procedure);
-        }
-        let mut all = self.all_named().map(|compiled| &compiled.procedure);
-        all.find(|procedure| procedure.name == key)
+        let there = self.procedure_named(key).map(|(_, compiled)| &compiled.procedure);
+        there.or_else(|| self.added_named().find(|procedure| procedure.name == key))
     }
 
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
-        let all = self.all_named().map(|compiled| &compiled.procedure);
-        all.filter(|procedure| procedure.shown_name() == name).collect()
+        let there = Self::overloads(self, name).map(|(_, compiled)| &compiled.procedure);
+        let added = self.added_named().filter(|procedure| procedure.shown_name() == name);
+        there.chain(added).collect()
     }
 
     fn procedure_names(&self) -> Vec<String> {
-        self.all_named().map(|compiled| compiled.procedure.name.clone()).collect()
+        let there = self.named_procedures().map(|(_, compiled)| &compiled.procedure);
+        there.chain(self.added_named()).map(|procedure| procedure.name.clone()).collect()
     }
 }

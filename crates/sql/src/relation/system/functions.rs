@@ -41,9 +41,11 @@ pub(super) const POLICIES: Number = Number(1_800_000_000);
 /// Of an enum's labels: each type's are counted from here on, for nobody names them alone.
 pub(super) const LABELS: Number = Number(1_580_000_000);
 
-/// Types that only functions have: of what gives nothing, of triggers, and of what gives rows.
-pub(super) const OF_FUNCTIONS: [(&str, i64); 3] =
-    [("void", 2278), ("trigger", 2279), ("record", 2249)];
+/// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
+pub(super) const VOID: i64 = 2278;
+pub(super) const TRIGGER: i64 = 2279;
+pub(super) const RECORD: i64 = 2249;
+const OF_FUNCTIONS: [(&str, i64); 3] = [("void", VOID), ("trigger", TRIGGER), ("record", RECORD)];
 
 pub(crate) fn short_name(data_type: DataType) -> &'static str {
     known_type(data_type).name

@@ -56,8 +56,11 @@ pub(super) fn owner(context: &SystemContext<'_>, object: &Object) -> Value {
 
 /// The name of something's owner.
 pub(super) fn owner_name(context: &SystemContext<'_>, object: &Object) -> Value {
-    let name = context.catalog.rights().owner(object);
-    text(name.map_or(context.maker, |name| &**name))
+    text(owner_of(context, object))
+}
+
+fn owner_of<'c>(context: &SystemContext<'c>, object: &Object) -> &'c str {
+    context.catalog.rights().owner(object).map_or(context.maker, |name| &**name)
 }
 
 /// What has been given of something; NULL: what things of its kind begin with.
@@ -80,8 +83,7 @@ pub(super) fn acl(context: &SystemContext<'_>, object: &Object) -> Value {
 
 /// What schema `public` begins with: everybody may use what is in it.
 pub(super) fn acl_of_public(context: &SystemContext<'_>, object: &Object) -> Value {
-    let owner = context.catalog.rights().owner(object);
-    let owner = owner.map_or(context.maker, |owner| &**owner);
+    let owner = owner_of(context, object);
     Value::Array(vec![text(format!("{owner}=UC/{owner}")), text(format!("=U/{owner}"))])
 }
 

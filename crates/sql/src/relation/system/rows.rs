@@ -26,10 +26,6 @@ use super::{
     Fields, KNOWN, OF_RELATION, SystemContext, columns, partitions, policies, rights, triggers,
 };
 
-/// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
-const VOID: i64 = 2278;
-const TRIGGER: i64 = 2279;
-const RECORD: i64 = 2249;
 pub(super) const HOTROW: i64 = 13_001;
 pub(super) const BTREE: i64 = 403;
 pub(super) const HASH: i64 = 405;
@@ -505,10 +501,10 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         let parameters = procedure.given();
         let types = parameters.iter().map(|p| Value::BigInt(functions::type_number(p.sql_type)));
         let result = match procedure.result.as_slice() {
-            [] if procedure.trigger.is_some() => TRIGGER,
-            [] => VOID,
+            [] if procedure.trigger.is_some() => functions::TRIGGER,
+            [] => functions::VOID,
             [column] => functions::type_number(SqlType::Scalar(column.data_type)),
-            _ => RECORD,
+            _ => functions::RECORD,
         };
         let mut names: Vec<_> = parameters.iter().map(|p| text(&p.name)).collect();
         let mut all_types: Vec<_> = types.clone().collect();
