@@ -26,7 +26,7 @@ const LINE: [DataType; 10] = [
     DataType::SmallInt,
     DataType::Integer,
     DataType::Integer,
-    DataType::TimestampTz,
+    DataType::TIMESTAMPTZ,
     DataType::SmallInt,
     DataType::Numeric { precision: 6, scale: 2 },
     DataType::Char(24),
@@ -61,7 +61,7 @@ fn setting() -> Setting {
     keys.encode(&values[..3], &[], &mut key).expect("short");
     let key_fields = rows.fields()[..3].to_vec();
     let row = shared(&words);
-    let nullable = |data_type| data_type == DataType::TimestampTz;
+    let nullable = |data_type| data_type == DataType::TIMESTAMPTZ;
     let lines = LINE.map(|data_type| ColumnType { data_type, nullable: nullable(data_type) });
     let lines = RowLayout::new(&lines).expect("small");
     let mut line_values = [Datum::int(7); 10];

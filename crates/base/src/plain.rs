@@ -60,7 +60,7 @@ pub(crate) fn data_type() -> impl Strategy<Value = DataType> {
         (1..30_u32).prop_map(DataType::Varchar),
         (1..30_u32).prop_map(DataType::Char),
         Just(DataType::Bytea),
-        Just(DataType::Timestamp),
+        Just(DataType::TIMESTAMP),
         Just(DataType::Date),
         (0..=6_u8).prop_map(DataType::Time),
         Just(DataType::Uuid),

@@ -62,6 +62,16 @@ pub fn rounded_time(micros: i64, digits: u8) -> i64 {
     (micros + unit / 2) / unit * unit
 }
 
+/// A timestamp with so many digits of a second, rounded; half of a unit goes away from 2000-01-01,
+/// as in PostgreSQL. `None` if that is out of range.
+pub fn rounded_timestamp(micros: i64, digits: u8) -> Option<i64> {
+    if digits >= crate::types::TIME_DIGITS || !is_finite_timestamp(micros) {
+        return Some(micros);
+    }
+    let rounded = rounded_time(micros.abs(), digits); // far from where it would overflow
+    timestamp_in_range(if micros < 0 { -rounded } else { rounded })
+}
+
 /// Midnight of a date as a timestamp; `None` if that is out of range.
 pub fn timestamp_of_date(days: i32) -> Option<i64> {
     match days {

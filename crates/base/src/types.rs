@@ -64,10 +64,12 @@ pub enum DataType {
     Name,
     /// `bytea`
     Bytea,
-    /// `timestamp`: microseconds since 2000-01-01 00:00
-    Timestamp,
-    /// `timestamptz`: microseconds since 2000-01-01 00:00 UTC
-    TimestampTz,
+    /// `timestamp(precision)`: microseconds since 2000-01-01 00:00, rounded to that many digits of
+    /// a second
+    Timestamp(u8),
+    /// `timestamptz(precision)`: microseconds since 2000-01-01 00:00 UTC, rounded to that many
+    /// digits of a second
+    TimestampTz(u8),
     /// `date`: days since 2000-01-01
     Date,
     /// `time(precision)`: microseconds since midnight, rounded to that many digits of a second
@@ -134,8 +136,8 @@ impl RangeKind {
             Self::Int4 => DataType::Integer,
             Self::Int8 => DataType::BigInt,
             Self::Num => DataType::AnyNumeric,
-            Self::Ts => DataType::Timestamp,
-            Self::TsTz => DataType::TimestampTz,
+            Self::Ts => DataType::TIMESTAMP,
+            Self::TsTz => DataType::TIMESTAMPTZ,
             Self::Date => DataType::Date,
         }
     }
@@ -159,6 +161,29 @@ impl Deref for ElementType {
 }
 
 impl DataType {
+    /// `timestamp` of which no precision is said.
+    pub const TIMESTAMP: Self = Self::Timestamp(TIME_DIGITS);
+
+    /// `timestamptz` of which no precision is said.
+    pub const TIMESTAMPTZ: Self = Self::TimestampTz(TIME_DIGITS);
+
+    /// A time, or a timestamp, with all digits of a second; others as they are.
+    #[must_use]
+    pub const fn with_all_digits(self) -> Self {
+        self.with_digits(TIME_DIGITS)
+    }
+
+    /// A time, or a timestamp, with so many digits of a second; others as they are.
+    #[must_use]
+    pub const fn with_digits(self, digits: u8) -> Self {
+        match self {
+            Self::Time(_) => Self::Time(digits),
+            Self::Timestamp(_) => Self::Timestamp(digits),
+            Self::TimestampTz(_) => Self::TimestampTz(digits),
+            other => other,
+        }
+    }
+
     /// Arrays of this type, which is none of arrays.
     pub fn array(self) -> Self {
         let mut elements = ELEMENTS.lock();
@@ -189,12 +214,11 @@ impl DataType {
             Self::Numeric { scale, .. } => Some(scale),
             _ => None,
         };
-        self == other
+        self.with_all_digits() == other.with_all_digits()
             || self.is_integer() && other.is_integer()
             || self.is_text() && other.is_text()
             || self.is_any_numeric() && other.is_any_numeric()
             || scale(self).is_some() && scale(self) == scale(other)
-            || matches!((self, other), (Self::Time(_), Self::Time(_)))
     }
 
     /// real or double precision.
@@ -278,8 +302,10 @@ impl fmt::Display for DataType {
             Self::CatalogChar => f.write_str("\"char\""),
             Self::Name => f.write_str("name"),
             Self::Bytea => f.write_str("bytea"),
-            Self::Timestamp => f.write_str("timestamp"),
-            Self::TimestampTz => f.write_str("timestamptz"),
+            Self::Timestamp(TIME_DIGITS) => f.write_str("timestamp"),
+            Self::TimestampTz(TIME_DIGITS) => f.write_str("timestamptz"),
+            Self::Timestamp(digits) => write!(f, "timestamp({digits})"),
+            Self::TimestampTz(digits) => write!(f, "timestamptz({digits})"),
             Self::Date => f.write_str("date"),
             Self::Time(TIME_DIGITS) => f.write_str("time"),
             Self::Time(digits) => write!(f, "time({digits})"),

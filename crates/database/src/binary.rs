@@ -150,8 +150,8 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
             let is_known = !is_finite_date(days) || date_in_range(days.into()).is_some();
             Value::Date(Some(days).filter(|_| is_known).ok_or_else(|| beyond("date"))?)
         }
-        DataType::Timestamp => Value::Timestamp(read_timestamp(exactly(bytes)?)?),
-        DataType::TimestampTz => Value::TimestampTz(read_timestamp(exactly(bytes)?)?),
+        DataType::Timestamp(_) => Value::Timestamp(read_timestamp(exactly(bytes)?)?),
+        DataType::TimestampTz(_) => Value::TimestampTz(read_timestamp(exactly(bytes)?)?),
         DataType::Time(_) => {
             let micros = i64::from_be_bytes(exactly(bytes)?);
             let is_known = (0..=MICROS_PER_DAY).contains(&micros);

@@ -23,7 +23,7 @@ use hotrow_base::interrupt::Interruption;
 use hotrow_engine::interactive::SchemaCompanion;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
-use hotrow_sql::{ScriptStatement, compile_for, refuse_not_entitled, with_role};
+use hotrow_sql::{ScriptStatement, compile_for, refuse_not_entitled, with_sender};
 use hotrow_transaction::catalog::BOOTSTRAP;
 use hotrow_transaction::outcome::{SqlError, apart};
 use parking_lot::MutexGuard;
@@ -61,7 +61,7 @@ impl<'a> Wanted<'a> {
             true => None,
             false => context.role().clone(),
         };
-        let text = with_role(&statement.text, role.as_deref()).into_owned();
+        let text = with_sender(&statement.text, role.as_deref(), statement.maker()).into_owned();
         Self { context, statement, role, text, now_us: clock::now_us() }
     }
 

@@ -149,7 +149,7 @@ fn change_catalog(
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), Trees::new())?;
     let gone = procedures_gone(schema, &trees);
     for name in &gone {
-        catalog.rights_mut().forget(&Object::Function(name.as_str().into()));
+        catalog.forget(&Object::Function(name.as_str().into()));
     }
     let said = gone.iter().map(|name| goes_with(name)).collect();
     let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
@@ -527,7 +527,7 @@ fn drop_procedures(
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     for name in &gone {
-        catalog.rights_mut().forget(&Object::Function(name.as_str().into()));
+        catalog.forget(&Object::Function(name.as_str().into()));
     }
     let mut next = schema.clone();
     let trees: Trees = dropped.iter().map(|&id| (id, None)).collect();

@@ -31,7 +31,8 @@ fn in_path(context: &Context, statement: ScriptStatement) -> ScriptStatement {
     if statement.temporary().is_some() {
         context.temporary().begin(&context.core);
     }
-    let statement = statement.of_role(context.role().clone());
+    let maker = statement.depends_on_role().then(|| context.maker()).flatten();
+    let statement = statement.of_sender(context.role().clone(), maker);
     match split_path(&statement.text).0 {
         "" => statement.in_path(&context.path()),
         _ => statement,

@@ -7,6 +7,8 @@
 //!              I2 a session whose user was no role when it began is the database's maker's: where
 //!              nobody is asked for a password, everybody may do everything
 
+use std::sync::Arc;
+
 use hotrow_sql::is_function;
 use hotrow_transaction::catalog::{
     Attribute, Catalog, Object, ObjectKind, Privileges, Rights, Table,
@@ -54,6 +56,12 @@ impl Context {
     pub(crate) fn current_user(&self) -> String {
         let role = self.role().as_deref().map(str::to_owned);
         role.unwrap_or_else(|| self.session_user())
+    }
+
+    /// What the database's maker is called here, where the session is his.
+    pub(crate) fn maker(&self) -> Option<Arc<str>> {
+        let identity = self.identity();
+        identity.role.is_none().then(|| identity.user.as_str().into())
     }
 
     /// What `session_user` is.

@@ -89,6 +89,15 @@ pub enum PatternRows {
     Split,
 }
 
+/// By what a comment is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DescribedBy {
+    /// obj_description(oid [, relation of the system catalog]), shobj_description
+    Class,
+    /// col_description(oid, column)
+    Column,
+}
+
 /// Of what `has_..._privilege` tells whether somebody has rights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RightOf {
@@ -125,6 +134,8 @@ pub enum SystemFunction {
     UserName,
     /// whether somebody has rights of something
     HasRight(RightOf),
+    /// the comment on something
+    Described(DescribedBy),
     /// current_database(), current_catalog
     CurrentDatabase,
     /// current_setting(name [, missing_ok])

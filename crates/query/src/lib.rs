@@ -59,8 +59,8 @@ use hotrow_transaction::program::SlotId;
 
 pub use dissected::DissectedFunction;
 pub use functions::{
-    Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, PatternFunction,
-    PatternRows, RightOf, SystemFunction,
+    Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, DescribedBy, HostFunction,
+    PatternFunction, PatternRows, RightOf, SystemFunction,
 };
 pub use ground::{Fetched, Ground};
 pub use host::drawn;

@@ -32,14 +32,6 @@ pub(crate) struct AlterSyntax {
     pub(crate) what: Altering,
 }
 
-/// What has a name in a table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TablePart {
-    Constraint,
-    Trigger,
-    Policy,
-}
-
 /// What ALTER says that something is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RelationKind {
@@ -72,8 +64,6 @@ pub(crate) enum Altering {
     RowIdentity,
     /// what concerns pages of a disk, and statistics: of this column, if of one
     Storage(Option<String>),
-    /// COMMENT ON something of a table: what, and its name
-    Comment(TablePart, String),
 }
 
 /// Where WITH [NO] DATA begins, if a statement ends with it, and whether it says NO.

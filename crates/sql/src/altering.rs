@@ -3,7 +3,7 @@
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
-use crate::alter_syntax::{AlterSyntax, Altering, RefreshSyntax, RelationKind, TablePart};
+use crate::alter_syntax::{AlterSyntax, Altering, RefreshSyntax, RelationKind};
 use crate::error::{Result, syntax};
 use crate::numbers_syntax::{numbers, numbers_of_column};
 use crate::syntax::Syntax;
@@ -137,37 +137,6 @@ fn storage(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
         return Some(None);
     }
     cursor.accept("reset").then(|| cursor.take_brackets().ok().map(|_| None)).flatten()
-}
-
-/// COMMENT ON something of a table, which the parser does not know; none: another statement.
-pub(crate) fn comment_on_part(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
-    if !cursor.accept_all(&["comment", "on"]) {
-        return Ok(None);
-    }
-    let part = match () {
-        () if cursor.accept("constraint") => TablePart::Constraint,
-        () if cursor.accept("trigger") => TablePart::Trigger,
-        () if cursor.accept("policy") => TablePart::Policy,
-        () => return Ok(None),
-    };
-    let own = cursor.identifier()?;
-    cursor.expect("on")?;
-    if cursor.accept("domain") {
-        return Ok(None);
-    }
-    let place = cursor.place();
-    let name = cursor.object_name()?;
-    cursor.expect("is")?;
-    cursor.bump();
-    let what = Altering::Comment(part, own);
-    let (kind, if_exists) = (RelationKind::Any, false);
-    match cursor.at_end() {
-        true => {
-            let altered = AlterSyntax { kind, name, place, if_exists, what };
-            Ok(Some(Syntax::Alter(Box::new(altered))))
-        }
-        false => Err(cursor.unexpected("the end")),
-    }
 }
 
 /// FOR VALUES ..., or DEFAULT: read as a part of CREATE TABLE, where the parser knows it.

@@ -204,6 +204,10 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             set_maker(catalog, made);
             Ok(())
         }
+        CatalogChange::SetComment { about, text } => {
+            catalog.set_comment(about.clone(), text.as_deref());
+            Ok(())
+        }
         CatalogChange::SetGrants { object, column, grants } => {
             catalog.rights_mut().set_grants(object, *column, grants.clone());
             Ok(())
@@ -236,9 +240,11 @@ fn rename_type(catalog: &mut Catalog, name: &str, to: &str) {
         }
         other => other.clone(),
     };
+    let before = object(name);
+    let object = object(to);
+    catalog.move_comments(&before, &object);
     catalog.drop_type(name);
     catalog.set_type(to, next);
-    let object = object(to);
     let kind = catalog.kind_of(&object);
     catalog.rights_mut().set_owner(&object, kind, owner.as_deref());
 }

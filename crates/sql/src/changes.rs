@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
-    Catalog, Check, Column, DeclaredRouting, ForeignKey, Generated, Grants, Hidden,
+    Catalog, Check, Column, Commented, DeclaredRouting, ForeignKey, Generated, Grants, Hidden,
     IndexDefinition, Membership, NamedType, Object, ObjectKind, PartitionKey, Partitioning,
     ReferentialAction, Role, RowSecurity, Sequence, Table, Trigger, TriggerFunction, View, local,
 };
@@ -233,6 +233,13 @@ pub enum CatalogChange {
     },
     /// something that has been made right before is somebody's
     Made(Made),
+    /// COMMENT
+    SetComment {
+        /// what is said something of
+        about: Commented,
+        /// none: nothing more
+        text: Option<String>,
+    },
     /// GRANT and REVOKE
     SetGrants {
         /// of what
@@ -267,6 +274,7 @@ impl CatalogChange {
                 | Self::SetMembership { .. }
                 | Self::SetOwner { .. }
                 | Self::SetGrants { .. }
+                | Self::SetComment { .. }
                 | Self::SetDefaults { .. }
                 | Self::Nothing(_)
         )
@@ -370,11 +378,6 @@ pub struct MovedRows {
 /// What a client is told about something that was left out.
 pub(crate) fn left_out(text: String) -> Notice {
     Notice::new(SqlError::new(b"00000", text))
-}
-
-/// What is said of COMMENT.
-pub(crate) fn comments_left_out() -> Notice {
-    left_out("comments are not kept: keep them beside the schema's script".to_owned())
 }
 
 /// What a client is warned of.

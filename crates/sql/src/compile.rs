@@ -41,7 +41,7 @@ pub fn compile<'c>(
 }
 
 /// As [`compile`], for somebody who makes a definition: what it makes is his. None: the database's
-/// maker.
+/// maker, whom the statement may call by the name that it has for him.
 ///
 /// Errors: as [`compile`].
 pub fn compile_for<'c>(
@@ -69,6 +69,7 @@ fn compile_in_rounds<'c>(
         let mut compiler = Compiler::new(catalog);
         (compiler.room, compiler.is_own) = (room, statement.is_own);
         (compiler.path, compiler.role) = (statement.path.clone(), statement.role.clone());
+        compiler.maker.clone_from(&statement.maker);
         compiler.programs = statement.programs;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
@@ -178,6 +179,7 @@ fn compile_by(
             cascades: *cascades,
         }),
         Syntax::Refresh(written) => compiler.refresh(written).map(Compiled::Refresh),
+        Syntax::Comment(written) => compiler.comment(written).map(Compiled::Catalog),
         Syntax::Alter(written) => compiler.altering(written).map(Compiled::Catalog),
         Syntax::SetSchema { table, schema, if_exists, place } => {
             compiler.set_schema((table, *place), schema, *if_exists).map(Compiled::Catalog)
@@ -312,9 +314,6 @@ fn sql_statement(
                     change_of_rows(compiler, statement, None)
                 }
             }
-        }
-        ast::Statement::Comment { object_type, object_name, .. } => {
-            compiler.comment(object_type, object_name).map(Compiled::Catalog)
         }
         ast::Statement::AlterTable(table) => compiler.alter_table(table),
         ast::Statement::Truncate(truncate) => compiler.truncation(truncate).map(Compiled::Truncate),

@@ -125,7 +125,7 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
         if at == passed {
             compiler.take_drawn_slots()?;
         }
-        let sql_type = compiler.type_of(&parameter.type_name)?;
+        let sql_type = passed_type(compiler.type_of(&parameter.type_name)?);
         let slot = compiler.slot(&parameter.name, sql_type)?;
         if parameter.mode != Mode::Out {
             compiler.parameters.push(slot);
@@ -164,7 +164,7 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
     }
     if let Some(Returns::Table(columns)) = &routine.returns {
         for (name, place, type_name) in columns {
-            let sql_type = compiler.type_of(type_name)?;
+            let sql_type = passed_type(compiler.type_of(type_name)?);
             let slot = compiler.slot(name, sql_type)?;
             let variable = Variable::Scalar { slot, constant: false, not_null: false };
             compiler.declare(name, variable, *place)?;
@@ -175,10 +175,19 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
     Ok(outs.into_iter().map(|(_, name, slot)| (name, slot)).collect())
 }
 
+/// A type as routines take and give it: with all digits of a second, whatever is written, as
+/// PostgreSQL does. (Amounts keep the digits that are written, by which they are faster.)
+fn passed_type(of: SqlType) -> SqlType {
+    match of {
+        SqlType::Scalar(of) => SqlType::Scalar(of.with_all_digits()),
+        SqlType::Array(of) => SqlType::Array(of.with_all_digits()),
+    }
+}
+
 /// Sets what the routine returns; whether that is a set of rows.
 pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs) -> Result<bool> {
     let scalar = |compiler: &Compiler<'_>, type_name| -> Result<DataType> {
-        compiler.type_of(type_name).map(SqlType::packed)
+        compiler.type_of(type_name).map(|of| passed_type(of).packed())
     };
     let columns = outs.iter().enumerate().map(|(at, (name, slot))| {
         // As PostgreSQL calls what has no name.

@@ -14,9 +14,7 @@ use hotrow_transaction::catalog::{
 use hotrow_transaction::program::{Expr, ExprKind, Place, ResultColumn, SlotId};
 use sqlparser::ast;
 
-use crate::changes::{
-    CatalogChange, SequenceDefinition, TableDefinition, comments_left_out, is_there, left_out,
-};
+use crate::changes::{CatalogChange, SequenceDefinition, TableDefinition, is_there, left_out};
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, taken, unsupported};
 use crate::generated::refuse_generated_of_generated;
 use crate::hidden::{identity_column, identity_key, identity_name};
@@ -214,28 +212,6 @@ impl Compiler<'_> {
             return Err(syntax(draft.place, "a table needs at least one column"));
         }
         Ok(())
-    }
-
-    /// COMMENT: there is nobody to read it.
-    pub(crate) fn comment(
-        &self,
-        of: &ast::CommentObject,
-        name: &ast::ObjectName,
-    ) -> Result<Vec<CatalogChange>> {
-        let place = place_in(name, self.place);
-        match of {
-            ast::CommentObject::Table => {
-                self.table(&object_name(name, place)?, place)?;
-            }
-            ast::CommentObject::Column => {
-                let mut table = name.clone();
-                let column = table.0.pop().and_then(|part| part.as_ident().map(ident_name));
-                let table = self.table(&object_name(&table, place)?, place)?;
-                self.table_column(table, &column.unwrap_or_default(), place)?;
-            }
-            _ => {}
-        }
-        Ok(vec![CatalogChange::Nothing(comments_left_out())])
     }
 
     /// Gives a column of a draft numbers of its own.

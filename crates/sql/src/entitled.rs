@@ -184,6 +184,7 @@ impl Asked<'_> {
             CatalogChange::SetRole { name, role } => self.sets_role(name, role),
             CatalogChange::DropRole(name) => self.drops_role(name),
             CatalogChange::SetMembership { role, .. } => self.admits(role),
+            CatalogChange::SetComment { about: (object, _), .. } => self.owner(object),
             CatalogChange::SetOwner { object, owner } => {
                 self.owner(object)?;
                 self.gives_to(object, owner.as_deref(), procedures)

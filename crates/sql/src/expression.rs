@@ -6,7 +6,7 @@
 
 use hotrow_base::interrupt::current;
 use hotrow_base::stack::deeper;
-use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, NOW, Place, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
@@ -118,8 +118,7 @@ impl Compiler<'_> {
                     }
                     DataType::Array(_) => Ok(spread(as_type(wanted)?)),
                     // and a time is one with all of its digits first
-                    DataType::Time(_) => as_type(DataType::Time(TIME_DIGITS)),
-                    wanted => as_type(wanted),
+                    wanted => as_type(wanted.with_all_digits()),
                 }
             }
         }
@@ -136,7 +135,7 @@ impl Compiler<'_> {
             _ => return None,
         };
         let is_date = wanted == DataType::Date;
-        if !is_date && !matches!(wanted, DataType::Timestamp | DataType::TimestampTz) {
+        if !is_date && !matches!(wanted, DataType::Timestamp(_) | DataType::TimestampTz(_)) {
             return None;
         }
         let Some(days) = days else { return Some(cast(self.slot_expr(NOW), wanted)) };

@@ -53,7 +53,10 @@ impl Compiler<'_> {
             return Ok(operand);
         }
         let typed = match written {
-            E::Function(function) => self.function(function, place)?,
+            E::Function(function) => match self.time_in_digits(function, place)? {
+                Some(time) => time,
+                None => self.function(function, place)?,
+            },
             E::Ceil { expr, field } => self.rounding("ceil", expr, field, place)?,
             E::Floor { expr, field } => self.rounding("floor", expr, field, place)?,
             E::Extract { field, expr, .. } => {

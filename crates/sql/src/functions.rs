@@ -32,7 +32,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::program::AggregateFunction;
+use hotrow_transaction::program::{AggregateFunction, Function};
 
 pub use document::{EXAMPLE_TABLES, function_document};
 pub use resolve::resolve;
@@ -81,6 +81,22 @@ pub(crate) fn named(name: &str) -> &'static [&'static FunctionRow] {
 /// A row of a name that takes so many arguments.
 pub(crate) fn with_count(name: &str, count: usize) -> Option<&'static FunctionRow> {
     named(name).iter().find(|row| row.takes(count)).copied()
+}
+
+/// What a function of programs is called in SQL; none: a form of its own has it.
+pub(crate) fn name_of(function: Function) -> Option<&'static str> {
+    let is_it = |row: &&FunctionRow| match row.evaluation {
+        Evaluation::Program(of) => of == function,
+        Evaluation::Values(
+            ValueForm::Extreme(of)
+            | ValueForm::Concat(of)
+            | ValueForm::Round(of)
+            | ValueForm::RoundTo(of),
+        ) => of == function,
+        _ => false,
+    };
+    let mut all = FUNCTIONS.iter().flat_map(|group| group.rows);
+    all.find(is_it).map(|row| row.name)
 }
 
 /// The names that there are.

@@ -236,7 +236,7 @@ fn things(cursor: &mut Cursor<'_>) -> Result<On> {
 }
 
 /// A kind, where one is said: its word stands before a name.
-fn kind(cursor: &mut Cursor<'_>) -> Option<Kind> {
+pub(crate) fn kind(cursor: &mut Cursor<'_>) -> Option<Kind> {
     let kinds = [
         ("table", Kind::Relation),
         ("sequence", Kind::Sequence),
@@ -263,7 +263,7 @@ fn named(cursor: &mut Cursor<'_>) -> Result<(String, Place)> {
 }
 
 /// The name of something of a kind; behind a routine's may stand types.
-fn named_as(cursor: &mut Cursor<'_>, kind: Kind) -> Result<Thing> {
+pub(crate) fn named_as(cursor: &mut Cursor<'_>, kind: Kind) -> Result<Thing> {
     if kind != Kind::Routine {
         let (name, place) = named(cursor)?;
         return Ok(Thing { name, place, parameters: None });

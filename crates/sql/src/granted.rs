@@ -367,7 +367,7 @@ impl Compiler<'_> {
 
     /// Whether a name is that of who made the database, where no role has it.
     pub(crate) fn is_maker(&self, name: &str) -> bool {
-        [BOOTSTRAP, "postgres"].contains(&name)
+        self.maker.as_deref() == Some(name) || [BOOTSTRAP, "postgres"].contains(&name)
     }
 
     fn known_schema(&self, schema: &str, place: Place) -> Result<()> {
@@ -378,7 +378,7 @@ impl Compiler<'_> {
     }
 
     /// Something by its name.
-    fn thing(&self, kind: Kind, thing: &Thing) -> Result<Object> {
+    pub(crate) fn thing(&self, kind: Kind, thing: &Thing) -> Result<Object> {
         let (name, place) = (thing.name.as_str(), thing.place);
         match kind {
             Kind::Relation | Kind::View => {

@@ -21,18 +21,18 @@ impl Compiler<'_> {
     /// A value with fields: a date is the timestamp of its midnight.
     fn timed(&mut self, value: &ast::Expr, name: &str, place: Place) -> Result<Expr> {
         let operand = self.operand(value)?;
-        let expr = self.settle(operand, DataType::Timestamp, place)?;
+        let expr = self.settle(operand, DataType::TIMESTAMP, place)?;
         self.with_fields(expr, name, place)
     }
 
     fn with_fields(&self, expr: Expr, name: &str, place: Place) -> Result<Expr> {
         match self.scalar_type(&expr, place)? {
             // As PostgreSQL chooses among functions of timestamps.
-            DataType::Date if name == "date_trunc" => Ok(cast(expr, DataType::TimestampTz)),
-            DataType::Date => Ok(cast(expr, DataType::Timestamp)),
+            DataType::Date if name == "date_trunc" => Ok(cast(expr, DataType::TIMESTAMPTZ)),
+            DataType::Date => Ok(cast(expr, DataType::TIMESTAMP)),
             DataType::Time(_) if name == "date_trunc" => Ok(cast(expr, DataType::Interval)),
-            DataType::Timestamp
-            | DataType::TimestampTz
+            DataType::Timestamp(_)
+            | DataType::TimestampTz(_)
             | DataType::Interval
             | DataType::Time(_) => Ok(expr),
             other => Err(no_function(name, &[None, Some(SqlType::Scalar(other))], place)),
@@ -41,14 +41,14 @@ impl Compiler<'_> {
 
     pub(crate) fn extract(&mut self, field: &str, value: &ast::Expr, place: Place) -> Result<Expr> {
         let operand = self.operand(value)?;
-        let value = self.settle(operand, DataType::Timestamp, place)?;
+        let value = self.settle(operand, DataType::TIMESTAMP, place)?;
         let is_date = self.scalar_type(&value, place)? == DataType::Date;
         let value = self.with_fields(value, "extract", place)?;
         let of = value.data_type();
         let shown = match of {
             _ if is_date => "date",
-            DataType::Timestamp => "timestamp without time zone",
-            DataType::TimestampTz => "timestamp with time zone",
+            DataType::Timestamp(_) => "timestamp without time zone",
+            DataType::TimestampTz(_) => "timestamp with time zone",
             DataType::Interval => "interval",
             _ => "time without time zone",
         };
@@ -59,10 +59,10 @@ impl Compiler<'_> {
         };
         let known = match (field.as_str(), of) {
             // The time zone is UTC.
-            ("timezone" | "timezone_hour" | "timezone_minute", DataType::TimestampTz) => {
+            ("timezone" | "timezone_hour" | "timezone_minute", DataType::TimestampTz(_)) => {
                 return Ok(cast(integer(0), DataType::Numeric { precision: 20, scale: 0 }));
             }
-            ("julian", DataType::Timestamp | DataType::TimestampTz) => {
+            ("julian", DataType::Timestamp(_) | DataType::TimestampTz(_)) => {
                 return julian(value, is_date, place);
             }
             ("julian" | "timezone" | "timezone_hour" | "timezone_minute", _) => return refused(),
@@ -116,16 +116,16 @@ impl Compiler<'_> {
             }
             _ => unit_code(unit),
         };
-        Ok(call(Function::DateTrunc, vec![code, value], data_type))
+        Ok(call(Function::DateTrunc, vec![code, value], data_type.with_all_digits()))
     }
 
     /// age(one, other); age(one) is that of today's midnight.
     pub(crate) fn age(&self, times: Vec<Expr>) -> Expr {
         let mut times: Vec<_> =
-            times.into_iter().map(|time| cast(time, DataType::Timestamp)).collect();
+            times.into_iter().map(|time| cast(time, DataType::TIMESTAMP)).collect();
         if times.len() == 1 {
             let today = cast(self.slot_expr(NOW), DataType::Date);
-            times.insert(0, cast(today, DataType::Timestamp));
+            times.insert(0, cast(today, DataType::TIMESTAMP));
         }
         call(Function::Age, times, DataType::Interval)
     }

@@ -48,6 +48,7 @@ mod cascade;
 mod change;
 mod changes;
 mod collation;
+mod comment;
 mod comparison;
 mod compile;
 mod compiled;
@@ -197,7 +198,7 @@ pub use relation::{
 };
 pub use role::shown;
 pub use script::{Offsets, Script, TREES_MAX, parse_script};
-pub use search_path::{path_before, role_before, split_path, with_path, with_role};
+pub use search_path::{maker_before, path_before, role_before, split_path, with_path, with_sender};
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::{ProcedureNames, Registered};
 pub use syntax::ScriptStatement;

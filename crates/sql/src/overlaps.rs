@@ -41,13 +41,15 @@ impl Compiler<'_> {
             }
         }
         let given = types_of(&operands);
-        let has = |of: DataType| given.iter().flatten().any(|known| known.packed() == of);
+        let has = |of: DataType| {
+            given.iter().flatten().any(|known| known.packed().with_all_digits() == of)
+        };
         let is_of_day =
             given.iter().flatten().any(|known| matches!(known.packed(), DataType::Time(_)));
         let moment = match () {
-            () if has(DataType::TimestampTz) => DataType::TimestampTz,
+            () if has(DataType::TIMESTAMPTZ) => DataType::TIMESTAMPTZ,
             () if is_of_day => DataType::Time(6),
-            () => DataType::Timestamp,
+            () => DataType::TIMESTAMP,
         };
         let mut periods = Vec::new();
         let mut operands = operands.into_iter();

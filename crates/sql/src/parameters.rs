@@ -7,7 +7,7 @@
 //!              without a precision, since its value is not to be cut or rounded before it is
 //!              compared
 
-use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place};
@@ -71,8 +71,7 @@ impl Compiler<'_> {
             DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
             DataType::Numeric { .. } | DataType::WideNumeric { .. } => DataType::AnyNumeric,
             DataType::Name => DataType::Text,
-            DataType::Time(_) => DataType::Time(TIME_DIGITS),
-            other => other,
+            other => other.with_all_digits(),
         };
         self.give(
             at,

@@ -27,7 +27,8 @@ impl Compiler<'_> {
         let value = self.settle(operand, to, place)?;
         Ok(match value.sql_type {
             SqlType::Scalar(of) if of == to => Some(value),
-            // How many digits a numeric has is no matter of its type.
+            // How many digits a numeric or a second has is no matter of the range's.
+            SqlType::Scalar(of) if of.with_all_digits() == to => Some(cast(value, to)),
             SqlType::Scalar(of) if of.is_numeric() && to.is_any_numeric() => Some(cast(value, to)),
             _ => None,
         })

@@ -1,5 +1,5 @@
 //! ALTER ... RENAME TO, RENAME CONSTRAINT, ALTER SEQUENCE ... OWNED BY, and what is said of a
-//! relation without effect: about pages of a disk, statistics, and comments on what is in it.
+//! relation without effect: about pages of a disk, and statistics.
 //!
 //! Role         compiles what `alter_syntax` has read
 //! Source       PostgreSQL 15, "ALTER TABLE", "ALTER INDEX", "ALTER SEQUENCE", "ALTER TYPE"
@@ -9,8 +9,8 @@ use hotrow_transaction::catalog::{
 };
 use hotrow_transaction::program::Place;
 
-use crate::alter_syntax::{AlterSyntax, Altering, RelationKind, TablePart};
-use crate::changes::{CatalogChange, comments_left_out, left_out};
+use crate::alter_syntax::{AlterSyntax, Altering, RelationKind};
+use crate::changes::{CatalogChange, left_out};
 use crate::error::{Advice, Result, error, taken, unsupported};
 use crate::scope::Compiler;
 
@@ -34,7 +34,6 @@ impl Compiler<'_> {
                 Ok(self.identity_of_rows(table))
             }
             Altering::Storage(column) => self.storage(written, column.as_deref()),
-            Altering::Comment(part, own) => self.comment_on(written, (*part, own)),
         }
     }
 
@@ -49,29 +48,6 @@ impl Compiler<'_> {
         }
         let text = "tables lie in memory, and plans need no statistics: nothing is to be done";
         Ok(vec![CatalogChange::Nothing(left_out(text.to_owned()))])
-    }
-
-    /// COMMENT ON something of a table.
-    fn comment_on(
-        &self,
-        written: &AlterSyntax,
-        (part, own): (TablePart, &str),
-    ) -> Result<Vec<CatalogChange>> {
-        let table = self.table(&written.name, written.place)?;
-        let (what, is_there) = match part {
-            TablePart::Constraint => ("constraint", self.constraint_names(table).contains(&own)),
-            TablePart::Trigger => {
-                ("trigger", table.triggers.iter().any(|trigger| trigger.name == own))
-            }
-            TablePart::Policy => {
-                ("policy", table.security.policies.iter().any(|policy| policy.name == own))
-            }
-        };
-        if !is_there {
-            let message = format!("{what} \"{own}\" for table \"{}\" does not exist", table.name);
-            return Err(error(b"42704", written.place, message));
-        }
-        Ok(vec![CatalogChange::Nothing(comments_left_out())])
     }
 
     /// What IF EXISTS says of a relation that is not there, or 42P01.
@@ -145,7 +121,7 @@ impl Compiler<'_> {
     }
 
     /// The constraints of a table.
-    fn constraint_names<'t>(&'t self, table: &'t Table) -> Vec<&'t str> {
+    pub(crate) fn constraint_names<'t>(&'t self, table: &'t Table) -> Vec<&'t str> {
         let keys = self.keys_of(table).map(|index| &*index.name);
         let checks = table.checks.iter().map(|check| &*check.name);
         keys.chain(checks).chain(table.foreign_keys.iter().map(|key| &*key.name)).collect()

@@ -29,6 +29,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, error, syntax, unsupported};
+use crate::mention::may_name;
 use crate::syntax::{ScriptStatement, Syntax};
 use crate::token::{Cursor, quoted};
 
@@ -191,13 +192,19 @@ impl ScriptStatement {
         self.is_own
     }
 
-    /// It is a role's; none: the database's maker's.
+    /// It is a role's; none: the database's maker's. And what the maker is called, where the
+    /// sender knows.
     #[must_use]
-    pub fn of_role(mut self, role: Option<Arc<str>>) -> Self {
+    pub fn of_sender(mut self, role: Option<Arc<str>>, maker: Option<Arc<str>>) -> Self {
         if !self.is_own {
-            self.role = role;
+            (self.role, self.maker) = (role, maker);
         }
         self
+    }
+
+    /// What the database's maker is called, where the statement may name him.
+    pub fn maker(&self) -> Option<&str> {
+        self.maker.as_deref().filter(|maker| self.depends_on_role() && may_name(&self.text, maker))
     }
 
     /// Whether what it means depends on whose it is.
@@ -452,7 +459,7 @@ fn until(text: &str, place: Place) -> Result<Option<i64>> {
     if text.trim().eq_ignore_ascii_case("infinity") {
         return Ok(None);
     }
-    match Value::parse(DataType::TimestampTz, text) {
+    match Value::parse(DataType::TIMESTAMPTZ, text) {
         Ok(Value::TimestampTz(us)) => Ok(Some(us)),
         _ => {
             let message =

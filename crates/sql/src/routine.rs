@@ -7,6 +7,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, BinaryOperator, Expr, Ident, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::ambiguity::Ambiguity;
 use crate::block::{parse_body, type_name};
 use crate::dynamic_syntax::name_parameters;
 use crate::endings::find_last;
@@ -266,9 +267,10 @@ fn parse_sql(
                 .detail("Function's final statement must be SELECT or change rows RETURNING.")
         })?),
     };
+    // In SQL a column's name means the column, be there a parameter of that name or not.
     let mut block = Block {
         label: None,
-        declarations: Vec::new(),
+        declarations: vec![Declaration::Ambiguous(end, Ambiguity::Column)],
         statements: Vec::new(),
         handlers: Vec::new(),
     };

@@ -172,6 +172,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) security: Security,
     /// who sends the statement, where it is a definition; none: the database's maker
     pub(crate) role: Option<std::sync::Arc<str>>,
+    /// what the database's maker is called, where it is known
+    pub(crate) maker: Option<std::sync::Arc<str>>,
 }
 
 impl<'c> Compiler<'c> {
@@ -185,7 +187,7 @@ impl<'c> Compiler<'c> {
             path: SearchPath::default(),
             slots: vec![
                 slot("found", DataType::Boolean),
-                slot("$now", DataType::TimestampTz),
+                slot("$now", DataType::TIMESTAMPTZ),
                 slot("$row_count", DataType::BigInt),
             ],
             names: vec![Names::default()],
@@ -248,6 +250,7 @@ impl<'c> Compiler<'c> {
             binds_target: false,
             security: Security::default(),
             role: None,
+            maker: None,
         }
     }
 

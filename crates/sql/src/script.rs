@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
@@ -11,8 +12,9 @@ use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::alter_syntax::with_data;
-use crate::altering::{altering, comment_on_part, refresh};
+use crate::altering::{altering, refresh};
 use crate::call_syntax::CallArgument;
+use crate::comment::comment;
 use crate::copy::copy;
 use crate::domain_syntax::domain;
 use crate::error::{Result, place_of, syntax, unsupported};
@@ -25,7 +27,7 @@ use crate::parser_order::{
 use crate::policy_syntax::policy;
 use crate::role::role;
 use crate::routine::{anonymous, end_of_atomic, routine};
-use crate::search_path::{path_before, role_before, with_role};
+use crate::search_path::{maker_before, path_before, role_before, with_sender};
 use crate::setting::{naming, setting};
 use crate::state::Programs;
 use crate::syntax::{ScriptStatement, Syntax};
@@ -140,7 +142,7 @@ fn each_statement_here(
     origin: Place,
     mut tell: impl FnMut(ScriptStatement, Range<usize>),
 ) -> Result<()> {
-    let (path, role) = (path_before(text), role_before(text));
+    let (path, role, maker) = (path_before(text), role_before(text), maker_before(text));
     let tokens = tokenize(text, origin)?;
     let offsets = Offsets::new(text, origin);
     let range_of = |tokens: &[TokenWithSpan]| {
@@ -158,10 +160,12 @@ fn each_statement_here(
         if let Some(path) = &path {
             statement = statement.in_path(path);
         }
-        if let Some(role) = &role {
+        if role.is_some() || maker.is_some() {
             // Kept in its text: whoever logs that again must not lose it.
-            statement.text = with_role(&statement.text, Some(role)).into_owned();
-            statement.role = Some(role.as_str().into());
+            let text = with_sender(&statement.text, role.as_deref(), maker.as_deref());
+            statement.text = text.into_owned();
+            statement.role = role.as_deref().map(Arc::from);
+            statement.maker = maker.as_deref().map(Arc::from);
         }
         current::check()?;
         tell(statement, at);
@@ -215,6 +219,7 @@ pub(crate) fn read_statement(
         text,
         path: SearchPath::default(),
         role: None,
+        maker: None,
         is_own: false,
         programs: Programs::default(),
         overrides,
@@ -338,8 +343,8 @@ fn statement(
     if let Some(altered) = altering(&mut Cursor::new(tokens, end))? {
         return Ok(altered);
     }
-    if let Some(comment) = comment_on_part(&mut Cursor::new(tokens, end))? {
-        return Ok(comment);
+    if let Some(comment) = comment(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::Comment(Box::new(comment)));
     }
     if let Some(moved) = set_schema(&mut Cursor::new(tokens, end))? {
         return Ok(moved);

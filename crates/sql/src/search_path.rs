@@ -15,6 +15,7 @@ use crate::syntax::{ScriptStatement, Syntax};
 
 const BEGINS: &str = "/*@search_path ";
 const ROLE_BEGINS: &str = "/*@role ";
+const MAKER_BEGINS: &str = "/*@maker ";
 const ENDS: &str = "*/ ";
 
 /// A statement's text with its path before it, unless that is the usual one.
@@ -25,33 +26,50 @@ pub fn with_path<'t>(text: &'t str, path: &SearchPath) -> Cow<'t, str> {
     }
 }
 
-/// A statement's text with the role before it whose it is; none: the database's maker's.
-pub fn with_role<'t>(text: &'t str, role: Option<&str>) -> Cow<'t, str> {
-    let text = split_role(text);
-    match role {
-        None => Cow::Borrowed(text),
-        Some(role) => {
-            Cow::Owned(format!("{ROLE_BEGINS}{}{ENDS}{text}", role.replace("*/", "*\\/")))
+/// A statement's text with its sender before it: the role whose it is, none: the database's maker;
+/// and what the maker is called, where the text may name him: `OWNER TO` and its kin do.
+pub fn with_sender<'t>(text: &'t str, role: Option<&str>, maker: Option<&str>) -> Cow<'t, str> {
+    let text = split_sender(text);
+    if role.is_none() && maker.is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut all = String::new();
+    for (begins, name) in [(ROLE_BEGINS, role), (MAKER_BEGINS, maker)] {
+        if let Some(name) = name {
+            all += &format!("{begins}{}{ENDS}", name.replace("*/", "*\\/"));
         }
     }
+    Cow::Owned(all + text)
 }
 
-/// The text without the role before it.
-fn split_role(text: &str) -> &str {
-    let rest = text.strip_prefix(ROLE_BEGINS).and_then(|rest| rest.split_once(ENDS));
-    rest.map_or(text, |(_, statement)| statement)
+/// The text without the sender before it.
+fn split_sender(text: &str) -> &str {
+    split_name(split_name(text, ROLE_BEGINS).1, MAKER_BEGINS).1
+}
+
+/// A name that stands before a text, and the text behind it.
+fn split_name<'t>(text: &'t str, begins: &str) -> (Option<String>, &'t str) {
+    match text.strip_prefix(begins).and_then(|rest| rest.split_once(ENDS)) {
+        Some((name, rest)) => (Some(name.replace("*\\/", "*/")), rest),
+        None => (None, text),
+    }
 }
 
 /// The role that a text tells before its statement; blanks may stand before it.
 pub fn role_before(text: &str) -> Option<String> {
-    let (role, _) = text.trim_start().strip_prefix(ROLE_BEGINS)?.split_once(ENDS)?;
-    Some(role.replace("*\\/", "*/"))
+    split_name(text.trim_start(), ROLE_BEGINS).0
+}
+
+/// What the database's maker is called, as a text tells it before its statement; blanks may stand
+/// before it.
+pub fn maker_before(text: &str) -> Option<String> {
+    split_name(split_name(text.trim_start(), ROLE_BEGINS).1, MAKER_BEGINS).0
 }
 
 /// What stands before a statement to tell its path, nothing if it is the usual one; and the
 /// statement.
 pub fn split_path(text: &str) -> (&str, &str) {
-    let text = split_role(text);
+    let text = split_sender(text);
     match text.strip_prefix(BEGINS).and_then(|rest| rest.split_once(ENDS)) {
         Some((_, statement)) => text.split_at(text.len() - statement.len()),
         None => ("", text),
@@ -60,7 +78,7 @@ pub fn split_path(text: &str) -> (&str, &str) {
 
 /// The path that a text tells before its statement; blanks may stand before it.
 pub fn path_before(text: &str) -> Option<SearchPath> {
-    let (path, _) = split_role(text.trim_start()).strip_prefix(BEGINS)?.split_once(ENDS)?;
+    let (path, _) = split_sender(text.trim_start()).strip_prefix(BEGINS)?.split_once(ENDS)?;
     SearchPath::read_displayed(&path.replace("*\\/", "*/"))
 }
 

@@ -12,6 +12,7 @@ use sqlparser::ast;
 use crate::alter_syntax::{AlterSyntax, RefreshSyntax, filling};
 use crate::ambiguity::Ambiguity;
 use crate::call_syntax::{CallArgument, CallSyntax};
+use crate::comment::CommentSyntax;
 use crate::copy::CopySyntax;
 use crate::domain_syntax::DomainSyntax;
 use crate::grant::GrantSyntax;
@@ -38,6 +39,8 @@ pub struct ScriptStatement {
     pub(crate) path: SearchPath,
     /// of a definition that was made before: whose it is; none: the database's maker's
     pub(crate) role: Option<Arc<str>>,
+    /// what the database's maker is called, where it is his
+    pub(crate) maker: Option<Arc<str>>,
     /// see [`ScriptStatement::as_own`]
     pub(crate) is_own: bool,
     /// OVERRIDING SYSTEM VALUE
@@ -220,6 +223,8 @@ pub(crate) enum Syntax {
     Refresh(RefreshSyntax),
     /// RENAME TO, RENAME CONSTRAINT, OWNED BY
     Alter(Box<AlterSyntax>),
+    /// COMMENT
+    Comment(Box<CommentSyntax>),
     /// ALTER TABLE ... SET SCHEMA
     SetSchema { table: String, schema: String, if_exists: bool, place: Place },
     /// BEGIN, COMMIT, ...

@@ -3,7 +3,7 @@
 use hotrow_base::temporal::{
     IntervalField, IntervalFields, TemporalError, TruncateUnit, parse_interval_of,
 };
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_transaction::functions::time::known_zone;
 use hotrow_transaction::outcome::SqlError;
@@ -17,6 +17,7 @@ use crate::functions::no_function;
 use crate::operand::{OpenText, Operand};
 use crate::scope::Compiler;
 use crate::typing::{call, cast, constant, integer, parse_literal, scalar};
+use crate::written::{arguments, function_name};
 
 /// The code of a unit whose name is known when it runs only; NULL stays NULL, and what is no unit
 /// has a code of none.
@@ -107,6 +108,31 @@ fn fields_of(written: &ast::DataType) -> Option<IntervalFields> {
 }
 
 impl Compiler<'_> {
+    /// CURRENT_TIMESTAMP(digits) and its kin; none: it is another call.
+    pub(crate) fn time_in_digits(
+        &self,
+        call: &ast::Function,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let name = function_name(call);
+        if !["current_timestamp", "localtimestamp", "localtime"].contains(&name.as_str()) {
+            return Ok(None);
+        }
+        let (_, given) = arguments(call, place)?;
+        let digits = match given.as_slice() {
+            [ast::Expr::Value(literal)] => match &literal.value {
+                ast::Value::Number(digits, _) => digits.parse::<u8>().ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some(digits), Some(time)) = (digits, self.time_keyword(&name)) else {
+            return Ok(None);
+        };
+        let of = time.data_type().with_digits(digits.min(TIME_DIGITS));
+        Ok(Some(cast(time, of)))
+    }
+
     /// A cast to an interval with fields; none: it is to another type.
     pub(crate) fn cast_to_fields(
         &mut self,
@@ -169,7 +195,7 @@ pub(crate) fn interval(function: IntervalFunction, arguments: Vec<Expr>) -> Expr
 }
 
 pub(crate) fn is_time(data_type: DataType) -> bool {
-    matches!(data_type, DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+    matches!(data_type, DataType::Date | DataType::Timestamp(_) | DataType::TimestampTz(_))
 }
 
 /// Arithmetic of dates, timestamps and intervals.
@@ -216,7 +242,7 @@ pub(crate) fn temporal(op: ArithmeticOp, left: Expr, right: Expr, place: Place) 
             Ok(call(Function::DateDiff, vec![left, right], T::Integer))
         }
         (A::Subtract, one, other) if is_time(one) && is_time(other) => {
-            let sides = vec![cast(left, T::Timestamp), cast(right, T::Timestamp)];
+            let sides = vec![cast(left, T::TIMESTAMP), cast(right, T::TIMESTAMP)];
             Ok(call(Function::TimestampDiff, sides, T::Interval))
         }
         (op, l, r) => Err(no_operator(op, &l.to_string(), &r.to_string(), place)
@@ -259,16 +285,16 @@ pub(crate) fn at_time_zone(name: &str, values: Vec<Expr>, place: Place) -> Resul
         _ => call(Function::ZoneOffset, vec![zone], DataType::Interval),
     };
     let (shown, by) = match time.data_type() {
-        DataType::TimestampTz => (DataType::Timestamp, ahead),
-        _ => (DataType::TimestampTz, interval(IntervalFunction::Negate, vec![ahead])),
+        DataType::TimestampTz(_) => (DataType::TIMESTAMP, ahead),
+        _ => (DataType::TIMESTAMPTZ, interval(IntervalFunction::Negate, vec![ahead])),
     };
     Ok(moved(cast(time, shown), by))
 }
 
 pub(crate) fn moved(time: Expr, by: Expr) -> Expr {
     let result = match time.data_type() {
-        DataType::Date => DataType::Timestamp,
-        other => other,
+        DataType::Date => DataType::TIMESTAMP,
+        other => other.with_all_digits(),
     };
     call(Function::TimestampAdd, vec![cast(time, result), by], result)
 }
@@ -280,9 +306,10 @@ pub(crate) fn date_add(date: Expr, days: Expr) -> Expr {
 /// The type that a literal or a parameter has beside an operand; none: that of the operand.
 pub(crate) fn beside(op: ArithmeticOp, typed: DataType) -> Option<DataType> {
     match (op, typed) {
-        (ArithmeticOp::Add, DataType::Timestamp | DataType::TimestampTz | DataType::Time(_)) => {
-            Some(DataType::Interval)
-        }
+        (
+            ArithmeticOp::Add,
+            DataType::Timestamp(_) | DataType::TimestampTz(_) | DataType::Time(_),
+        ) => Some(DataType::Interval),
         (ArithmeticOp::Multiply | ArithmeticOp::Divide, DataType::Interval) => {
             Some(DataType::Double)
         }

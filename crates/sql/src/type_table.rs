@@ -54,8 +54,8 @@ pub(crate) const TYPES: &[KnownType] = {
         t((1042, 1014), "bpchar", "character", -1, "S", Some(T::Char(1))),
         t((1043, 1015), "varchar", "character varying", -1, "S", Some(T::Varchar(1))),
         t((1082, 1182), "date", "date", 4, "D", Some(T::Date)),
-        t((1114, 1115), "timestamp", "timestamp without time zone", 8, "D", Some(T::Timestamp)),
-        t((1184, 1185), "timestamptz", "timestamp with time zone", 8, "D", Some(T::TimestampTz)),
+        t((1114, 1115), "timestamp", "timestamp without time zone", 8, "D", Some(T::TIMESTAMP)),
+        t((1184, 1185), "timestamptz", "timestamp with time zone", 8, "D", Some(T::TIMESTAMPTZ)),
         t((1186, 1187), "interval", "interval", 16, "T", Some(T::Interval)),
         t((1700, 1231), "numeric", "numeric", -1, "N", Some(DataType::AnyNumeric)),
         t((2950, 2951), "uuid", "uuid", 16, "U", Some(T::Uuid)),
@@ -106,7 +106,11 @@ pub fn type_modifier(data_type: DataType) -> i32 {
         DataType::Numeric { precision, scale } => of_digits(precision.into(), scale.into()),
         DataType::WideNumeric { precision, scale } => of_digits(precision, scale),
         DataType::Array(element) => type_modifier(*element),
-        DataType::Time(digits) if digits < TIME_DIGITS => digits.into(),
+        DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits)
+            if digits < TIME_DIGITS =>
+        {
+            digits.into()
+        }
         _ => -1,
     }
 }
@@ -130,8 +134,8 @@ const fn place_of(data_type: DataType) -> usize {
         T::Char(_) => 9,
         T::Varchar(_) => 10,
         T::Date => 11,
-        T::Timestamp => 12,
-        T::TimestampTz => 13,
+        T::Timestamp(_) => 12,
+        T::TimestampTz(_) => 13,
         T::Interval => 14,
         T::Numeric { .. } | T::AnyNumeric | T::WideNumeric { .. } => 15,
         T::Uuid => 16,

@@ -111,15 +111,23 @@ pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
         W::JSONB => DataType::Jsonb,
         W::Date => DataType::Date,
         W::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
-            // More digits than there are are the most, as in PostgreSQL.
-            let digits = digits.and_then(|digits| u8::try_from(digits).ok());
-            DataType::Time(digits.map_or(TIME_DIGITS, |digits| digits.min(TIME_DIGITS)))
+            DataType::Time(digits_of_second(*digits))
         }
-        W::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => DataType::Timestamp,
-        W::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => DataType::TimestampTz,
+        W::Timestamp(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            DataType::Timestamp(digits_of_second(*digits))
+        }
+        W::Timestamp(digits, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
+            DataType::TimestampTz(digits_of_second(*digits))
+        }
         W::Array(_) => return Err(unsupported(place, "an array here", "write the scalar type")),
         other => return Err(unknown(&other.to_string().to_lowercase(), place)),
     })
+}
+
+/// More digits than there are are the most, as in PostgreSQL.
+fn digits_of_second(written: Option<u64>) -> u8 {
+    let digits = written.and_then(|digits| u8::try_from(digits).ok());
+    digits.map_or(TIME_DIGITS, |digits| digits.min(TIME_DIGITS))
 }
 
 /// The type that was given such a name.

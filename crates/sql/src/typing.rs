@@ -190,11 +190,12 @@ pub(crate) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
         });
     }
     match (left, right) {
-        (T::Date, T::Timestamp) | (T::Timestamp, T::Date) => Some(T::Timestamp),
         (T::Time(left), T::Time(right)) => Some(T::Time(left.max(right))),
-        (T::Date | T::Timestamp, T::TimestampTz) | (T::TimestampTz, T::Date | T::Timestamp) => {
-            Some(T::TimestampTz)
-        }
+        (T::Timestamp(left), T::Timestamp(right)) => Some(T::Timestamp(left.max(right))),
+        (T::TimestampTz(left), T::TimestampTz(right)) => Some(T::TimestampTz(left.max(right))),
+        (T::Date, T::Timestamp(_)) | (T::Timestamp(_), T::Date) => Some(T::TIMESTAMP),
+        (T::Date | T::Timestamp(_), T::TimestampTz(_))
+        | (T::TimestampTz(_), T::Date | T::Timestamp(_)) => Some(T::TIMESTAMPTZ),
         _ => None,
     }
 }
@@ -266,7 +267,7 @@ pub(crate) fn check_order(sql_type: SqlType, place: Place) -> Result<()> {
 
 fn allowed(from: DataType, to: DataType, coercion: Coercion) -> bool {
     use DataType as T;
-    let temporal = |t| matches!(t, T::Date | T::Timestamp | T::TimestampTz);
+    let temporal = |t| matches!(t, T::Date | T::Timestamp(_) | T::TimestampTz(_));
     match (from, to) {
         (from, T::Oid) if from.is_number() => return from.is_integer(),
         (T::Oid, to) if to.is_number() => return matches!(to, T::Integer | T::BigInt),
@@ -281,7 +282,8 @@ fn allowed(from: DataType, to: DataType, coercion: Coercion) -> bool {
         || from.is_json() && to.is_json()
         || temporal(from) && temporal(to)
         || matches!(from, T::Time(_)) && matches!(to, T::Time(_) | T::Interval)
-        || matches!(from, T::Timestamp | T::TimestampTz | T::Interval) && matches!(to, T::Time(_))
+        || matches!(from, T::Timestamp(_) | T::TimestampTz(_) | T::Interval)
+            && matches!(to, T::Time(_))
     {
         return true;
     }
@@ -302,16 +304,27 @@ fn folded(value: &Value, from: DataType, to: DataType) -> Option<Value> {
     {
         return Value::parse(to, text).ok();
     }
-    let is_time = |of| matches!(of, DataType::Time(_));
     let same_family = from.is_number() && to.is_number()
         || from.is_text() && to.is_text()
-        || is_time(from) && is_time(to);
+        || with_more_digits(from, to).is_some();
     if !same_family {
         return None;
     }
     let mut heap = Vec::new();
     let datum = value.to_datum(to, &mut heap).ok()?;
     Some(Value::from_datum(datum, to, &heap))
+}
+
+/// Whether a second of the one type has no more digits than one of the other; none: they do not
+/// differ in that alone.
+fn with_more_digits(from: DataType, to: DataType) -> Option<bool> {
+    use DataType as T;
+    match (from, to) {
+        (T::Time(from), T::Time(to))
+        | (T::Timestamp(from), T::Timestamp(to))
+        | (T::TimestampTz(from), T::TimestampTz(to)) => Some(from <= to),
+        _ => None,
+    }
 }
 
 /// Wraps an expression in a cast where its type differs; no rules are asked.
@@ -335,9 +348,7 @@ pub(crate) fn cast(expr: Expr, to: DataType) -> Expr {
     if to == DataType::Text && matches!(from, DataType::Varchar(_)) {
         return Expr { sql_type: SqlType::Scalar(to), ..expr };
     }
-    if let (DataType::Time(digits), DataType::Time(wanted)) = (from, to)
-        && digits <= wanted
-    {
+    if with_more_digits(from, to) == Some(true) {
         return Expr { sql_type: SqlType::Scalar(to), ..expr };
     }
     scalar(ExprKind::Cast(Box::new(expr)), to)

@@ -259,7 +259,7 @@ pub fn changed_names<'c>(
 }
 
 /// The query that a text is; none if it is something else.
-fn query_of(text: &str) -> Result<Option<Box<ast::Query>>> {
+pub(crate) fn query_of(text: &str) -> Result<Option<Box<ast::Query>>> {
     let mut statements = match parse_script(text) {
         Err(error) if error.is_refusal() => return Err(error),
         parsed => parsed.unwrap_or_default(),

@@ -11,6 +11,7 @@
 //!              I4 `table_names` and `index_names` have what is there, and nothing else
 
 mod by_id;
+mod comments;
 mod foreign_key;
 mod named;
 mod partition;
@@ -30,6 +31,7 @@ use hotrow_base::types::{DataType, SqlType};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
+pub use self::comments::{Commented, CommentedPart, Comments};
 pub use self::foreign_key::{ForeignKey, ReferentialAction};
 pub use self::named::{Domain, NamedType, View, ViewCheck, ViewKind, kept_name, query_name};
 pub use self::partition::{
@@ -346,6 +348,7 @@ pub struct Catalog {
     /// beside those of tables: a sequence's index is called like the sequence
     index_names: HashTrieMapSync<String, IndexId>,
     rights: Rights,
+    comments: Comments,
     types: RedBlackTreeMapSync<String, Arc<NamedType>>,
     views: RedBlackTreeMapSync<String, Arc<View>>,
     views_made: u32,
@@ -495,6 +498,7 @@ impl Catalog {
         let layout = layout_of(&self.table(id).name, &columns)?;
         self.move_owned(id, now_at);
         self.rights.move_columns(&Object::Table(id), now_at);
+        self.comments.move_columns(&Object::Table(id), now_at);
         let moved = |list: &mut Vec<ColumnId>| {
             for column in list {
                 *column = now_at[column.index()].expect("a column in use stays");
@@ -550,7 +554,7 @@ impl Catalog {
     pub fn drop_table(&mut self, id: TableId) {
         let Some(table) = self.tables.take(id.index()) else { return };
         self.owned.remove_mut(&id);
-        self.rights.forget(&Object::Table(id));
+        self.forget(&Object::Table(id));
         forget(&mut self.table_names, &schemas::key(&table.schema, &table.name), id);
         table.indexes().for_each(|index| self.take_index(&table.schema, index));
     }
@@ -618,6 +622,27 @@ impl Catalog {
         &mut self.rights
     }
 
+    /// What is said of things.
+    pub fn comments(&self) -> &Comments {
+        &self.comments
+    }
+
+    /// Says something of a thing; none: nothing more.
+    pub fn set_comment(&mut self, about: Commented, text: Option<&str>) {
+        self.comments.set(about, text);
+    }
+
+    /// What is said of a type that got another name.
+    pub fn move_comments(&mut self, object: &Object, next: &Object) {
+        self.comments.move_to(object, next);
+    }
+
+    /// Forgets whose a thing was that there is no more, and what was said of it.
+    pub fn forget(&mut self, object: &Object) {
+        self.rights.forget(object);
+        self.comments.forget(object);
+    }
+
     /// Adds a role, or changes it; its number is its own.
     pub fn set_role(&mut self, name: &str, role: Role) {
         self.rights.set_role(name, role);
@@ -683,7 +708,7 @@ impl Catalog {
     /// Takes a type away.
     pub fn drop_type(&mut self, name: &str) {
         let key = key_of(name);
-        self.rights.forget(&Object::Type(key.as_str().into()));
+        self.forget(&Object::Type(key.as_str().into()));
         self.types.remove_mut(&key);
     }
 
@@ -723,7 +748,7 @@ impl Catalog {
     pub fn drop_view(&mut self, name: &str) {
         let key = key_of(name);
         if let Some(view) = self.views.get(&key) {
-            self.rights.forget(&Object::View(view.id));
+            self.forget(&Object::View(view.id));
         }
         self.views.remove_mut(&key);
     }
@@ -746,7 +771,7 @@ impl Catalog {
 
     /// Takes away a schema in which nothing is left.
     pub fn drop_schema(&mut self, name: &str) {
-        self.rights.forget(&Object::Schema(name.into()));
+        self.forget(&Object::Schema(name.into()));
         self.schemas.remove_mut(name);
     }
 

@@ -94,7 +94,7 @@ pub fn special_slots() -> Vec<Slot> {
         |name: &str, data_type| Slot { name: name.into(), sql_type: SqlType::Scalar(data_type) };
     vec![
         slot("found", DataType::Boolean),
-        slot("now", DataType::TimestampTz),
+        slot("now", DataType::TIMESTAMPTZ),
         slot("row_count", DataType::BigInt),
     ]
 }

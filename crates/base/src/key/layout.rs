@@ -180,7 +180,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Boolean => PartKind::Bool,
         DataType::SmallInt | DataType::Integer | DataType::BigInt => PartKind::Int,
         DataType::Oid => PartKind::Int,
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz => PartKind::Int,
+        DataType::Date | DataType::Timestamp(_) | DataType::TimestampTz(_) => PartKind::Int,
         DataType::Time(_) => PartKind::Int,
         DataType::Enum(_) => PartKind::Int,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
@@ -212,7 +212,9 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Boolean => 1,
         DataType::SmallInt | DataType::Enum(_) => 2,
         DataType::Integer | DataType::Date | DataType::Real => 4,
-        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz | DataType::Double => 8,
+        DataType::BigInt | DataType::Timestamp(_) | DataType::TimestampTz(_) | DataType::Double => {
+            8
+        }
         DataType::Oid | DataType::Time(_) => 8,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => 8,
         DataType::Numeric { .. } | DataType::Uuid | DataType::Interval => 16,

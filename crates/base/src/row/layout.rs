@@ -164,7 +164,7 @@ fn kind(data_type: DataType) -> FieldKind {
         DataType::Boolean => FieldKind::Bool,
         DataType::SmallInt | DataType::Enum(_) => FieldKind::I16,
         DataType::Integer | DataType::Date => FieldKind::I32,
-        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => FieldKind::I64,
+        DataType::BigInt | DataType::Timestamp(_) | DataType::TimestampTz(_) => FieldKind::I64,
         DataType::Oid | DataType::Time(_) => FieldKind::I64,
         DataType::Real => FieldKind::F32,
         DataType::Double => FieldKind::F64,

@@ -9,7 +9,8 @@ use crate::json;
 use crate::packed;
 use crate::row::{fit_characters, trim_blanks};
 use crate::temporal::{
-    Interval, date_of_timestamp, is_finite_timestamp, rounded_time, time_of_day, timestamp_of_date,
+    Interval, date_of_timestamp, is_finite_timestamp, rounded_time, rounded_timestamp, time_of_day,
+    timestamp_of_date,
 };
 use crate::types::{DataType, NAME_BYTES_MAX};
 
@@ -70,7 +71,7 @@ impl Value {
                 let number = fitted.ok_or_else(|| ValueError::out_of_range(data_type))?;
                 Ok(any_numeric::write(&number, heap))
             }
-            (_, DataType::Timestamp | DataType::TimestampTz | DataType::Date) => {
+            (_, DataType::Timestamp(_) | DataType::TimestampTz(_) | DataType::Date) => {
                 self.to_temporal(data_type).map(Datum::int)
             }
             _ => Err(self.no_cast(data_type)),
@@ -210,13 +211,21 @@ impl Value {
             (Self::Date(days), _) => {
                 timestamp_of_date(*days).ok_or_else(ValueError::date_beyond_timestamps)
             }
+            (
+                Self::Timestamp(micros) | Self::TimestampTz(micros),
+                DataType::Timestamp(digits) | DataType::TimestampTz(digits),
+            ) => in_digits(*micros, digits, data_type),
             (Self::Timestamp(micros) | Self::TimestampTz(micros), DataType::Date) => {
                 Ok(date_of_timestamp(*micros).into())
             }
-            (Self::Timestamp(micros) | Self::TimestampTz(micros), _) => Ok(*micros),
             _ => Err(self.no_cast(data_type)),
         }
     }
+}
+
+/// A timestamp with so many digits of a second.
+pub(super) fn in_digits(micros: i64, digits: u8, of: DataType) -> Result<i64, ValueError> {
+    rounded_timestamp(micros, digits).ok_or_else(|| ValueError::out_of_range(of))
 }
 
 /// The units, if they have at most `precision` digits.

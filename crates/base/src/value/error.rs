@@ -52,7 +52,7 @@ impl ValueError {
     /// invalid_text_representation; invalid_datetime_format for dates and timestamps
     pub(super) fn syntax(data_type: DataType, text: &str) -> Self {
         let code = match data_type {
-            DataType::Date | DataType::Timestamp | DataType::TimestampTz => "22007",
+            DataType::Date | DataType::Timestamp(_) | DataType::TimestampTz(_) => "22007",
             DataType::Time(_) | DataType::Interval => "22007",
             _ => "22P02",
         };
@@ -356,8 +356,8 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::CatalogChar => "\"char\"",
         DataType::Name => "name",
         DataType::Bytea => "bytea",
-        DataType::Timestamp => "timestamp",
-        DataType::TimestampTz => "timestamp with time zone",
+        DataType::Timestamp(_) => "timestamp",
+        DataType::TimestampTz(_) => "timestamp with time zone",
         DataType::Date => "date",
         DataType::Time(_) => "time",
         DataType::Interval => "interval",

@@ -40,10 +40,14 @@ impl Value {
             | DataType::CatalogChar
             | DataType::Name => cast::stored_text(data_type, text).map(Self::Text),
             DataType::Bytea => parse_bytea(text).map(Self::Bytea),
-            DataType::Timestamp => parse_timestamp(bare).map(Self::Timestamp).map_err(temporal),
-            DataType::TimestampTz => {
-                parse_timestamp_tz(bare).map(Self::TimestampTz).map_err(temporal)
-            }
+            DataType::Timestamp(digits) => parse_timestamp(bare)
+                .map_err(temporal)
+                .and_then(|micros| cast::in_digits(micros, digits, data_type))
+                .map(Self::Timestamp),
+            DataType::TimestampTz(digits) => parse_timestamp_tz(bare)
+                .map_err(temporal)
+                .and_then(|micros| cast::in_digits(micros, digits, data_type))
+                .map(Self::TimestampTz),
             DataType::Date => parse_date(bare).map(Self::Date).map_err(temporal),
             DataType::Time(digits) => parse_time(bare)
                 .map(|time| Self::Time(rounded_time(time, digits)))

@@ -1,6 +1,6 @@
 //! Functions of the system catalog, which clients ask when they look at a database.
 
-use hotrow_query::{HostFunction as H, RightOf as R, SystemFunction as S};
+use hotrow_query::{DescribedBy as D, HostFunction as H, RightOf as R, SystemFunction as S};
 
 use super::row::Evaluation::{Constant, Host, Syntax};
 use super::row::{
@@ -108,10 +108,13 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
         "pg_has_role(current_user, 'usage')", "true";
     pg_relation_is_publishable | pg_is_other_temp_schema(ANY) -> BOOLEAN, Immutable, NO,
         "false", "pg_relation_is_publishable(1)", "false";
-    obj_description | col_description | shobj_description | pg_describe_object(ANY, many(ANY))
-        -> TEXT, Immutable, NOTHING,
-        "NULL: there are no comments", "obj_description(1, 'pg_class') IS NULL", "true";
-    pg_get_partition_constraintdef | pg_get_function_sqlbody
+    obj_description | shobj_description(OID, opt(TEXT)) -> TEXT, Stable,
+        Host(H::System(S::Described(D::Class))),
+        "what COMMENT says of something in a relation of the system catalog",
+        "obj_description('public'::regnamespace, 'pg_namespace')", "standard public schema";
+    col_description(OID, INTEGER) -> TEXT, Stable, Host(H::System(S::Described(D::Column))),
+        "what COMMENT says of a column", "col_description('item'::regclass, 1) IS NULL", "true";
+    pg_describe_object | pg_get_partition_constraintdef | pg_get_function_sqlbody
         | pg_get_statisticsobjdef_columns | pg_get_ruledef | oidvectortypes
         | pg_tablespace_location(ANY, many(ANY)) -> TEXT, Immutable, NOTHING,
         "NULL: there is nothing of the kind", "pg_get_ruledef(1) IS NULL", "true";

@@ -102,7 +102,7 @@ pub(crate) fn type_text(of: SqlType) -> String {
         DataType::Varchar(_) | DataType::Char(_) | DataType::Time(_) => {
             known_type(of).standard.to_owned()
         }
-        of => of.to_string(),
+        of => of.with_all_digits().to_string(),
     };
     match of {
         SqlType::Scalar(of) => name(of),
@@ -207,7 +207,8 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
         (SqlType::Scalar(DataType::Json), Type::Record) => (true, Fit::Exact),
         (SqlType::Array(_), Type::AnyArray) => (true, Fit::Exact),
         (SqlType::Array(given), Type::Is(SqlType::Array(wanted))) => {
-            (given == wanted || given.is_text() && wanted.is_text(), Fit::Exact)
+            let is_alike = given.with_all_digits() == wanted.with_all_digits();
+            (is_alike || given.is_text() && wanted.is_text(), Fit::Exact)
         }
         (SqlType::Scalar(given), Type::AnyRange) => {
             (matches!(given, DataType::Range(_)), Fit::Exact)
@@ -227,22 +228,23 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
 
 /// Whether there are ranges of such values.
 fn is_in_ranges(of: DataType) -> bool {
-    of.is_numeric() || RangeKind::ALL.iter().any(|kind| kind.element() == of)
+    of.is_numeric() || RangeKind::ALL.iter().any(|kind| kind.element() == of.with_all_digits())
 }
 
 fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
     use DataType as T;
     let becomes = match (given, to) {
-        (T::Date, T::Timestamp | T::TimestampTz) | (T::Timestamp, T::TimestampTz) => true,
+        (T::Date, T::Timestamp(_) | T::TimestampTz(_)) | (T::Timestamp(_), T::TimestampTz(_)) => {
+            true
+        }
         (T::Time(_), T::Interval) => true,
         (T::SmallInt | T::Integer | T::BigInt, T::Oid) | (T::Oid, T::BigInt) => true,
         _ => width(given).is_some_and(|own| width(to).is_some_and(|to| own < to)),
     };
-    let is_time = |of| matches!(of, T::Time(_));
     let is_alike = given.is_text() && to.is_text()
         || given.is_numeric() && to.is_numeric()
-        || is_time(given) && is_time(to);
-    if given == to || is_alike {
+        || given.with_all_digits() == to.with_all_digits();
+    if is_alike {
         Some(Fit::Exact)
     } else if becomes && is_preferred(Type::Is(SqlType::Scalar(to))) {
         Some(Fit::Preferred)
@@ -281,6 +283,6 @@ fn category(of: Type) -> &'static str {
 const fn is_preferred(of: Type) -> bool {
     matches!(
         of,
-        Type::Is(SqlType::Scalar(DataType::Double | DataType::Text | DataType::TimestampTz))
+        Type::Is(SqlType::Scalar(DataType::Double | DataType::Text | DataType::TimestampTz(_)))
     )
 }

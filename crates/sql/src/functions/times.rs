@@ -15,9 +15,9 @@ use super::signature::{
 /// show another time when it is replayed.
 pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals":
     now | current_timestamp | transaction_timestamp | statement_timestamp | clock_timestamp()
-        -> TIMESTAMPTZ, Stable, Time(T::TimestampTz),
+        -> TIMESTAMPTZ, Stable, Time(T::TIMESTAMPTZ),
         "when the call, or its transaction, began", "now() = clock_timestamp()", "true";
-    localtimestamp() -> TIMESTAMP, Stable, Time(T::Timestamp),
+    localtimestamp() -> TIMESTAMP, Stable, Time(T::TIMESTAMP),
         "the same without a zone", "localtimestamp = now()::timestamp", "true";
     current_date() -> DATE, Stable, Time(T::Date),
         "its day", "current_date = now()::date", "true";

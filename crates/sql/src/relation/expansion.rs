@@ -188,7 +188,7 @@ impl Compiler<'_> {
                 let value = self.settle(operand, of, place)?;
                 let is_time = matches!(
                     value.data_type(),
-                    DataType::Date | DataType::Timestamp | DataType::TimestampTz
+                    DataType::Date | DataType::Timestamp(_) | DataType::TimestampTz(_)
                 );
                 if value.data_type() != of && !(of != DataType::Interval && is_time) {
                     return Err(no_function());
@@ -221,13 +221,16 @@ fn moments(given: &[Option<SqlType>]) -> Option<DataType> {
     use DataType as T;
     let mut ends = given.iter().take(2).flatten().peekable();
     let _ = ends.peek()?;
-    let is = |of: &SqlType, wanted: T| *of == SqlType::Scalar(wanted);
-    let mut result = T::Timestamp;
+    let is = |of: &SqlType, wanted: T| match of {
+        SqlType::Scalar(of) => of.with_all_digits() == wanted,
+        SqlType::Array(_) => false,
+    };
+    let mut result = T::TIMESTAMP;
     for end in ends {
         match end {
             // Dates become what PostgreSQL prefers among moments.
-            of if is(of, T::Date) || is(of, T::TimestampTz) => result = T::TimestampTz,
-            of if is(of, T::Timestamp) => {}
+            of if is(of, T::Date) || is(of, T::TIMESTAMPTZ) => result = T::TIMESTAMPTZ,
+            of if is(of, T::TIMESTAMP) => {}
             _ => return None,
         }
     }

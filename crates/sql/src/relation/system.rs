@@ -11,6 +11,7 @@ mod cells;
 mod classes;
 mod constraints;
 mod deparse;
+mod descriptions;
 mod functions;
 mod information;
 mod numbers;
@@ -19,7 +20,9 @@ mod policies;
 mod rights;
 mod routines;
 mod rows;
+mod texts;
 mod triggers;
+mod view_text;
 
 use std::sync::LazyLock;
 
@@ -34,9 +37,9 @@ pub use cells::is_function;
 pub(super) use cells::schema_number;
 pub(super) use functions::relation_number;
 pub use functions::table_number;
-pub(crate) use functions::{attribute_name, key_name, short_name};
 pub use functions::{sequence_named, system_function};
 pub use rows::system_rows;
+pub(crate) use texts::{attribute_name, key_name, short_name};
 
 /// What the system catalog is made up from.
 pub struct SystemContext<'a> {
@@ -438,7 +441,7 @@ fn type_of(letter: &str) -> SqlType {
         "b" => DataType::Boolean,
         "f" => DataType::Real,
         "c" => DataType::CatalogChar,
-        "z" => DataType::TimestampTz,
+        "z" => DataType::TIMESTAMPTZ,
         _ => DataType::Text,
     };
     let small = letter.to_ascii_lowercase();

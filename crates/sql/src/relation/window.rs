@@ -340,8 +340,8 @@ impl Compiler<'_> {
             DataType::Real | DataType::Double => DataType::Double,
             DataType::Date
             | DataType::Time(_)
-            | DataType::Timestamp
-            | DataType::TimestampTz
+            | DataType::Timestamp(_)
+            | DataType::TimestampTz(_)
             | DataType::Interval => DataType::Interval,
             of if of.is_numeric() => of,
             _ => {

@@ -37,7 +37,7 @@ fn overloads_are_chosen_as_postgresql_does() {
         ("length", vec![None], "length(text)"),
         ("round", vec![None], "round(double precision)"),
         ("age", vec![None], "age(timestamptz)"),
-        ("age", vec![Some(T::Timestamp), None], "age(timestamp, timestamp)"),
+        ("age", vec![Some(T::TIMESTAMP), None], "age(timestamp, timestamp)"),
         // a wider integer, where nothing else fits
         ("left", vec![Some(T::Text), Some(T::BigInt)], "left(text, integer)"),
         ("left", vec![Some(T::Text), Some(T::Double)], "42883"),

@@ -47,7 +47,7 @@ fn parameters_take_the_types_of_what_they_stand_beside() {
         ("SELECT id FROM item WHERE n IN ($1, $2, 3)", &[Integer, Integer]),
         (
             "SELECT n FROM item WHERE ratio > $1 AND day = $2 AND at < $3",
-            &[Double, Date, TimestampTz],
+            &[Double, Date, TimestampTz(6)],
         ),
         ("SELECT n FROM item WHERE ok = $1 AND $2", &[Boolean, Boolean]),
         (

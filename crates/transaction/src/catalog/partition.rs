@@ -245,8 +245,8 @@ pub fn is_hashed(data_type: DataType) -> bool {
             | T::Oid
             | T::Date
             | T::Time(_)
-            | T::Timestamp
-            | T::TimestampTz
+            | T::Timestamp(_)
+            | T::TimestampTz(_)
             | T::Real
             | T::Double
             | T::Uuid

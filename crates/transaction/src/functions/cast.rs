@@ -62,10 +62,15 @@ pub fn cast(
         DataType::Date if from != DataType::Date => {
             Ok(Datum::int(temporal::date_of_timestamp(value.as_int()).into()))
         }
-        DataType::Timestamp | DataType::TimestampTz if from == DataType::Date => {
+        DataType::Timestamp(_) | DataType::TimestampTz(_) if from == DataType::Date => {
             temporal::timestamp_of_date(value.as_int() as i32)
                 .map(Datum::int)
                 .ok_or_else(|| Fault::new(b"22008", "date out of range for timestamp"))
+        }
+        DataType::Timestamp(digits) | DataType::TimestampTz(digits) => {
+            temporal::rounded_timestamp(value.as_int(), digits)
+                .map(Datum::int)
+                .ok_or_else(|| Fault::new(b"22008", "timestamp out of range"))
         }
         DataType::Time(digits) => Ok(to_time(value, from, digits)),
         DataType::Interval if from != DataType::Interval => {
@@ -222,8 +227,8 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
             None => Ok(()),
         },
         DataType::Date => temporal::write_date(value.as_int() as i32, &mut out),
-        DataType::Timestamp => temporal::write_timestamp(value.as_int(), &mut out),
-        DataType::TimestampTz => temporal::write_timestamp_tz(value.as_int(), &mut out),
+        DataType::Timestamp(_) => temporal::write_timestamp(value.as_int(), &mut out),
+        DataType::TimestampTz(_) => temporal::write_timestamp_tz(value.as_int(), &mut out),
         DataType::Time(_) => temporal::write_time(value.as_int(), &mut out),
         DataType::Range(_) => {
             let text = Value::from_datum(value, from, out.0).to_string();
@@ -325,14 +330,14 @@ pub fn fit(value: Datum, from: DataType, to: DataType, heap: &[u8]) -> Fitted {
             to_float(value, from).map_or(Fitted::Exact(value), |v| Fitted::Exact(Datum::float(v)))
         }
         (DataType::Real | DataType::Double, _) => fit_float(value.as_float(), to),
-        (DataType::Date, DataType::Timestamp | DataType::TimestampTz) => {
+        (DataType::Date, DataType::Timestamp(_) | DataType::TimestampTz(_)) => {
             match temporal::timestamp_of_date(value.as_int() as i32) {
                 Some(micros) => Fitted::Exact(Datum::int(micros)),
                 // A date behind all timestamps but infinity: none goes back as far.
                 None => Fitted::Below(Datum::int(temporal::TIMESTAMP_INFINITY - 1)),
             }
         }
-        (DataType::Timestamp | DataType::TimestampTz, DataType::Date) => {
+        (DataType::Timestamp(_) | DataType::TimestampTz(_), DataType::Date) => {
             let micros = value.as_int();
             let day = Datum::int(temporal::date_of_timestamp(micros).into());
             let is_midnight = micros.rem_euclid(MICROS_PER_DAY) == 0;

@@ -56,7 +56,10 @@ fn combined(hash: u64, next: u64) -> u64 {
 
 fn of_fixed(value: Datum, of: DataType) -> u64 {
     match of {
-        DataType::BigInt | DataType::Time(_) | DataType::Timestamp | DataType::TimestampTz => {
+        DataType::BigInt
+        | DataType::Time(_)
+        | DataType::Timestamp(_)
+        | DataType::TimestampTz(_) => {
             let value = value.as_int();
             let (low, high) = (value as u32, (value >> 32) as u32);
             // So that a number has the same hash as a smaller integer.

@@ -87,8 +87,8 @@ fn shown(
     let of_number = |number: Number| numbers::number_to_text(number, template).map(Some);
     match of {
         DataType::Interval => times::interval_to_text(value.as_interval(), template),
-        DataType::Timestamp => times::moment_to_text(value.as_int(), Zone::None, template),
-        DataType::TimestampTz => times::moment_to_text(value.as_int(), Zone::Utc, template),
+        DataType::Timestamp(_) => times::moment_to_text(value.as_int(), Zone::None, template),
+        DataType::TimestampTz(_) => times::moment_to_text(value.as_int(), Zone::Utc, template),
         DataType::Date => {
             // No date lies beyond 64 bits of microseconds but those that PostgreSQL has not.
             let micros = timestamp_of_date(value.as_int() as i32).unwrap_or(i64::MAX);

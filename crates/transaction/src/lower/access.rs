@@ -422,7 +422,7 @@ pub(crate) fn packed_bits(part: KeyPart) -> u8 {
         _ if part.nullable || part.descending => 0,
         DataType::SmallInt => 16,
         DataType::Integer | DataType::Date => 32,
-        DataType::BigInt | DataType::Oid | DataType::Timestamp | DataType::TimestampTz => 64,
+        DataType::BigInt | DataType::Oid | DataType::Timestamp(_) | DataType::TimestampTz(_) => 64,
         DataType::Time(_) => 64,
         _ => 0,
     }

@@ -450,9 +450,11 @@ pub(super) fn is_same_datum(from: DataType, to: DataType) -> bool {
             DataType::Numeric { precision: from, scale: from_scale },
             DataType::Numeric { precision, scale },
         ) => from <= precision && from_scale == scale,
-        (DataType::Real, DataType::Double)
-        | (DataType::Timestamp, DataType::TimestampTz)
-        | (DataType::TimestampTz, DataType::Timestamp) => true,
+        (DataType::Real, DataType::Double) => true,
+        (
+            DataType::Timestamp(from) | DataType::TimestampTz(from),
+            DataType::Timestamp(to) | DataType::TimestampTz(to),
+        ) => from <= to,
         (from, DataType::Text) => from.is_text() || from.is_json(),
         (DataType::Jsonb, DataType::Json) => true,
         (DataType::Varchar(from), DataType::Varchar(to)) => from <= to,
@@ -484,6 +486,8 @@ pub(super) fn common_type(a: DataType, b: DataType) -> DataType {
         _ if a.is_integer() && b.is_integer() => DataType::BigInt,
         (DataType::Date, other) | (other, DataType::Date) => other,
         (DataType::Time(a), DataType::Time(b)) => DataType::Time(a.max(b)),
+        (DataType::Timestamp(a), DataType::Timestamp(b)) => DataType::Timestamp(a.max(b)),
+        (DataType::TimestampTz(a), DataType::TimestampTz(b)) => DataType::TimestampTz(a.max(b)),
         (DataType::Time(_), DataType::Interval) => DataType::Interval,
         _ => a,
     }

@@ -52,7 +52,7 @@ impl Wanted {
     fn fits(self, sql_type: SqlType) -> bool {
         use DataType as T;
         let SqlType::Scalar(of) = sql_type else { return self == Self::Array };
-        let is_time = matches!(of, T::Date | T::Time(_) | T::Timestamp | T::TimestampTz);
+        let is_time = matches!(of, T::Date | T::Time(_) | T::Timestamp(_) | T::TimestampTz(_));
         match self {
             Self::Int => of.is_integer() || of == T::Boolean || is_time,
             Self::Number => of.is_number(),
@@ -73,7 +73,7 @@ impl Wanted {
 /// Whether [`crate::functions::cast`] knows a conversion.
 fn is_convertible(from: DataType, to: DataType) -> bool {
     use DataType as T;
-    let is_time = |of| matches!(of, T::Date | T::Timestamp | T::TimestampTz);
+    let is_time = |of| matches!(of, T::Date | T::Timestamp(_) | T::TimestampTz(_));
     match to {
         _ if from == to || to.is_text() || from.is_text() => true,
         T::Json | T::Jsonb => from.is_json(),
@@ -84,8 +84,10 @@ fn is_convertible(from: DataType, to: DataType) -> bool {
         T::Oid => from.is_integer(),
         T::Real | T::Double => from.is_number(),
         _ if to.is_numeric() => from.is_number(),
-        T::Date | T::Timestamp | T::TimestampTz => is_time(from),
-        T::Time(_) => matches!(from, T::Time(_) | T::Timestamp | T::TimestampTz | T::Interval),
+        T::Date | T::Timestamp(_) | T::TimestampTz(_) => is_time(from),
+        T::Time(_) => {
+            matches!(from, T::Time(_) | T::Timestamp(_) | T::TimestampTz(_) | T::Interval)
+        }
         T::Interval => matches!(from, T::Time(_)),
         _ => false,
     }

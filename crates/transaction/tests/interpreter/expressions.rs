@@ -238,11 +238,11 @@ fn casts() {
     );
     check(cast(text("äöü"), DataType::Varchar(3)), "äöü");
     check(cast(text("abcd"), DataType::Char(3)), "22001: value too long for type character(3)");
-    check(cast(parsed(DataType::Date, "2026-11-21"), DataType::Timestamp), "2026-11-21 00:00:00");
-    check(cast(parsed(DataType::Timestamp, "1999-12-31 23:00:00"), DataType::Date), "1999-12-31");
-    let stamp = |text: &str| parsed(DataType::Timestamp, text);
+    check(cast(parsed(DataType::Date, "2026-11-21"), DataType::TIMESTAMP), "2026-11-21 00:00:00");
+    check(cast(parsed(DataType::TIMESTAMP, "1999-12-31 23:00:00"), DataType::Date), "1999-12-31");
+    let stamp = |text: &str| parsed(DataType::TIMESTAMP, text);
     check(cast(stamp("infinity"), DataType::Date), "infinity");
-    check(cast(parsed(DataType::Date, "-infinity"), DataType::TimestampTz), "-infinity");
+    check(cast(parsed(DataType::Date, "-infinity"), DataType::TIMESTAMPTZ), "-infinity");
     check(cast(stamp("2026-11-21 10:20:30.5"), DataType::Time(0)), "10:20:31");
     check(cast(stamp("infinity"), DataType::Time(6)), "NULL");
     let time = || parsed(DataType::Time(6), "10:20:30.25");
@@ -380,21 +380,21 @@ fn numbers() {
 fn times() {
     use Function::*;
     use hotrow_base::temporal::{ExtractField, TruncateUnit};
-    let stamp = || parsed(DataType::Timestamp, "2026-11-21 10:20:30.5");
+    let stamp = || parsed(DataType::TIMESTAMP, "2026-11-21 10:20:30.5");
     let field = |field: ExtractField| int(field as i32);
     let extract = |f, scale| call(Extract, numeric(20, scale), vec![stamp(), field(f)]);
     check(extract(ExtractField::Year, 0), "2026");
     check(extract(ExtractField::Second, 6), "30.500000");
     check(extract(ExtractField::Hour, 0), "10");
     let unit = int(TruncateUnit::Hour as i32);
-    check(call(DateTrunc, DataType::Timestamp, vec![unit, stamp()]), "2026-11-21 10:00:00");
+    check(call(DateTrunc, DataType::TIMESTAMP, vec![unit, stamp()]), "2026-11-21 10:00:00");
     let day = || parsed(DataType::Date, "2026-02-27");
     check(call(DateAdd, DataType::Date, vec![day(), int(2)]), "2026-03-01");
     check(call(DateAdd, DataType::Date, vec![day(), int(i32::MAX)]), "22008: date out of range");
     check(call(DateDiff, INT, vec![day(), parsed(DataType::Date, "2026-02-01")]), "26");
     let interval = |text: &str| parsed(DataType::Interval, text);
     let later = vec![stamp(), interval("3 mons 10 days 01:00")];
-    check(call(TimestampAdd, DataType::Timestamp, later), "2027-03-03 11:20:30.5");
+    check(call(TimestampAdd, DataType::TIMESTAMP, later), "2027-03-03 11:20:30.5");
     let twice = vec![
         interval("1 mon 1 day"),
         typed(ExprKind::Constant(Value::Double(2.0)), DataType::Double),
@@ -406,8 +406,8 @@ fn times() {
         call(Interval(IntervalFunction::Divide), DataType::Interval, never),
         "22012: division by zero",
     );
-    let never = || parsed(DataType::Timestamp, "infinity");
-    check(call(TimestampAdd, DataType::Timestamp, vec![never(), interval("-1 day")]), "infinity");
+    let never = || parsed(DataType::TIMESTAMP, "infinity");
+    check(call(TimestampAdd, DataType::TIMESTAMP, vec![never(), interval("-1 day")]), "infinity");
     let endless = vec![never(), stamp()];
     check(
         call(TimestampDiff, DataType::Interval, endless),
@@ -428,9 +428,9 @@ fn times() {
     let zone = |name: &str| call(ZoneOffset, DataType::Interval, vec![text(name)]);
     check(zone("PST"), "-08:00:00");
     check(zone("Mars/Base"), "22023: time zone \"Mars/Base\" not recognized");
-    let stride = vec![interval("15 min"), stamp(), parsed(DataType::Timestamp, "2000-01-01")];
-    check(call(DateBin, DataType::Timestamp, stride), "2026-11-21 10:15:00");
-    let now = typed(ExprKind::Slot(NOW), DataType::TimestampTz);
+    let stride = vec![interval("15 min"), stamp(), parsed(DataType::TIMESTAMP, "2000-01-01")];
+    check(call(DateBin, DataType::TIMESTAMP, stride), "2026-11-21 10:15:00");
+    let now = typed(ExprKind::Slot(NOW), DataType::TIMESTAMPTZ);
     check(now, "2000-01-01 00:00:01+00");
 }
 

@@ -4,7 +4,7 @@ const TYPES: [DataType; 5] = [
     DataType::Integer,
     DataType::Text,
     DataType::Numeric { precision: 6, scale: 2 },
-    DataType::TimestampTz,
+    DataType::TIMESTAMPTZ,
     DataType::SmallInt,
 ];
 

@@ -9,7 +9,9 @@ use hotrow_transaction::catalog::{
 };
 use hotrow_transaction::program::Procedure;
 
-use super::{SystemContext, deparse, functions};
+use super::SystemContext;
+use super::deparse::quoted;
+use super::texts::default_value;
 
 pub(super) fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
@@ -95,11 +97,11 @@ pub(crate) fn schema_number(catalog: &Catalog, schema: &str) -> i64 {
 
 /// A name as it is written where a path leads to other schemas than its own.
 pub(super) fn name_from(path: &SearchPath, schema: &str, name: &str) -> String {
-    let name = functions::quoted(name);
+    let name = quoted(name);
     let is_temporary = path.temporary_schema() == Some(schema);
     match is_temporary || path.schemas().any(|seen| seen == schema) {
         true => name,
-        false => format!("{}.{name}", functions::quoted(schema)),
+        false => format!("{}.{name}", quoted(schema)),
     }
 }
 
@@ -112,7 +114,7 @@ pub(super) fn default_text(context: &SystemContext<'_>, column: &Column) -> Opti
             Some(format!("nextval('{}'::regclass)", name.replace('\'', "''")))
         }
         Some(_) => None,
-        None => column.default.as_ref().map(|default| deparse::text(default, &|_| String::new())),
+        None => column.default.as_ref().map(|default| default_value(context, default)),
     }
 }
 

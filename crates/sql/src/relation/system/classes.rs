@@ -10,8 +10,7 @@ use super::cells::{
     tables, text, views,
 };
 use super::constraints::foreign_keys;
-use super::functions::{INDEXES, TABLES, VIEWS};
-use super::numbers::number_of;
+use super::numbers::{INDEXES, TABLES, VIEWS, number_of};
 use super::rows::{BTREE, HASH, HOTROW};
 use super::{Fields, KNOWN, SystemContext, partitions, policies, rights};
 

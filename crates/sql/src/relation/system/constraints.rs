@@ -6,10 +6,11 @@ use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, ReferentialAction,
 
 use crate::relation::system::cells::{indexes, schema_number, small, smalls, tables, text};
 
-use super::functions::{self, Brackets, CONSTRAINTS, INDEXES, TABLES};
+use super::numbers::{CHECKS, CONSTRAINTS, FOREIGN_KEYS, INDEXES, TABLES};
+use super::texts::{Brackets, check_text, condition_text, expressions_text};
 use super::{Fields, SystemContext};
 
-pub(crate) fn index_row(table: &Table, index: &Index) -> Fields {
+pub(crate) fn index_row(context: &SystemContext<'_>, table: &Table, index: &Index) -> Fields {
     let columns = table.key_of(index);
     let count = columns.len();
     let number = |column: &ColumnId| match table.hidden(*column) {
@@ -34,8 +35,8 @@ pub(crate) fn index_row(table: &Table, index: &Index) -> Fields {
         ("indcollation", Value::Array(vec![Value::BigInt(0); count])),
         ("indclass", Value::Array(vec![Value::BigInt(0); count])),
         ("indoption", Value::Array(columns.iter().map(option).collect())),
-        ("indexprs", shown(functions::expressions_text(table, index))),
-        ("indpred", shown(functions::condition_text(table, index, Brackets::All))),
+        ("indexprs", shown(expressions_text(context, (table, index)))),
+        ("indpred", shown(condition_text(context, (table, index), Brackets::All))),
     ]
 }
 
@@ -81,13 +82,13 @@ pub(crate) fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
     }
     for table in tables(context) {
         for (at, check) in table.checks.iter().enumerate() {
-            let oid = functions::CHECKS.of_part(table.id.index(), at);
+            let oid = CHECKS.of_part(table.id.index(), at);
             let mut fields = constraint(catalog, oid, &check.name, "c", table, &check.columns);
-            fields.push(("conbin", text(functions::check_text(table, check))));
+            fields.push(("conbin", text(check_text(context, table, check))));
             all.push(fields);
         }
         for (at, key) in table.foreign_keys.iter().enumerate() {
-            let oid = functions::FOREIGN_KEYS.of_part(table.id.index(), at);
+            let oid = FOREIGN_KEYS.of_part(table.id.index(), at);
             let mut fields = constraint(catalog, oid, &key.name, "f", table, &key.child_columns);
             let parents = &context.catalog.index(key.parent_index).columns;
             fields.push(("conindid", Value::BigInt(INDEXES.of(key.parent_index.index()))));

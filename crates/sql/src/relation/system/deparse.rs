@@ -1,28 +1,52 @@
 //! Expressions as SQL text: defaults and conditions of constraints.
 
+use hotrow_base::enumeration::EnumType;
 use hotrow_base::range::RangeFunction;
-use hotrow_base::types::SqlType;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::functions::time::{EXTRACT_FIELDS, TRUNCATE_UNITS};
 use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function};
 
-/// The text of an expression; `name`: of a slot that is a column, else empty.
-pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
-    let of = |expr: &Expr| text(expr, name);
+use crate::functions;
+
+/// How what an expression names is called by whoever reads it.
+pub(super) struct Called<'n> {
+    /// of a slot: the column that it is, else empty
+    pub(super) column: &'n dyn Fn(usize) -> String,
+    /// of an enum
+    pub(super) type_name: &'n dyn Fn(EnumType) -> String,
+}
+
+impl Called<'_> {
+    fn type_text(&self, of: SqlType) -> String {
+        match of.packed() {
+            DataType::Enum(of) => (self.type_name)(of),
+            DataType::Array(element) => self.type_text(SqlType::Scalar(*element)) + "[]",
+            other => other.to_string(),
+        }
+    }
+}
+
+/// The text of an expression.
+pub(super) fn text(expr: &Expr, called: &Called<'_>) -> String {
+    let of = |expr: &Expr| text(expr, called);
+    let type_text = || called.type_text(expr.sql_type);
     let pair =
         |left: &Expr, sign: &str, right: &Expr| format!("({} {sign} {})", of(left), of(right));
     match &expr.kind {
         // Defaults read the call's time and nothing else.
-        ExprKind::Slot(slot) => match name(slot.index()) {
+        ExprKind::Slot(slot) => match (called.column)(slot.index()) {
             column if column.is_empty() => "now()".to_owned(),
             column => column,
         },
-        ExprKind::Constant(value) if value.is_null() => format!("NULL::{}", expr.sql_type),
+        ExprKind::Constant(value) if value.is_null() => format!("NULL::{}", type_text()),
         ExprKind::Constant(value) => match expr.sql_type {
             SqlType::Scalar(of) if of.is_number() => value.to_string(),
-            SqlType::Scalar(hotrow_base::types::DataType::Boolean) => match value {
-                hotrow_base::value::Value::Bool(true) => "true".to_owned(),
+            SqlType::Scalar(DataType::Boolean) => match value {
+                Value::Bool(true) => "true".to_owned(),
                 _ => "false".to_owned(),
             },
-            of => format!("'{}'::{of}", value.to_string().replace('\'', "''")),
+            _ => format!("'{}'::{}", value.to_string().replace('\'', "''"), type_text()),
         },
         ExprKind::Negate(operand) => format!("(- {})", of(operand)),
         ExprKind::Arithmetic(op, left, right) => pair(left, op.symbol(), right),
@@ -48,7 +72,7 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
         ExprKind::Coalesce(list) => {
             format!("COALESCE({})", list.iter().map(of).collect::<Vec<_>>().join(", "))
         }
-        ExprKind::Cast(operand) => format!("({})::{}", of(operand), expr.sql_type),
+        ExprKind::Cast(operand) => format!("({})::{}", of(operand), type_text()),
         ExprKind::Concat(left, right) => pair(left, "||", right),
         ExprKind::Call(Function::Array(function), list) => match (function, list.as_slice()) {
             (ArrayFunction::Pack | ArrayFunction::Unpack, [array]) => of(array),
@@ -80,7 +104,7 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
             pair(&list[0], "||", &list[1])
         }
         ExprKind::Call(Function::ArrayCast, list) if list.len() == 1 => {
-            format!("({})::{}", of(&list[0]), expr.sql_type)
+            format!("({})::{}", of(&list[0]), type_text())
         }
         ExprKind::Call(Function::ElementOf, list) if list.len() == 2 => {
             format!("({} = ANY ({}))", of(&list[0]), of(&list[1]))
@@ -90,13 +114,26 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
             pair(&list[0], "~*", &list[1])
         }
         ExprKind::Call(Function::Like, list) if list.len() == 2 => pair(&list[0], "~~", &list[1]),
+        ExprKind::Call(Function::Extract, list) if list.len() == 2 => {
+            let field = coded(&list[1], &EXTRACT_FIELDS);
+            format!("EXTRACT({field} FROM {})", of(&list[0]))
+        }
+        ExprKind::Call(Function::DateTrunc, list) if list.len() == 2 => {
+            format!("date_trunc('{}', {})", coded(&list[0], &TRUNCATE_UNITS), of(&list[1]))
+        }
+        ExprKind::Call(Function::DateAdd | Function::TimestampAdd, list) if list.len() == 2 => {
+            pair(&list[0], "+", &list[1])
+        }
+        ExprKind::Call(Function::DateDiff | Function::TimestampDiff, list) if list.len() == 2 => {
+            pair(&list[0], "-", &list[1])
+        }
         ExprKind::Call(Function::CurrentUser, _) => "CURRENT_USER".to_owned(),
         ExprKind::Call(Function::SessionUser, _) => "SESSION_USER".to_owned(),
         ExprKind::Call(Function::Random(what), _) => format!("{}()", what.name()),
         ExprKind::Call(Function::Range(function), list) => match (function, list.as_slice()) {
             (RangeFunction::Make, list) => {
                 let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
-                format!("{}({arguments})", expr.sql_type)
+                format!("{}({arguments})", type_text())
             }
             (RangeFunction::Merge, [one, other]) => {
                 format!("{}({}, {})", function.name(), of(one), of(other))
@@ -109,8 +146,37 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
         },
         ExprKind::Call(function, list) => {
             let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
-            format!("{}({arguments})", format!("{function:?}").to_lowercase())
+            match (functions::name_of(*function), list.as_slice()) {
+                (Some(operator), [one, other]) if !is_word(operator) => pair(one, operator, other),
+                (Some(operator), [one]) if !is_word(operator) => {
+                    format!("({operator} {})", of(one))
+                }
+                (Some(name), _) => format!("{name}({arguments})"),
+                (None, _) => format!("{}({arguments})", format!("{function:?}").to_lowercase()),
+            }
         }
         ExprKind::Element(..) | ExprKind::ArrayLength(_) => "?".to_owned(),
     }
+}
+
+fn is_word(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// The name of the field or unit that a constant says the place of.
+fn coded(code: &Expr, all: &[impl std::fmt::Debug]) -> String {
+    let at = match code.kind {
+        ExprKind::Constant(Value::Int(at)) => usize::try_from(at).ok(),
+        _ => None,
+    };
+    let name = at.and_then(|at| all.get(at)).map(|field| format!("{field:?}"));
+    name.unwrap_or_default().to_lowercase()
+}
+
+/// A name, in quotes where it needs them.
+pub(super) fn quoted(name: &str) -> String {
+    let plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty();
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }

@@ -10,7 +10,9 @@ use crate::relation::system::cells::{
 };
 use crate::relation::system::constraints::{foreign_keys, key_kind};
 
-use super::{Fields, SystemContext, functions, partitions, rights};
+use super::texts::{generation_text, short_name, standard_name};
+use super::view_text::definition_of;
+use super::{Fields, SystemContext, partitions, rights};
 use crate::scope::Compiler;
 
 pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
@@ -73,7 +75,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
         "information_schema.views" => {
             for view in views(context) {
                 let mut fields = of_relation(&view.schema, &view.name);
-                fields.push(("view_definition", text(functions::definition_of(view))));
+                fields.push(("view_definition", text(definition_of(context, view))));
                 let check = match view.check {
                     ViewCheck::None => "NONE",
                     ViewCheck::Local => "LOCAL",
@@ -95,7 +97,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             for table in tables(context) {
                 for (at, column) in table.shown().iter().enumerate() {
                     let mut fields = of_table(table);
-                    let generation = functions::generation_text(table, at);
+                    let generation = generation_text(context, table, at);
                     fields.extend(column_information(context, (at, generation), column));
                     all.push(fields);
                 }
@@ -104,7 +106,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 let table = context.catalog.table(partition.table);
                 for (at, column) in table.shown().iter().enumerate() {
                     let mut fields = of_relation(&view.schema, &view.name);
-                    let generation = functions::generation_text(table, at);
+                    let generation = generation_text(context, table, at);
                     fields.extend(column_information(context, (at, generation), column));
                     all.push(fields);
                 }
@@ -237,16 +239,17 @@ fn column_information(
         DataType::SmallInt => (Value::Null, Some((16, 0)), Value::Null),
         DataType::Integer => (Value::Null, Some((32, 0)), Value::Null),
         DataType::BigInt => (Value::Null, Some((64, 0)), Value::Null),
-        DataType::Timestamp | DataType::TimestampTz => (Value::Null, None, Value::Int(6)),
-        DataType::Time(digits) => (Value::Null, None, Value::Int(digits.into())),
+        DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits) => {
+            (Value::Null, None, Value::Int(digits.into()))
+        }
         _ => (Value::Null, None, Value::Null),
     };
     let of_digits = |pick: fn((u8, u8)) -> u8| {
         digits.map_or(Value::Null, |digits| Value::Int(i32::from(pick(digits))))
     };
     let (shown_type, udt_name) = match data_type {
-        DataType::Array(of) => ("ARRAY", format!("_{}", functions::short_name(*of))),
-        of => (functions::standard_name(of), functions::short_name(of).to_owned()),
+        DataType::Array(of) => ("ARRAY", format!("_{}", short_name(*of))),
+        of => (standard_name(of), short_name(of).to_owned()),
     };
     let default = default_text(context, column);
     let generation = match identity(column) {

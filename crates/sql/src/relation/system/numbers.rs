@@ -1,11 +1,10 @@
-//! The numbers of the system catalog's own relations.
+//! The numbers of the system catalog: of its own relations, and where those of each kind begin.
 //!
 //! Role         those of PostgreSQL's tables are PostgreSQL's, since its tools know them by heart
 //!              (pg_dump does); others are counted
 //! Source       PostgreSQL 15, the headers of its catalog
 
 use super::KNOWN;
-use super::functions::SYSTEM_RELATIONS;
 
 /// By name.
 const POSTGRESQLS: &[(&str, i64)] = &[
@@ -81,4 +80,42 @@ pub(super) fn number_of_named(name: &str) -> i64 {
 /// Where the relation with a number stands.
 pub(super) fn place_of(number: i64) -> Option<usize> {
     (0..KNOWN.len()).find(|at| number_of(*at) == number)
+}
+
+/// Where the numbers of a kind of objects begin. They never meet: there are at most 65,536 tables
+/// and as many indexes, with at most 2,048 parts each.
+#[derive(Clone, Copy)]
+pub(super) struct Number(pub(super) i64);
+
+/// Numbers of objects that are made of ids.
+impl Number {
+    pub(super) const fn of(self, id: usize) -> i64 {
+        self.0 + id as i64
+    }
+
+    /// Of the part of a table.
+    pub(super) const fn of_part(self, table: usize, part: usize) -> i64 {
+        self.0 + (table as i64) * 2048 + part as i64
+    }
+}
+
+pub(super) const SYSTEM_RELATIONS: Number = Number(12_000);
+pub(super) const TABLES: Number = Number(16_384);
+pub(super) const INDEXES: Number = Number(100_000);
+pub(super) const CONSTRAINTS: Number = Number(200_000);
+pub(super) const PROCEDURES: Number = Number(300_000);
+pub(super) const VIEWS: Number = Number(500_000_000);
+pub(super) const DEFAULTS: Number = Number(1_000_000_000);
+pub(super) const CHECKS: Number = Number(1_200_000_000);
+pub(super) const FOREIGN_KEYS: Number = Number(1_400_000_000);
+pub(super) const TRIGGERS: Number = Number(1_600_000_000);
+pub(super) const VIEW_TRIGGERS: Number = Number(1_740_000_000);
+/// Of views, by their numbers.
+pub(super) const RULES: Number = Number(2_000_000_000);
+pub(super) const POLICIES: Number = Number(1_800_000_000);
+/// Of an enum's labels: each type's are counted from here on, for nobody names them alone.
+pub(super) const LABELS: Number = Number(1_580_000_000);
+
+pub(super) fn id(number: i64, of: Number) -> Option<usize> {
+    usize::try_from(number.checked_sub(of.0)?).ok()
 }

@@ -9,7 +9,8 @@ use hotrow_transaction::catalog::{
 };
 
 use super::cells::{small, tables, text};
-use super::functions::{TABLES, VIEWS, quoted};
+use super::deparse::quoted;
+use super::numbers::{TABLES, VIEWS};
 use super::{Fields, SystemContext};
 
 /// All partitions, by name.

@@ -3,8 +3,13 @@
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Policy, PolicyCommand, Table};
 
+use hotrow_transaction::program::Place;
+use sqlparser::ast::Expr;
+
+use crate::token::{parse_expression, tokenize};
+
 use super::cells::{tables, text};
-use super::functions::{POLICIES, TABLES};
+use super::numbers::{POLICIES, TABLES};
 use super::{Fields, SystemContext, rights};
 
 fn all<'c>(
@@ -24,8 +29,18 @@ pub(super) fn switches(table: &Table) -> [(&'static str, Value); 2] {
     ]
 }
 
+/// A condition in one pair of brackets: whoever shows it may put others around it, and what is made
+/// by that must not have more of them each time.
 fn condition(text_of: Option<&String>) -> Value {
-    text_of.map_or(Value::Null, |written| text(format!("({written})")))
+    let parsed = |written: &str| {
+        let place = Place::default();
+        parse_expression(&tokenize(written, place)?, place)
+    };
+    let bare = |written: &str| match parsed(written) {
+        Ok(Expr::Nested(inner)) => inner.to_string(),
+        _ => written.to_owned(),
+    };
+    text_of.map_or(Value::Null, |written| text(format!("({})", bare(written))))
 }
 
 /// Rows of `pg_policy`; conditions are told as texts.

@@ -21,11 +21,14 @@ use crate::token::{Cursor, tokenize};
 use crate::written::name_in_text;
 
 use super::cells::{schema_number, text};
-use super::functions::{Number, PROCEDURES, TABLES, VIEWS, id};
+use super::numbers::{Number, PROCEDURES, TABLES, VIEWS, id};
 use super::{Fields, SystemContext};
 
 /// The number of who made the database.
 pub(super) const MAKER: i64 = 10;
+/// The role whose schema `public` is, unless somebody else was given it, and its number: as
+/// PostgreSQL 15 has it. Dumps leave out what this role has.
+const DATABASE_OWNER: (i64, &str) = (6171, "pg_database_owner");
 const ROLES: Number = Number(650_000_000);
 
 /// What is shown of passwords, be there one or none.
@@ -43,6 +46,9 @@ pub(super) fn role_name(context: &SystemContext<'_>, number: i64) -> String {
     if number == MAKER {
         return context.maker.to_owned();
     }
+    if number == DATABASE_OWNER.0 {
+        return DATABASE_OWNER.1.to_owned();
+    }
     let mut roles = context.catalog.rights().roles();
     let found = roles.find(|(_, role)| ROLES.of(role.number as usize) == number);
     found.map_or_else(|| format!("unknown (OID={number})"), |(name, _)| name.to_string())
@@ -51,6 +57,9 @@ pub(super) fn role_name(context: &SystemContext<'_>, number: i64) -> String {
 /// The number of something's owner.
 pub(super) fn owner(context: &SystemContext<'_>, object: &Object) -> Value {
     let name = context.catalog.rights().owner(object);
+    if name.is_none() && is_public(object) {
+        return Value::BigInt(DATABASE_OWNER.0);
+    }
     Value::BigInt(role_number(context, name.map(|name| &**name)))
 }
 
@@ -60,7 +69,12 @@ pub(super) fn owner_name(context: &SystemContext<'_>, object: &Object) -> Value 
 }
 
 fn owner_of<'c>(context: &SystemContext<'c>, object: &Object) -> &'c str {
-    context.catalog.rights().owner(object).map_or(context.maker, |name| &**name)
+    let nobody = if is_public(object) { DATABASE_OWNER.1 } else { context.maker };
+    context.catalog.rights().owner(object).map_or(nobody, |name| &**name)
+}
+
+fn is_public(object: &Object) -> bool {
+    matches!(object, Object::Schema(name) if &**name == PUBLIC)
 }
 
 /// What has been given of something; NULL: what things of its kind begin with.
@@ -131,12 +145,15 @@ pub(super) fn roles(context: &SystemContext<'_>) -> Vec<Fields> {
 fn all_roles<'c>(context: &'c SystemContext<'_>) -> Vec<(i64, &'c str, Role)> {
     let rights = context.catalog.rights();
     let mut all = Vec::new();
+    let with = |attributes| {
+        let (verifier, connections_max, valid_until_us) = (None, -1, None);
+        Role { number: 0, attributes, verifier, connections_max, valid_until_us }
+    };
     if rights.role(context.maker).is_none() {
-        let (attributes, verifier) = (Attributes::ALL, None);
-        let (connections_max, valid_until_us) = (-1, None);
-        let maker = Role { number: 0, attributes, verifier, connections_max, valid_until_us };
-        all.push((MAKER, context.maker, maker));
+        all.push((MAKER, context.maker, with(Attributes::ALL)));
     }
+    let attributes = Attributes::default().with(Attribute::Inherit, true);
+    all.push((DATABASE_OWNER.0, DATABASE_OWNER.1, with(attributes)));
     let own = rights
         .roles()
         .map(|(name, role)| (role_number(context, Some(name)), &**name, Role::clone(role)));

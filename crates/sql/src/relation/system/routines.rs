@@ -1,8 +1,14 @@
 //! What a routine's own text says, for the system catalog: parts of it as they were written.
 
+use hotrow_base::types::SqlType;
+use hotrow_transaction::program::{Procedure, ResultColumn};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::token::{is_word, tokenize};
+
+use super::SystemContext;
+use super::deparse::quoted;
+use super::texts::{format_type, type_number};
 
 /// Parts of CREATE FUNCTION or CREATE PROCEDURE.
 #[derive(Default)]
@@ -70,6 +76,38 @@ pub(super) fn written(source: &str) -> Written {
         at += 1;
     }
     written
+}
+
+/// What a routine gives, as RETURNS says it.
+pub(super) fn result_text(context: &SystemContext<'_>, procedure: &Procedure) -> String {
+    let columns = procedure.result.iter();
+    let type_of = |column: &ResultColumn| type_text(context, SqlType::Scalar(column.data_type));
+    let named = |column: &ResultColumn| format!("{} {}", quoted(&column.name), type_of(column));
+    match (procedure.result.as_slice(), procedure.returns_set) {
+        ([], false) if procedure.trigger.is_some() => "trigger".to_owned(),
+        ([], false) => "void".to_owned(),
+        ([one], false) => type_of(one),
+        (_, false) => "record".to_owned(),
+        (_, true) => format!("TABLE({})", columns.map(named).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// What a routine takes.
+pub(super) fn arguments_text(context: &SystemContext<'_>, procedure: &Procedure) -> String {
+    let named = procedure
+        .given()
+        .iter()
+        .map(|slot| format!("{} {}", quoted(&slot.name), type_text(context, slot.sql_type)));
+    let mut named: Vec<String> = named.collect();
+    if let Some(last) = named.last_mut().filter(|_| procedure.is_variadic) {
+        last.insert_str(0, "VARIADIC ");
+    }
+    named.join(", ")
+}
+
+/// A type as its reader has to name it, without a precision: those of routines have none.
+fn type_text(context: &SystemContext<'_>, of: SqlType) -> String {
+    format_type(context, type_number(of), -1).unwrap_or_else(|| of.to_string())
 }
 
 /// The token behind the brackets of its parameters.

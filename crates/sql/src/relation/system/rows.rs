@@ -17,13 +17,18 @@ use crate::relation::system::classes::classes;
 use crate::relation::system::constraints::{constraints, index_row};
 use crate::type_table::{TYPES, enum_type, known_type, type_modifier};
 
-use super::functions::{
-    self, Brackets, DEFAULTS, INDEXES, LABELS, Number, TABLES, VIEWS, index_definition,
+use super::functions;
+use super::numbers::{
+    DEFAULTS, INDEXES, LABELS, PROCEDURES, TABLES, VIEWS, number_of, number_of_named,
 };
-use super::numbers::{number_of, number_of_named};
 use super::routines::written;
+use super::texts::{
+    Brackets, attribute_name, generation_text, index_definition, type_length, type_number,
+};
+use super::view_text::definition_of;
 use super::{
-    Fields, KNOWN, OF_RELATION, SystemContext, columns, partitions, policies, rights, triggers,
+    Fields, KNOWN, OF_RELATION, SystemContext, columns, descriptions, partitions, policies, rights,
+    triggers, view_text,
 };
 
 pub(super) const HOTROW: i64 = 13_001;
@@ -76,7 +81,7 @@ fn is_of(value: &Value, sql_type: SqlType) -> bool {
         | (Value::Int(_), SqlType::Scalar(DataType::Integer))
         | (Value::SmallInt(_), SqlType::Scalar(DataType::SmallInt))
         | (Value::Real(_), SqlType::Scalar(DataType::Real))
-        | (Value::TimestampTz(_), SqlType::Scalar(DataType::TimestampTz))
+        | (Value::TimestampTz(_), SqlType::Scalar(DataType::TimestampTz(_)))
         | (Value::Text(_), SqlType::Scalar(DataType::Text | DataType::CatalogChar)) => true,
         (Value::Array(values), SqlType::Array(of)) => {
             values.iter().all(|value| is_of(value, SqlType::Scalar(of)))
@@ -117,7 +122,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_enum" => labels(context),
         "pg_catalog.pg_range" => ranges(),
         "pg_catalog.pg_index" => {
-            indexes(context).map(|(table, index)| index_row(table, index)).collect()
+            indexes(context).map(|(table, index)| index_row(context, table, index)).collect()
         }
         "pg_catalog.pg_constraint" => constraints(context),
         "pg_catalog.pg_proc" => procedures(context),
@@ -172,7 +177,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("schemaname", text(&view.schema)),
                     ("viewname", text(&view.name)),
                     ("viewowner", rights::owner_name(context, &Object::View(view.id))),
-                    ("definition", text(functions::definition_of(view))),
+                    ("definition", text(definition_of(context, view))),
                 ]
             };
             views(context).map(view).collect()
@@ -187,7 +192,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("matviewowner", rights::owner_name(context, &Object::View(view.id))),
                     ("hasindexes", Value::Bool(table.declared_indexes().next().is_some())),
                     ("ispopulated", Value::Bool(view.kind == (ViewKind::Kept { is_filled: true }))),
-                    ("definition", text(functions::definition_of(view))),
+                    ("definition", text(definition_of(context, view))),
                 ]
             })
             .collect()
@@ -198,7 +203,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("schemaname", text(&*table.schema)),
                     ("tablename", text(table.user_name())),
                     ("indexname", text(&index.name)),
-                    ("indexdef", text(index_definition(table, index, Brackets::All))),
+                    ("indexdef", text(index_definition(context, (table, index), Brackets::All))),
                 ]
             })
             .collect(),
@@ -207,7 +212,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                 let of = SqlType::Scalar(sequence.data_type);
                 vec![
                     ("seqrelid", Value::BigInt(TABLES.of(table.id.index()))),
-                    ("seqtypid", Value::BigInt(functions::type_number(of))),
+                    ("seqtypid", Value::BigInt(type_number(of))),
                     ("seqstart", Value::BigInt(sequence.start)),
                     ("seqincrement", Value::BigInt(sequence.increment)),
                     ("seqmax", Value::BigInt(sequence.max)),
@@ -236,11 +241,8 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
             })
             .collect(),
         "pg_catalog.pg_depend" => dependencies(context),
-        "pg_catalog.pg_description" => vec![vec![
-            ("objoid", Value::BigInt(PUBLIC_SCHEMA)),
-            ("classoid", Value::BigInt(number_of_named("pg_namespace"))),
-            ("description", text("standard public schema")),
-        ]],
+        "pg_catalog.pg_rewrite" => view_text::rules(context),
+        "pg_catalog.pg_description" => descriptions::rows(context),
         "pg_catalog.pg_settings" => settings(context),
         "pg_catalog.pg_language" => [(PLPGSQL, "plpgsql", true), (SQL, "sql", false)]
             .map(|(oid, name, is_procedural)| {
@@ -273,9 +275,9 @@ fn attribute(relation: i64, at: usize, name: &str, of: SqlType) -> Fields {
     vec![
         ("attrelid", Value::BigInt(relation)),
         ("attname", text(name)),
-        ("atttypid", Value::BigInt(functions::type_number(of))),
+        ("atttypid", Value::BigInt(type_number(of))),
         ("attstattarget", Value::Int(-1)),
-        ("attlen", Value::SmallInt(functions::type_length(data_type))),
+        ("attlen", Value::SmallInt(type_length(data_type))),
         ("attnum", small(at + 1)),
         ("attcacheoff", Value::Int(-1)),
         ("atttypmod", Value::Int(type_modifier(data_type))),
@@ -297,7 +299,7 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             fields.push(("attnotnull", Value::Bool(!column.nullable)));
             let acl = rights::column_acl(context, &Object::Table(table.id), at);
             fields.push(("attacl", acl));
-            let generation = functions::generation_text(table, at);
+            let generation = generation_text(context, table, at);
             let has_default = generation.is_some() || default_text(context, column).is_some();
             fields.push(("atthasdef", Value::Bool(has_default)));
             fields.retain(|(name, _)| !matches!(*name, "attidentity" | "attgenerated"));
@@ -310,7 +312,7 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
         for (at, id) in table.key_of(index).iter().enumerate() {
             let column = &table.columns[id.index()];
             let of = SqlType::Scalar(column.data_type);
-            let name = functions::attribute_name(table, *id);
+            let name = attribute_name(table, *id);
             all.push(attribute(INDEXES.of(index.id.index()), at, name, of));
         }
     }
@@ -337,7 +339,7 @@ fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     for table in tables(context) {
         for (at, column) in table.shown().iter().enumerate() {
-            let generation = functions::generation_text(table, at);
+            let generation = generation_text(context, table, at);
             let default = generation.or_else(|| default_text(context, column));
             let Some(default) = default else { continue };
             all.push(vec![
@@ -397,6 +399,7 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
             }
         }
     }
+    all.extend(view_text::dependencies(context));
     all
 }
 
@@ -499,11 +502,11 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
     let one = |(number, procedure, source): &(u32, &Procedure, &str)| {
         let written = written(source);
         let parameters = procedure.given();
-        let types = parameters.iter().map(|p| Value::BigInt(functions::type_number(p.sql_type)));
+        let types = parameters.iter().map(|p| Value::BigInt(type_number(p.sql_type)));
         let result = match procedure.result.as_slice() {
             [] if procedure.trigger.is_some() => functions::TRIGGER,
             [] => functions::VOID,
-            [column] => functions::type_number(SqlType::Scalar(column.data_type)),
+            [column] => type_number(SqlType::Scalar(column.data_type)),
             _ => functions::RECORD,
         };
         let mut names: Vec<_> = parameters.iter().map(|p| text(&p.name)).collect();
@@ -515,7 +518,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
                 (modes.last_mut(), parameters.last().map(|p| p.sql_type))
         {
             *last = text("v");
-            element = functions::type_number(SqlType::Scalar(of));
+            element = type_number(SqlType::Scalar(of));
         }
         // A value has its function's name; what has names of its own is a parameter, too.
         let is_value = |column: &ResultColumn| column.name == procedure.shown_name();
@@ -523,7 +526,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
             for column in &procedure.result {
                 names.push(text(&column.name));
                 let of = SqlType::Scalar(column.data_type);
-                all_types.push(Value::BigInt(functions::type_number(of)));
+                all_types.push(Value::BigInt(type_number(of)));
                 modes.push(text(if procedure.returns_set { "t" } else { "o" }));
             }
         }
@@ -535,7 +538,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         };
         let or_null = |all: Vec<Value>| if has_more { Value::Array(all) } else { Value::Null };
         vec![
-            ("oid", Value::BigInt(functions::PROCEDURES.of(*number as usize))),
+            ("oid", Value::BigInt(PROCEDURES.of(*number as usize))),
             ("proname", text(procedure.shown_name())),
             ("pronamespace", Value::BigInt(PUBLIC_SCHEMA)),
             ("proowner", rights::owner(context, &object)),
@@ -581,16 +584,4 @@ fn settings(context: &SystemContext<'_>) -> Vec<Fields> {
         all.push(fields.into());
     }
     all
-}
-
-/// Numbers of objects that are made of ids.
-impl Number {
-    pub(super) const fn of(self, id: usize) -> i64 {
-        self.0 + id as i64
-    }
-
-    /// Of the part of a table.
-    pub(super) const fn of_part(self, table: usize, part: usize) -> i64 {
-        self.0 + (table as i64) * 2048 + part as i64
-    }
 }

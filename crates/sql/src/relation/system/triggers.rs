@@ -7,7 +7,8 @@ use hotrow_transaction::catalog::{
 
 use crate::relation::system::cells::{name_from, tables, text, views};
 
-use super::functions::{PROCEDURES, TABLES, TRIGGERS, VIEW_TRIGGERS, VIEWS, quoted};
+use super::deparse::quoted;
+use super::numbers::{PROCEDURES, TABLES, TRIGGERS, VIEW_TRIGGERS, VIEWS};
 use super::{Fields, SystemContext};
 
 /// `tgtype`: bits of PostgreSQL's.

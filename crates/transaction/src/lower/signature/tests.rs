@@ -6,7 +6,7 @@ use crate::program::Function;
 
 const TEXT: SqlType = SqlType::Scalar(DataType::Text);
 const INT: SqlType = SqlType::Scalar(DataType::Integer);
-const TIME: SqlType = SqlType::Scalar(DataType::TimestampTz);
+const TIME: SqlType = SqlType::Scalar(DataType::TIMESTAMPTZ);
 const TEXTS: SqlType = SqlType::Array(DataType::Text);
 
 #[test]
