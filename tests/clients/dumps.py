@@ -27,7 +27,7 @@ RELATIONS = """SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FR
     WHERE c.relkind IN ('r', 'p', 'v', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'hotrow')
     ORDER BY 1"""
 # What is asked of each restored database: routines, defaults, sequences, triggers, constraints, comments.
-CALLS = """SELECT add_up(1, 2, 3), add_up('x'), (SELECT count(*) FROM seats_of(1)), (price_of(4)).total;
+CALLS = """SELECT add_up(1, 2, 3), add_up('x'), (SELECT count(*) FROM seats_of(1)), (SELECT total FROM hall.price_of(4));
 INSERT INTO open_seats VALUES (2, 7, 3.50);
 SELECT place_id, no, state, price, tax, dbl, doc, states FROM hall.seat WHERE no = 7;
 INSERT INTO "Odd one"."Ta ble" (t, d, u) VALUES ('2024-02-02', '2024-02-02', 'y') RETURNING "Id", b, l;

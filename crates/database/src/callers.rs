@@ -13,7 +13,7 @@ use hotrow_base::ids::ProcedureId;
 use hotrow_engine::schema::{Schema, Trees};
 use hotrow_sql::ProcedureNames;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::Procedure;
+use hotrow_transaction::program::{Procedure, routine_name};
 
 use crate::definition::{Sources, compile_source, same_parameters};
 use crate::error::advised;
@@ -29,7 +29,7 @@ pub(crate) struct Becoming<'a> {
 
 impl ProcedureNames for Becoming<'_> {
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
-        let is_it = |of: &&Procedure| of.shown_name() == name && of.name != self.but;
+        let is_it = |of: &&Procedure| routine_name(&of.name) == name && of.name != self.but;
         let new = self.trees.values().flatten().filter(is_it);
         let old = self.schema.overloads(name);
         let old = old.filter(|(id, _)| !self.trees.contains_key(id)).map(|(_, of)| &of.procedure);

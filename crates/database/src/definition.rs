@@ -30,7 +30,7 @@ use hotrow_sql::{
     changed_names, compile, compile_with_parameters, look_up_types, parse_script, split_path,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
-use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, PUBLIC, local};
+use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, PUBLIC, local, shown, split};
 use hotrow_transaction::coarse;
 use hotrow_transaction::explain;
 use hotrow_transaction::granule::GranuleNotes;
@@ -132,6 +132,7 @@ fn change_catalog(
     if changes.iter().all(|change| matches!(change, CatalogChange::Nothing(_))) {
         return Ok(None);
     }
+    let (routines, changes) = with_routines(schema, changes)?;
     let mut all_rebuilt: Vec<Rebuilt> = Vec::new();
     for change in &changes {
         for next in rebuilt(&schema.catalog, change, now_us)? {
@@ -146,7 +147,7 @@ fn change_catalog(
         next.catalog = catalog;
         return Ok(Some(Next::new(next, Unfilled::default()).with_changes(changes)));
     }
-    let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), Trees::new())?;
+    let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), routines)?;
     let gone = procedures_gone(schema, &trees);
     for name in &gone {
         catalog.forget(&Object::Function(name.as_str().into()));
@@ -155,6 +156,32 @@ fn change_catalog(
     let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
     refuse_broken_view(&next, sources, gone)?;
     Ok(Some(Next::new(next, unfilled).with_changes(changes).with_texts(texts).saying(said)))
+}
+
+/// The routines of schemas that are dropped, which go with them, and the changes with what drops
+/// the triggers that execute them.
+fn with_routines(
+    schema: &Schema,
+    mut changes: Vec<CatalogChange>,
+) -> Result<(Trees, Vec<CatalogChange>), SqlError> {
+    let mut routines = Trees::new();
+    let dropped: Vec<String> = changes
+        .iter()
+        .filter_map(|change| match change {
+            CatalogChange::DropSchema(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    for name in dropped {
+        for (id, compiled) in schema.named_procedures() {
+            if compiled.procedure.schema() == name {
+                // Before their tables go, which may be in the same schema.
+                changes.splice(0..0, triggers::dropped(schema, &compiled.procedure.name, true)?);
+                routines.insert(id, None);
+            }
+        }
+    }
+    Ok((routines, changes))
 }
 
 /// The procedures that another catalog may concern, for it: access paths and constraints come from
@@ -209,7 +236,7 @@ fn compile_again(
 
 /// That a procedure goes with something that it needs.
 fn goes_with(name: &str) -> Notice {
-    let text = format!("drop cascades to function {}", routine_name(name));
+    let text = format!("drop cascades to function {}", shown(routine_name(name).to_owned()));
     Notice::new(SqlError::new(b"00000", text))
 }
 
@@ -410,7 +437,8 @@ fn create_procedure(
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     if old.is_none() {
         let (object, made_by) = (Object::Function(name.as_str().into()), maker.as_deref());
-        let maker = (made_by, Some(PUBLIC));
+        let schema = split(routine_name(&name)).0.unwrap_or(PUBLIC);
+        let maker = (made_by, Some(schema));
         catalog.rights_mut().set_maker(&object, ObjectKind::Function, maker);
     }
     let (trees, mut texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;

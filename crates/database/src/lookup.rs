@@ -21,7 +21,12 @@ pub(crate) fn procedure_named<'a>(
     schema: &'a Schema,
     name: &str,
 ) -> Result<(ProcedureId, &'a Arc<CompiledProcedure>), SqlError> {
-    // By its key, or by its name where there is one of it.
+    // By its key, or by its name where there is one of it; a schema may stand before that.
+    let in_schema = name.split_once('.').map(|(schema, own)| catalog::key_in(schema, own));
+    let name = match &in_schema {
+        Some(key) if schema.overloads(key).next().is_some() => key,
+        _ => name,
+    };
     let mut of_name = schema.overloads(name);
     let found = schema.procedure_named(name).or_else(|| of_name.next());
     if of_name.next().is_some() && schema.procedure_named(name).is_none() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hotrow_sql::is_function;
 use hotrow_transaction::catalog::{
-    Attribute, Catalog, Object, ObjectKind, Privileges, Rights, Table,
+    Attribute, Catalog, Object, ObjectKind, PUBLIC, Privileges, Rights, Table,
 };
 use hotrow_transaction::needs::{Needs, denied};
 use hotrow_transaction::outcome::{Notice, SqlError};
@@ -142,6 +142,10 @@ impl Context {
         let Some(role) = role.as_deref() else { return Ok(()) };
         let object = Object::Function(procedure.name.as_str().into());
         let actor = catalog.rights().actor(Some(role));
+        if !procedure.is_statement() && procedure.schema() != PUBLIC {
+            let schema = Object::Schema(procedure.schema().into());
+            catalog.refuse_denied(&actor, &schema, Privileges::USAGE)?;
+        }
         if !procedure.is_statement()
             && !actor.may(&object, ObjectKind::Function, Privileges::EXECUTE)
         {

@@ -41,6 +41,7 @@ use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::granule::{ColumnSet, GranuleTally, Granules, TableUse};
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::routine_name;
 use hotrow_transaction::routing::Routing;
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
@@ -408,7 +409,9 @@ impl Schema {
     ) -> impl Iterator<Item = (ProcedureId, &Arc<CompiledProcedure>)> {
         let alone = self.procedure_named(name).filter(|_| !self.overloaded);
         let several = self.named_procedures().take_while(|_| self.overloaded);
-        alone.into_iter().chain(several.filter(move |(_, of)| of.procedure.shown_name() == name))
+        alone
+            .into_iter()
+            .chain(several.filter(move |(_, of)| routine_name(&of.procedure.name) == name))
     }
 
     /// The procedures that somebody has created, in the order of their ids: all but statements

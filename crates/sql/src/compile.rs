@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::overload::{means, routines_seen};
 use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::{Catalog, PUBLIC, split};
+use hotrow_transaction::catalog::{Catalog, SearchPath, local, split};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::program::{Place, Procedure, Statement};
@@ -74,10 +75,11 @@ fn compile_in_rounds<'c>(
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
         let routine = match &statement.syntax {
-            Syntax::Routine(routine) => Some(routine.name.as_str()),
+            Syntax::Routine(routine) => Some(compiler.new_key(routine)?),
             _ => None,
         };
-        compiler.calls = Calls { is_recursive, ..Calls::of(routine, &statement.text) };
+        let own = Calls::of(routine.as_deref(), &statement.text);
+        compiler.calls = Calls { is_recursive, ..own };
         prepare(&mut compiler)?;
         Ok(compiler)
     };
@@ -282,7 +284,7 @@ fn sql_statement(
                 return change_of_rows(compiler, change, query.with.as_ref());
             }
             if let Some((name, arguments, label)) =
-                called_function(query, (procedures, None), place)
+                called_function(query, (procedures, None), &compiler.path, place)
             {
                 return call(compiler, (&name, label), &arguments, place);
             }
@@ -441,6 +443,7 @@ fn anonymous(compiler: &mut Compiler<'_>, block: &Block) -> Result<Compiled> {
 pub(crate) fn called_function(
     query: &ast::Query,
     (procedures, own): (&impl ProcedureNames, Option<&Procedure>),
+    path: &SearchPath,
     place: Place,
 ) -> Option<(String, Vec<CallArgument>, Option<String>)> {
     let ast::SetExpr::Select(select) = &*query.body else {
@@ -468,7 +471,7 @@ pub(crate) fn called_function(
                     return None;
                 };
                 let name = crate::written::function_name(function);
-                label.get_or_insert_with(|| name.clone());
+                label.get_or_insert_with(|| local(&name).to_owned());
                 (name, &list.args)
             }
             ([ast::SelectItem::Wildcard(_)], [table]) if table.joins.is_empty() => {
@@ -495,20 +498,20 @@ pub(crate) fn called_function(
                 label = alias.as_ref().map(|alias| ident(&alias.name));
                 let name = object_name(name, place).ok()?;
                 match split(&name) {
-                    (None | Some(PUBLIC), name) => (name.to_owned(), args),
-                    (Some(_), _) => return None,
+                    (Some("pg_catalog"), name) => (name.to_owned(), args),
+                    _ => (name, args),
                 }
             }
             _ => return None,
         };
-    let mut known = procedures.overloads(&name);
-    known.extend(own.filter(|own| own.shown_name() == name));
+    let mut known = routines_seen(procedures, path, &name);
+    known.extend(own.filter(|own| means(path, &name, own)));
     known.first()?;
     if known.iter().any(|procedure| procedure.result.len() > 1) {
         label = None;
     } else if known.iter().all(|procedure| procedure.result.is_empty()) {
         // One of RETURNS void gives a row with a column of its name.
-        label.get_or_insert_with(|| name.clone());
+        label.get_or_insert_with(|| local(&name).to_owned());
     }
     let plain = select.selection.is_none()
         && select.distinct.is_none()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{SearchPath, TriggerFunction};
+use hotrow_transaction::catalog::{PUBLIC, SearchPath, TriggerFunction, key_in, local, split};
 use hotrow_transaction::program::{OVERLOAD_MARK, Procedure, ResultColumn, STATEMENT_MARK};
 
 use crate::compiled::Compiled;
@@ -26,9 +26,10 @@ pub(crate) fn create_procedure(
     }
     let outs = parameters(compiler, routine)?;
     let types = compiler.parameters.iter().map(|slot| compiler.slot_expr(*slot).sql_type);
-    let (key, is_there) = compiler.routine_key(&routine.name, &types.collect::<Vec<_>>());
+    let types = types.collect::<Vec<_>>();
+    let (key, is_there) = compiler.routine_key(&compiler.new_key(routine)?, &types);
     if !routine.or_replace && is_there {
-        let name = &routine.name;
+        let name = local(&routine.name);
         let message = format!("function \"{name}\" already exists with same argument types");
         return Err(error(b"42723", routine.place, message).hint("write CREATE OR REPLACE"));
     }
@@ -58,6 +59,13 @@ pub(crate) fn create_procedure(
 }
 
 impl Compiler<'_> {
+    /// Under which key a routine stands that is made, but for the types of its parameters.
+    pub(crate) fn new_key(&self, routine: &Routine) -> Result<String> {
+        let name = self.new_name(&routine.name, routine.place)?;
+        let (schema, own) = split(&name);
+        Ok(key_in(schema.unwrap_or(PUBLIC), own).into_owned())
+    }
+
     /// Compiles a routine's body in the path that its SET search_path gives it, if it has one.
     /// Where the session has an empty one, as dumps set it, that is the usual one: PostgreSQL looks
     /// bare names up when the routine is called, and then finds them there.
@@ -116,7 +124,9 @@ fn is_variadic(compiler: &Compiler<'_>, routine: &Routine) -> Result<bool> {
 /// Declares the parameters: those that are passed first, then OUT parameters and the columns of
 /// RETURNS TABLE.
 pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Result<Outs> {
-    compiler.names.push(Names { label: Some(routine.name.clone()), variables: Vec::new() });
+    compiler
+        .names
+        .push(Names { label: Some(local(&routine.name).to_owned()), variables: Vec::new() });
     let mut outs: Vec<(usize, String, hotrow_transaction::program::SlotId)> = Vec::new();
     let mut in_order: Vec<_> = routine.parameters.iter().enumerate().collect();
     in_order.sort_by_key(|(_, parameter)| parameter.mode == Mode::Out);
@@ -192,7 +202,7 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
     let columns = outs.iter().enumerate().map(|(at, (name, slot))| {
         // As PostgreSQL calls what has no name.
         let name = match name.starts_with('$') {
-            true if outs.len() == 1 => routine.name.clone(),
+            true if outs.len() == 1 => local(&routine.name).to_owned(),
             true => format!("column{}", at + 1),
             false => name.clone(),
         };
@@ -232,7 +242,7 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
                 return Ok(false);
             }
             let data_type = scalar(compiler, type_name)?;
-            compiler.result = named(&routine.name, data_type);
+            compiler.result = named(local(&routine.name), data_type);
             compiler.returning = Returning::Value(data_type);
         }
         Some(Returns::Scalar(_)) => compiler.returning = Returning::Outs(slots),
@@ -257,7 +267,7 @@ pub(crate) fn set_of(
         return Ok(true);
     }
     let data_type = compiler.type_of(type_name)?.packed();
-    compiler.result = vec![ResultColumn::new(routine.name.clone(), data_type)];
+    compiler.result = vec![ResultColumn::new(local(&routine.name), data_type)];
     compiler.returning = Returning::SetOfValues(data_type);
     Ok(true)
 }

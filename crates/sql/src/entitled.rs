@@ -42,7 +42,7 @@ pub fn refuse_not_entitled(
         Compiled::CreateProcedure { procedure, .. } => {
             match procedures.procedure(&procedure.name) {
                 Some(_) => asked.owner(&Object::Function(procedure.name.as_str().into())),
-                None => asked.creates_in(PUBLIC),
+                None => asked.creates_in(procedure.schema()),
             }
         }
         Compiled::DropProcedures { names, .. } => {

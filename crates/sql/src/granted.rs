@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use hotrow_base::ids::ColumnId;
 use hotrow_transaction::catalog::{
-    BOOTSTRAP, Grant, Grants, Object, ObjectKind, PUBLIC, Privileges, Rights, ViewKind, add, local,
+    BOOTSTRAP, Grant, Grants, Object, ObjectKind, Privileges, Rights, ViewKind, add, local,
     qualified, query_name, split, take,
 };
 use hotrow_transaction::outcome::SqlError;
@@ -452,9 +452,8 @@ impl Compiler<'_> {
         let wants_sequences = kind == Kind::Sequence;
         Ok(match kind {
             Kind::Routine => {
-                let all = self.procedures.filter(|_| schema == PUBLIC);
-                let names = all.map(|all| all.all_names()).unwrap_or_default();
-                names.into_iter().map(|name| Object::Function(name.into())).collect()
+                let names = self.routines_in(schema).into_iter();
+                names.map(|name| Object::Function(name.into())).collect()
             }
             _ => {
                 let tables = self.catalog.tables().iter();

@@ -16,7 +16,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{
     Expr, ExprKind, FIRST_PARAMETER, FOUND, LabelId, Place, Procedure, ROW_COUNT, SlotId,
-    Statement, StatementKind, routine_name,
+    Statement, StatementKind,
 };
 use hotrow_transaction::random::Randomness;
 use hotrow_transaction::rename::Renaming;
@@ -28,6 +28,7 @@ use crate::call_syntax::{CallArgument, CallSyntax, written_arguments};
 use crate::compile::called_function;
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
+use crate::overload::means;
 use crate::recursion::Called;
 use crate::relation::array::assign_to;
 use crate::scope::Compiler;
@@ -57,7 +58,7 @@ impl<'c> Compiler<'c> {
         let own = self.calls.routine.as_deref();
         let is_own = match found {
             Some(of) => Some(&*of.name) == own,
-            None => own.map(routine_name) == Some(name),
+            None => self.calls.own.as_ref().is_some_and(|own| means(&self.path, name, own)),
         };
         if let Some(own) = self.calls.own.as_ref().filter(|_| is_own) {
             return Ok(Some(Called::Itself(Arc::clone(own))));
@@ -143,7 +144,7 @@ impl<'c> Compiler<'c> {
         let place = self.place;
         let own = self.calls.own.clone();
         let known = (&procedures, own.as_deref());
-        let Some((name, written, _)) = called_function(query, known, place) else {
+        let Some((name, written, _)) = called_function(query, known, &self.path, place) else {
             return Ok(false);
         };
         let called = self.called_procedure(&name, &written, place)?;

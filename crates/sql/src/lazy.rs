@@ -9,6 +9,7 @@
 
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
+use hotrow_transaction::catalog::key_in;
 use hotrow_transaction::program::{Expr, ExprKind, Statement, StatementKind};
 use sqlparser::ast;
 
@@ -28,10 +29,15 @@ impl Compiler<'_> {
             return false; // calls are refused there
         }
         let own = self.calls.own.as_ref().map(|own| own.shown_name());
+        let schemas: Vec<_> = self.catalog.schemas().map(|(schema, _)| schema).collect();
+        let is_there = |name: &str| {
+            !procedures.overloads(name).is_empty()
+                || schemas.iter().any(|of| !procedures.overloads(&key_in(of, name)).is_empty())
+        };
         let is_called = |word: &str| {
             own.is_some_and(|own| own.eq_ignore_ascii_case(word))
-                || !procedures.overloads(word).is_empty()
-                || !procedures.overloads(&word.to_lowercase()).is_empty()
+                || is_there(word)
+                || is_there(&word.to_lowercase())
         };
         parts.into_iter().any(|part| {
             let text = part.to_string();

@@ -4,6 +4,8 @@
 //! Invariants   I1 a text that names something has the [key](key_of) of its name among its words,
 //!                 however it is quoted and in whatever case; it may have it without naming it
 
+use hotrow_transaction::catalog::local;
+
 /// The words of a text, in lower case: letters, digits and underscores.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -13,7 +15,7 @@ pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 /// The word that a text has when it names this: the first one of the name. None: a name without
 /// words, which any text may have.
 pub fn key_of(name: &str) -> Option<String> {
-    words(name).next()
+    words(local(name)).next()
 }
 
 /// Whether a text may name something.

@@ -245,6 +245,10 @@ impl Compiler<'_> {
     /// but for those of its owner.
     pub(crate) fn need_call(&mut self, callee: &Procedure) {
         let object = Object::Function(callee.name.as_str().into());
+        if callee.schema() != PUBLIC {
+            let schema = Object::Schema(callee.schema().into());
+            self.needs.add(&self.runs_as, schema, Privileges::USAGE);
+        }
         self.needs.add(&self.runs_as, object, Privileges::EXECUTE);
         self.needs.add_all(&callee.needs, &self.runs_as);
     }

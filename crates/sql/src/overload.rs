@@ -5,6 +5,7 @@
 //! Source       PostgreSQL 15, chapter 10.3, as [`crate::functions`] has it for its own
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::{PUBLIC, SearchPath, key_in, shown, split};
 use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, routine_name};
 use sqlparser::ast;
 
@@ -16,11 +17,39 @@ use crate::functions::{Fit, Given, call_text, fit_of};
 use crate::operand::Operand;
 use crate::relation::level::Level;
 use crate::scope::Compiler;
-use crate::state::Variable;
+use crate::state::{ProcedureNames, Variable};
 use crate::syntax::{DroppedRoutine, Mode};
 use crate::types::sql_type;
 use crate::variadic::{element_of, first_gathered, gathered};
 use crate::written::{bare, dotted};
+
+/// The routines that a name may mean, as it is written: those of the schema that it names, or of
+/// all in a path; one of a later schema is hidden by another with its parameters.
+pub(crate) fn routines_seen<'c>(
+    all: &'c (impl ProcedureNames + ?Sized),
+    path: &SearchPath,
+    name: &str,
+) -> Vec<&'c Procedure> {
+    if let (Some(schema), name) = split(name) {
+        return all.overloads(&key_in(schema, name));
+    }
+    let mut seen: Vec<&Procedure> = Vec::new();
+    for schema in path.schemas() {
+        let found = all.overloads(&key_in(schema, name)).into_iter();
+        let new: Vec<_> =
+            found.filter(|of| !seen.iter().any(|known| types_of(known).eq(types_of(of)))).collect();
+        seen.extend(new);
+    }
+    seen
+}
+
+/// Whether a name, as it is written, may mean this routine.
+pub(crate) fn means(path: &SearchPath, name: &str, routine: &Procedure) -> bool {
+    let (schema, own) = split(name);
+    let is_seen = |of: &str| path.schemas().any(|schema| schema == of);
+    own == routine.shown_name()
+        && schema.map_or_else(|| is_seen(routine.schema()), |schema| schema == routine.schema())
+}
 
 impl<'c> Compiler<'c> {
     /// The routine that a call means; none: there is none of this name.
@@ -32,8 +61,7 @@ impl<'c> Compiler<'c> {
         written: &[CallArgument],
         place: Place,
     ) -> Result<Option<&'c Procedure>> {
-        let Some(all) = self.procedures else { return Ok(None) };
-        let mut left = all.overloads(name);
+        let mut left = self.routines_seen(name);
         if left.len() < 2 {
             return Ok(left.pop());
         }
@@ -96,7 +124,7 @@ impl<'c> Compiler<'c> {
 
     /// The only routine of a name, for what names it without arguments.
     pub(crate) fn routine_alone(&self, name: &str, place: Place) -> Result<Option<&'c Procedure>> {
-        let mut all = self.procedures.map_or_else(Vec::new, |all| all.overloads(name));
+        let mut all = self.routines_seen(name);
         match all.len() {
             0 | 1 => Ok(all.pop()),
             _ => Err(error(b"42725", place, format!("function name \"{name}\" is not unique"))
@@ -104,7 +132,20 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// Under which key a routine with these parameters stands, or will stand.
+    /// The routines that a name may mean, as it is written: see [`routines_seen`].
+    pub(crate) fn routines_seen(&self, name: &str) -> Vec<&'c Procedure> {
+        self.procedures.map_or_else(Vec::new, |all| routines_seen(all, &self.path, name))
+    }
+
+    /// The keys of all routines in a schema.
+    pub(crate) fn routines_in(&self, schema: &str) -> Vec<String> {
+        let all = self.procedures.map(|all| all.all_names()).unwrap_or_default();
+        let is_there = |key: &String| split(routine_name(key)).0.unwrap_or(PUBLIC) == schema;
+        all.into_iter().filter(is_there).collect()
+    }
+
+    /// Under which key a routine with these parameters stands, or will stand; `name`: as
+    /// [`key_in`] has it.
     pub(crate) fn routine_key(&self, name: &str, types: &[SqlType]) -> (String, bool) {
         // What is compiled again stays under its own, whatever has become of others of its name:
         // its rights are kept by it.
@@ -129,9 +170,11 @@ impl<'c> Compiler<'c> {
         };
         let given = parameters.iter().filter(|parameter| parameter.mode != Mode::Out);
         let types: Vec<_> = given.map(|of| self.type_of(&of.type_name)).collect::<Result<_>>()?;
-        let name = match self.routine_key(name, &types) {
-            (key, true) => key,
-            (_, false) => format!("{name}({})", listed(types.iter())),
+        let seen = self.routines_seen(name).into_iter();
+        let mut same = seen.filter(|of| types_of(of).eq(types.iter().copied()));
+        let name = match same.next() {
+            Some(routine) => routine.name.clone(),
+            None => format!("{}({})", shown(name.clone()), listed(types.iter())),
         };
         Ok(Dropped { name, place: *place })
     }

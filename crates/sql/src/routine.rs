@@ -36,7 +36,7 @@ pub(crate) fn routine_with(
         cursor.expect("procedure")?;
     }
     let place = cursor.place();
-    let name = cursor.routine_name()?;
+    let name = cursor.object_name()?;
     let mut parameters = parameters(cursor)?;
     for (number, unnamed) in (1..).zip(&mut parameters) {
         if unnamed.is_unnamed() {

@@ -6,10 +6,11 @@
 //!                 created gets a name with its schema, which means the same whatever the path is
 
 use hotrow_transaction::catalog::{
-    Index, NamedType, PUBLIC, SearchPath, Table, View, ViewKind, is_temporary, qualified, split,
+    Index, NamedType, PUBLIC, SearchPath, Table, View, ViewKind, is_temporary, local, qualified,
+    split,
 };
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{Place, routine_name};
 use sqlparser::ast;
 
 use crate::changes::{CatalogChange, Made, MadeName, left_out};
@@ -282,6 +283,12 @@ impl<'c> Compiler<'c> {
             names.push(format!("type {}", shown_in(schema, name)));
             changes.push(CatalogChange::DropType(written));
         }
+        // Routines go with their schema, and say so themselves.
+        names.extend(
+            self.routines_in(schema)
+                .iter()
+                .map(|key| format!("function {}", shown_in(schema, local(routine_name(key))))),
+        );
         changes.extend(self.views_lost(&changes)?);
         Ok((changes, names))
     }

@@ -9,7 +9,7 @@ use hotrow_transaction::catalog::{Column, Object, TriggerEvent};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::dynamic::Definitions;
 use hotrow_transaction::program::{
-    Expr, LabelId, OperatorRead, Place, Procedure, RowSetId, SlotId, Statement,
+    Expr, LabelId, OperatorRead, Place, Procedure, RowSetId, SlotId, Statement, routine_name,
 };
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
@@ -352,7 +352,7 @@ impl ProcedureNames for std::collections::BTreeMap<String, Procedure> {
     }
 
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
-        self.values().filter(|of| of.shown_name() == name).collect()
+        self.values().filter(|of| routine_name(&of.name) == name).collect()
     }
 
     fn all_names(&self) -> Vec<String> {
@@ -366,7 +366,7 @@ impl ProcedureNames for std::collections::HashMap<String, Procedure> {
     }
 
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
-        self.values().filter(|of| of.shown_name() == name).collect()
+        self.values().filter(|of| routine_name(&of.name) == name).collect()
     }
 
     fn all_names(&self) -> Vec<String> {

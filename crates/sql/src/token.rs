@@ -19,9 +19,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use crate::collation::leave_collations_out;
-use crate::error::{
-    Advice, Result, error, from_parser, place_of, syntax, too_complex, unsupported,
-};
+use crate::error::{Advice, Result, error, from_parser, place_of, syntax, too_complex};
 use crate::known_forms::write_known_forms;
 use crate::marks::marks;
 use crate::star_syntax;
@@ -220,19 +218,12 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The name of a routine.
-    ///
-    /// Errors: 0A000 for one in another schema than `public`.
+    /// The name of a routine, with its schema if it is written; PostgreSQL's own have none.
     pub(crate) fn routine_name(&mut self) -> Result<String> {
-        let place = self.place();
         let name = self.object_name()?;
         match split(&name) {
-            (None, _) => Ok(name),
-            (Some("public" | "pg_catalog"), name) => Ok(name.to_owned()),
-            (Some(schema), _) => {
-                let hint = "functions and procedures stand in public: leave the schema out";
-                Err(unsupported(place, format!("a routine in schema \"{schema}\""), hint))
-            }
+            (Some("pg_catalog"), own) => Ok(own.to_owned()),
+            _ => Ok(name),
         }
     }
 

@@ -75,7 +75,7 @@ impl<'c> Compiler<'c> {
         &self,
         (name, place): &(String, Place),
     ) -> Result<Arc<TriggerFunction>> {
-        let known = self.procedures.map_or_else(Vec::new, |all| all.overloads(name));
+        let known = self.routines_seen(name);
         let Some(known) = known.into_iter().find(|of| of.given().is_empty()) else {
             let message = format!("function {name}() does not exist");
             return Err(error(b"42883", *place, message)

@@ -106,11 +106,32 @@ pub(crate) fn row_values(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
 
 /// A function's name, folded, without `pg_catalog.`.
 pub(crate) fn function_name(function: &ast::Function) -> String {
-    match function.name.0.last() {
-        Some(ast::ObjectNamePart::Identifier(ident)) => {
-            crate::token::folded(&ident.value, ident.quote_style.is_some())
+    called_name(&function.name)
+}
+
+/// Functions that PostgreSQL has by CREATE EXTENSION uuid-ossp and pgcrypto.
+const OF_EXTENSIONS: [&str; 4] = ["uuid_generate_v4", "gen_random_uuid", "digest", "hmac"];
+
+/// The name of what is called, with its schema if it is written; PostgreSQL's own have none.
+pub(crate) fn called_name(name: &ast::ObjectName) -> String {
+    let mut parts = name.0.iter().rev();
+    let mut part = || {
+        let ident = parts.next()?.as_ident()?;
+        Some(crate::token::folded(&ident.value, ident.quote_style.is_some()))
+    };
+    match (part(), part()) {
+        (Some(name), None) => name,
+        (Some(name), Some(schema)) if ["pg_catalog", "information_schema"].contains(&&*schema) => {
+            name
         }
-        _ => String::new(),
+        // Of extensions, which stand in the schema of their creation: here they are built in.
+        (Some(name), Some(schema))
+            if ["public", "extensions"].contains(&&*schema) && OF_EXTENSIONS.contains(&&*name) =>
+        {
+            name
+        }
+        (Some(name), Some(schema)) => qualified(&schema, &name),
+        (None, _) => String::new(),
     }
 }
 

@@ -44,7 +44,8 @@ pub use self::rights::{
 };
 pub use self::role::{Actor, Attribute, Attributes, BOOTSTRAP, Membership, ROLES_MAX, Role};
 pub use self::schemas::{
-    PUBLIC, SearchPath, in_quotes, is_temporary, local, qualified, shown, split, temporary_schema,
+    PUBLIC, SearchPath, in_quotes, is_temporary, key_in, local, qualified, shown, split,
+    temporary_schema,
 };
 pub use self::sequence::Sequence;
 pub use self::trigger::{Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming};
@@ -300,7 +301,7 @@ impl Table {
 
     /// Its name as [`Catalog::table_named`] finds it: bare in `public`.
     pub fn key(&self) -> String {
-        schemas::key(&self.schema, &self.name).into_owned()
+        schemas::key_in(&self.schema, &self.name).into_owned()
     }
 
     /// Its name as people are shown it: with its schema and a point, unless that is `public`.
@@ -420,7 +421,7 @@ impl Catalog {
         let key = key_layout(owner, local(&definition.name), &entry_columns, &descending)?;
         let fields = entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
         let name = schemas::local(&definition.name).to_owned();
-        self.index_names.insert_mut(schemas::key(&owner.schema, &name).into_owned(), id);
+        self.index_names.insert_mut(schemas::key_in(&owner.schema, &name).into_owned(), id);
         self.indexes.push(Index {
             id,
             name,
@@ -531,9 +532,9 @@ impl Catalog {
             self.rename_index(index, &name); // called like it
         }
         let table = self.tables.change(id.index());
-        let key = schemas::key(&table.schema, &name).into_owned();
+        let key = schemas::key_in(&table.schema, &name).into_owned();
         let old = std::mem::replace(&mut table.name, name);
-        forget(&mut self.table_names, &schemas::key(&table.schema, &old), id);
+        forget(&mut self.table_names, &schemas::key_in(&table.schema, &old), id);
         self.table_names.insert_mut(key, id);
     }
 
@@ -541,12 +542,12 @@ impl Catalog {
     pub fn move_table(&mut self, id: TableId, schema: &str) {
         let table = self.tables.change(id.index());
         let old = std::mem::replace(&mut table.schema, schema.into());
-        forget(&mut self.table_names, &schemas::key(&old, &table.name), id);
-        self.table_names.insert_mut(schemas::key(schema, &table.name).into_owned(), id);
+        forget(&mut self.table_names, &schemas::key_in(&old, &table.name), id);
+        self.table_names.insert_mut(schemas::key_in(schema, &table.name).into_owned(), id);
         for index in table.indexes() {
             let Some(Index { name, .. }) = self.indexes.at(index.index()) else { continue };
-            forget(&mut self.index_names, &schemas::key(&old, name), index);
-            self.index_names.insert_mut(schemas::key(schema, name).into_owned(), index);
+            forget(&mut self.index_names, &schemas::key_in(&old, name), index);
+            self.index_names.insert_mut(schemas::key_in(schema, name).into_owned(), index);
         }
     }
 
@@ -555,7 +556,7 @@ impl Catalog {
         let Some(table) = self.tables.take(id.index()) else { return };
         self.owned.remove_mut(&id);
         self.forget(&Object::Table(id));
-        forget(&mut self.table_names, &schemas::key(&table.schema, &table.name), id);
+        forget(&mut self.table_names, &schemas::key_in(&table.schema, &table.name), id);
         table.indexes().for_each(|index| self.take_index(&table.schema, index));
     }
 
@@ -569,7 +570,7 @@ impl Catalog {
 
     fn take_index(&mut self, schema: &str, id: IndexId) {
         if let Some(index) = self.indexes.take(id.index()) {
-            forget(&mut self.index_names, &schemas::key(schema, &index.name), id);
+            forget(&mut self.index_names, &schemas::key_in(schema, &index.name), id);
         }
     }
 
@@ -811,7 +812,7 @@ impl Catalog {
 /// Under which key something is kept: in the schema that its name says, or in `public`.
 fn key_of(written: &str) -> String {
     let (schema, name) = schemas::split(written);
-    schemas::key(schema.unwrap_or(PUBLIC), name).into_owned()
+    schemas::key_in(schema.unwrap_or(PUBLIC), name).into_owned()
 }
 
 /// Takes a name out, unless it has become another one's.

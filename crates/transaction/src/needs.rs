@@ -205,7 +205,7 @@ impl Catalog {
                 };
                 (what, view.map_or_else(String::new, |view| view.name.clone()))
             }
-            Object::Function(key) => ("function", routine_name(key).to_owned()),
+            Object::Function(key) => ("function", local(routine_name(key)).to_owned()),
             Object::Type(name) => ("type", local(name).to_owned()),
         }
     }
@@ -219,7 +219,7 @@ impl Catalog {
                 let view = self.views().find(|view| view.id == *number);
                 view.map(|view| view.schema.clone())
             }
-            Object::Function(_) => Some(PUBLIC.to_owned()),
+            Object::Function(key) => Some(split(routine_name(key)).0.unwrap_or(PUBLIC).to_owned()),
             Object::Type(name) => Some(split(name).0.unwrap_or(PUBLIC).to_owned()),
         }
     }

@@ -22,7 +22,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
-use crate::catalog::TriggerFunction;
+use crate::catalog::{PUBLIC, TriggerFunction, local, split};
 use crate::draw::Draw;
 use crate::dynamic::DynamicStatement;
 use crate::needs::Needs;
@@ -106,9 +106,9 @@ impl ResultColumn {
 /// A stored procedure or function, or one ad-hoc statement.
 #[derive(Clone, Debug)]
 pub struct Procedure {
-    /// what tells it from all others: its name, with the types of its parameters behind
-    /// [`OVERLOAD_MARK`] where another one has the name alone; that of a statement kept as one
-    /// begins with [`STATEMENT_MARK`]
+    /// what tells it from all others: its name, with its schema before it unless that is `public`,
+    /// and the types of its parameters behind [`OVERLOAD_MARK`] where another one was there before;
+    /// that of a statement kept as one begins with [`STATEMENT_MARK`]
     pub name: String,
     /// how many of `slots`, from [`FIRST_PARAMETER`], are parameters
     pub parameters: u16,
@@ -223,12 +223,18 @@ impl Procedure {
     pub fn shown_name(&self) -> &str {
         match self.name.strip_prefix(STATEMENT_MARK) {
             Some(text) => text,
-            None => routine_name(&self.name),
+            None => local(routine_name(&self.name)),
         }
+    }
+
+    /// The schema that it stands in.
+    pub fn schema(&self) -> &str {
+        split(routine_name(&self.name)).0.unwrap_or(PUBLIC)
     }
 }
 
-/// The name that a routine's key says.
+/// The name that a routine's key says, with its schema before it unless that is `public`: see
+/// [`key_in`](crate::catalog::key_in).
 pub fn routine_name(key: &str) -> &str {
     key.split(OVERLOAD_MARK).next().unwrap_or(key)
 }

@@ -24,7 +24,7 @@ CREATE VIEW hall.free AS SELECT place_id, no, price FROM hall.seat WHERE state =
 CREATE VIEW hall.of_places AS WITH n AS (SELECT place_id, count(*) AS c FROM hall.seat GROUP BY place_id) SELECT p.name, coalesce(n.c, 0) AS seats, ARRAY(SELECT no FROM hall.seat s WHERE s.place_id = p.id ORDER BY no) AS numbers FROM hall.place p LEFT JOIN n ON n.place_id = p.id;
 SET search_path = hall, public;
 CREATE VIEW both_ways AS SELECT s.no, 'sold'::seat_state AS wanted FROM seat s, public.u WHERE s.no = u.a OR EXISTS (SELECT 1 FROM place);
-CREATE FUNCTION public.price_of(no int, extra numeric DEFAULT 1.5, OUT total numeric, OUT label text) LANGUAGE plpgsql AS $$ BEGIN total := no * extra; label := 'x'; END $$;
+CREATE FUNCTION price_of(no int, extra numeric DEFAULT 1.5, OUT total numeric, OUT label text) LANGUAGE plpgsql AS $$ BEGIN total := no * extra; label := 'x'; END $$;
 RESET search_path;
 CREATE MATERIALIZED VIEW hall.totals AS SELECT place_id, sum(price) AS total FROM hall.seat GROUP BY place_id;
 CREATE UNIQUE INDEX totals_place ON hall.totals (place_id);

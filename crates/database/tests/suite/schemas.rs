@@ -49,9 +49,9 @@ fn schemas_and_paths_survive_a_restart() {
     }
     let db = reopen();
     let session = db.session();
-    let next = rows(&session, "SELECT put('three')");
+    let next = rows(&session, "SELECT app.put('three')");
     assert!(next[0].parse::<i64>().unwrap() > 2, "{next:?}");
-    session.execute("DROP FUNCTION put; DROP SCHEMA app CASCADE").unwrap();
+    session.execute("DROP FUNCTION app.put; DROP SCHEMA app CASCADE").unwrap();
     assert_eq!(refusal(&session, "SELECT * FROM app.t"), "42P01 relation \"app.t\" does not exist");
     assert_eq!(rows(&session, "SELECT v FROM t"), ["public"]);
 }

@@ -7,7 +7,7 @@
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::dynamic::Definitions;
 use hotrow_transaction::granule::Granules;
-use hotrow_transaction::program::Procedure;
+use hotrow_transaction::program::{Procedure, routine_name};
 use hotrow_transaction::walk;
 
 use super::Schema;
@@ -43,7 +43,7 @@ impl Definitions for Schema {
 
     fn overloads(&self, name: &str) -> Vec<&Procedure> {
         let there = Self::overloads(self, name).map(|(_, compiled)| &compiled.procedure);
-        let added = self.added_named().filter(|procedure| procedure.shown_name() == name);
+        let added = self.added_named().filter(|procedure| routine_name(&procedure.name) == name);
         there.chain(added).collect()
     }
 

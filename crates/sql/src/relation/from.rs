@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::types::DataType;
 use hotrow_query::{HostFunction, JoinKind, Plan};
+use hotrow_transaction::catalog::local;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
@@ -18,9 +19,8 @@ use crate::relation::level::{
 use crate::relation::records::RecordCall;
 use crate::scope::Compiler;
 use crate::state::Star;
-use crate::token::folded;
 use crate::typing::{cast, comparable, compared_type, scalar};
-use crate::written::{alias_of, dotted, has_hints, object_name};
+use crate::written::{alias_of, called_name, dotted, has_hints, object_name};
 
 use super::{lists, system};
 
@@ -508,9 +508,7 @@ impl Compiler<'_> {
         ordinality: bool,
         place: Place,
     ) -> Result<Tree> {
-        let name = written.0.last().and_then(|part| part.as_ident());
-        let name = name.map(|ident| folded(&ident.value, ident.quote_style.is_some()));
-        let name = name.unwrap_or_default();
+        let name = called_name(written);
         let ordered = in_order(&name, arguments, place)?;
         let given = written_arguments(ordered.as_deref().unwrap_or(arguments), place)
             .ok_or_else(|| unsupported(place, "this argument", "write the value alone"))?;
@@ -536,7 +534,7 @@ impl Compiler<'_> {
         if let Some((fetch, arguments)) = self.call_of(&name, &given, place)? {
             return self.bind_call(
                 (fetch, &arguments),
-                (&name, alias),
+                (local(&name), alias),
                 (before, ordinality),
                 place,
             );

@@ -82,7 +82,7 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
     match written {
         ast::Expr::Identifier(ident) => folded(&ident.value, ident.quote_style.is_some()),
         ast::Expr::CompoundIdentifier(idents) => dotted(idents).pop().unwrap_or_default(),
-        ast::Expr::Function(function) => crate::written::function_name(function),
+        ast::Expr::Function(function) => local(&crate::written::function_name(function)).to_owned(),
         ast::Expr::Nested(inner) => column_name(inner),
         ast::Expr::CompoundFieldAccess { root, access_chain } => {
             let field = access_chain.iter().rev().find_map(|access| match access {

@@ -83,7 +83,7 @@ pub enum ViewCheck {
 
 impl View {
     pub(super) fn key(&self) -> String {
-        schemas::key(&self.schema, &self.name).into_owned()
+        schemas::key_in(&self.schema, &self.name).into_owned()
     }
 
     /// Its name as statements find it whatever their path is.

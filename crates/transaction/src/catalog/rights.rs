@@ -55,7 +55,7 @@ pub enum ObjectKind {
 impl Object {
     /// A type by its name in a schema.
     pub fn type_in(schema: &str, name: &str) -> Self {
-        Self::Type(schemas::key(schema, name).as_ref().into())
+        Self::Type(schemas::key_in(schema, name).as_ref().into())
     }
 }
 

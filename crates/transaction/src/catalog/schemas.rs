@@ -42,7 +42,7 @@ pub fn shown(text: String) -> String {
 }
 
 /// Under which key the catalog keeps a name in a schema (I2).
-pub(super) fn key<'n>(schema: &str, name: &'n str) -> Cow<'n, str> {
+pub fn key_in<'n>(schema: &str, name: &'n str) -> Cow<'n, str> {
     if schema == PUBLIC { Cow::Borrowed(name) } else { Cow::Owned(qualified(schema, name)) }
 }
 
@@ -175,13 +175,16 @@ impl SearchPath {
         match split(written) {
             (Some("pg_temp"), name) => {
                 let seen = temporary.filter(|temporary| temporary.names.contains(name))?;
-                look(&key(&seen.schema, name))
+                look(&key_in(&seen.schema, name))
             }
-            (Some(schema), name) => look(&key(schema, name)),
+            (Some(schema), name) => look(&key_in(schema, name)),
             (None, name) => {
                 let seen = temporary.filter(|temporary| temporary.names.contains(name));
                 let first = seen.map(|temporary| temporary.schema.as_str());
-                first.into_iter().chain(self.schemas()).find_map(|schema| look(&key(schema, name)))
+                first
+                    .into_iter()
+                    .chain(self.schemas())
+                    .find_map(|schema| look(&key_in(schema, name)))
             }
         }
     }

@@ -132,8 +132,8 @@ impl Catalog {
         let schema = self.table(table).schema.clone();
         let index = self.indexes.change(id.index());
         let old = std::mem::replace(&mut index.name, name.to_owned());
-        forget(&mut self.index_names, &schemas::key(&schema, &old), id);
-        self.index_names.insert_mut(schemas::key(&schema, name).into_owned(), id);
+        forget(&mut self.index_names, &schemas::key_in(&schema, &old), id);
+        self.index_names.insert_mut(schemas::key_in(&schema, name).into_owned(), id);
         self.tables.change(table.index()); // it is another table to whoever compares it
     }
 }

@@ -8,6 +8,7 @@ use hotrow_transaction::catalog::{
 };
 use hotrow_transaction::program::Procedure;
 
+use crate::overload::means;
 use crate::type_table::{KnownType, TYPES, enum_type};
 use crate::written::name_in_text;
 
@@ -122,8 +123,8 @@ pub fn system_function(
             return found.map_or(Value::Null, |known| Value::BigInt(known.oid));
         }
         F::ProcedureOid => {
-            let bare = name.strip_prefix("public.").unwrap_or(name);
-            let named = |(_, of, _): &&(u32, &Procedure, &str)| of.shown_name() == bare;
+            let Some(written) = name_in_text(name) else { return Value::Null };
+            let named = |(_, of, _): &&(u32, &Procedure, &str)| means(context.path, &written, of);
             let found = context.procedures.iter().find(named);
             return found
                 .map_or(Value::Null, |(id, ..)| Value::BigInt(PROCEDURES.0 + i64::from(*id)));
@@ -177,6 +178,9 @@ fn is_found(context: &SystemContext<'_>, number: i64) -> bool {
     }
     if let Some((_, index)) = index(context, number) {
         return catalog.index_seen(path, &index.name).is_some_and(|seen| seen.id == index.id);
+    }
+    if let Some((routine, _)) = procedure(context, number) {
+        return path.schemas().any(|seen| seen == routine.schema());
     }
     if let Some(view) = view(context, number) {
         return catalog.view_seen(path, &view.name).is_some_and(|seen| seen.id == view.id);

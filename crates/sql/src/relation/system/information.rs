@@ -201,7 +201,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 let kind = if is_function(procedure) { "FUNCTION" } else { "PROCEDURE" };
                 all.push(vec![
                     ("routine_catalog", catalog()),
-                    ("routine_schema", text("public")),
+                    ("routine_schema", text(procedure.schema())),
                     ("routine_name", text(procedure.shown_name())),
                     ("routine_type", text(kind)),
                     ("routine_definition", text(*source)),

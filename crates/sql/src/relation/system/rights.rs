@@ -15,6 +15,7 @@ use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::tokenizer::Token;
 
 use crate::error::error;
+use crate::overload::means;
 use crate::routine::parameters;
 use crate::scope::Compiler;
 use crate::token::{Cursor, tokenize};
@@ -455,7 +456,7 @@ fn thing(
             let (name, types) = routine_given(context, written)?;
             let is_it = |procedure: &&Procedure| {
                 let own = procedure.given().iter().map(|parameter| parameter.sql_type);
-                procedure.shown_name() == name && own.eq(types.iter().copied())
+                means(context.path, &name, procedure) && own.eq(types.iter().copied())
             };
             match context.procedures.iter().map(|(_, procedure, _)| *procedure).find(is_it) {
                 Some(found) => Ok(Some(Object::Function(found.name.as_str().into()))),

@@ -540,7 +540,7 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
         vec![
             ("oid", Value::BigInt(PROCEDURES.of(*number as usize))),
             ("proname", text(procedure.shown_name())),
-            ("pronamespace", Value::BigInt(PUBLIC_SCHEMA)),
+            ("pronamespace", Value::BigInt(schema_number(context.catalog, procedure.schema()))),
             ("proowner", rights::owner(context, &object)),
             ("proacl", rights::acl(context, &object)),
             ("prolang", Value::BigInt(if written.language == "sql" { SQL } else { PLPGSQL })),

@@ -2,8 +2,9 @@
 
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Column, PUBLIC, Trigger, TriggerEvent, TriggerLevel, TriggerTiming,
+    Column, PUBLIC, Trigger, TriggerEvent, TriggerLevel, TriggerTiming, split,
 };
+use hotrow_transaction::program::routine_name;
 
 use crate::relation::system::cells::{name_from, tables, text, views};
 
@@ -147,7 +148,8 @@ fn order(all: &[Trigger], trigger: &Trigger, event: TriggerEvent) -> i32 {
 fn action(context: &SystemContext<'_>, trigger: &Trigger) -> String {
     let literal = |text: &String| format!("'{}'", text.replace('\'', "''"));
     let arguments: Vec<_> = trigger.arguments.iter().map(literal).collect();
-    let name = name_from(context.path, PUBLIC, &trigger.function.name);
+    let (schema, name) = split(routine_name(&trigger.function.name));
+    let name = name_from(context.path, schema.unwrap_or(PUBLIC), name);
     format!("EXECUTE FUNCTION {name}({})", arguments.join(", "))
 }
 

@@ -138,13 +138,12 @@ impl Names<'_> {
         self.found.extend(view.or_else(table));
     }
 
-    /// Routines stand in `public`.
     fn qualify_routine(&mut self, name: &mut ObjectName) {
         let all = &self.context.procedures;
         let named = |name: &str| {
             let (schema, name) = split(name);
-            let all = all.iter().filter(move |_| schema == Some(PUBLIC));
-            let all = all.filter(|(_, of, _)| of.shown_name() == name);
+            let all = all.iter().filter(|(_, of, _)| of.shown_name() == name);
+            let all = all.filter(|(_, of, _)| schema == Some(of.schema()));
             all.map(|(_, of, _)| Object::Function(of.name.as_str().into())).collect::<Vec<_>>()
         };
         let Some(name) = self.qualify(name, |name| !named(name).is_empty()) else { return };
