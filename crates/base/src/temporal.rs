@@ -40,7 +40,7 @@ pub use limits::{
 };
 pub use make::{FieldsError, make_date, make_time, make_timestamp};
 pub use parse::{TemporalError, parse_date, parse_time, parse_timestamp, parse_timestamp_tz};
-pub use zone::zone_offset;
+pub use zone::{NamedZone, zone_named};
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
@@ -49,7 +49,7 @@ pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
 /// What may be done where a zone is not known.
 pub const KNOWN_ZONES: &str =
-    "UTC, abbreviations of one offset as PST, and offsets are known: write '-08', or its interval.";
+    "Names of the IANA database as Europe/Berlin, abbreviations as PST, and offsets are known.";
 
 /// The time of day of a timestamp or an interval: what is left without whole days.
 pub const fn time_of_day(micros: i64) -> i64 {

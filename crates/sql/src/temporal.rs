@@ -1,7 +1,8 @@
 //! Arithmetic of dates, timestamps and intervals, and intervals as they are written.
 
 use hotrow_base::temporal::{
-    IntervalField, IntervalFields, TemporalError, TruncateUnit, parse_interval_of,
+    Interval, IntervalField, IntervalFields, MICROS_PER_SECOND, NamedZone, TemporalError,
+    TruncateUnit, parse_interval_of,
 };
 use hotrow_base::types::{DataType, TIME_DIGITS};
 use hotrow_base::value::Value;
@@ -277,12 +278,29 @@ pub(crate) fn at_time_zone(name: &str, values: Vec<Expr>, place: Place) -> Resul
     let Ok([zone, time]) = <[Expr; 2]>::try_from(values) else {
         return Err(no_function(name, &[], place));
     };
-    let ahead = match &zone.kind {
+    let known = match &zone.kind {
         ExprKind::Constant(Value::Text(zone)) => {
-            let offset = known_zone(zone).map_err(|error| SqlError { place, ..error })?;
+            Some(known_zone(zone).map_err(|error| SqlError { place, ..error })?)
+        }
+        _ => None,
+    };
+    let ahead = match known {
+        // One offset all year is an addition.
+        Some(NamedZone::Fixed(seconds)) => {
+            let micros = i64::from(seconds) * MICROS_PER_SECOND;
+            let offset = Interval { micros, ..Interval::default() };
             constant(Value::Interval(offset), DataType::Interval)
         }
-        _ => call(Function::ZoneOffset, vec![zone], DataType::Interval),
+        None if zone.data_type() == DataType::Interval => {
+            call(Function::ZoneOffset, vec![zone], DataType::Interval)
+        }
+        _ => {
+            let (time, shown) = match time.data_type() {
+                DataType::TimestampTz(_) => (time, DataType::TIMESTAMP),
+                _ => (cast(time, DataType::TIMESTAMP), DataType::TIMESTAMPTZ),
+            };
+            return Ok(call(Function::InZone, vec![zone, time], shown));
+        }
     };
     let (shown, by) = match time.data_type() {
         DataType::TimestampTz(_) => (DataType::TIMESTAMP, ahead),

@@ -62,7 +62,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::ArrayCast => return array_cast(machine, code),
         Function::Position => return text::position(machine, code),
         Function::MakeTimestamp => return time::make_timestamp(machine, code),
-        Function::ZoneOffset => return time::zone_offset(machine, code),
+        Function::InZone => return time::in_zone(machine, code),
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Array(function) => return array::call(machine, code, function),
         Function::Json(function) => return json::call(machine, code, function),
@@ -118,6 +118,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::MakeTime
         | Function::DateBin
         | Function::IsFinite
+        | Function::ZoneOffset
         | Function::Age => time::call(code, arguments),
         Function::Real(function) => real::call(code, function, arguments),
         Function::Whole(function) => real::whole(code, function, arguments),

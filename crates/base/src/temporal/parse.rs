@@ -63,7 +63,13 @@ pub fn parse_timestamp(text: &str) -> Result<i64, TemporalError> {
 
 /// Parses a timestamp with time zone; without a zone it is in UTC.
 pub fn parse_timestamp_tz(text: &str) -> Result<i64, TemporalError> {
-    timestamp(text, |moment| i64::from(moment.offset) * MICROS_PER_SECOND)
+    timestamp(text, |moment| {
+        let of_region = moment.region.as_ref().map(|region| {
+            let clock = i64::try_from(moment.local_micros()).unwrap_or(i64::MAX);
+            region.offset_of(clock)
+        });
+        i64::from(of_region.unwrap_or(moment.offset)) * MICROS_PER_SECOND
+    })
 }
 
 /// A timestamp, as much before what the text says as its zone is ahead.

@@ -4,8 +4,7 @@
 //!              read month first where it is written in numbers alone (DateStyle MDY)
 //! Invariants   I1 nothing is said twice: a field that says what another has said is an error
 //! Source       PostgreSQL 15, whose input decides every case (datetime.c, manual B.1). We differ:
-//!              zones whose offset depends on the date are not known, and what depends on a clock
-//!              is an error of its own
+//!              what depends on a clock is an error of its own
 
 use super::calendar::days_in_month;
 use super::parse::TemporalError;
@@ -68,6 +67,8 @@ pub(super) struct Moment {
     micros: i64,
     /// seconds east of Greenwich
     pub(super) offset: i32,
+    /// a zone whose offset depends on the date
+    pub(super) region: Option<zone::Region>,
     said: u32,
     /// the year has one or two digits
     is_short_year: bool,
@@ -246,8 +247,14 @@ impl Moment {
     }
 
     fn zone_name(&mut self, text: &str) -> Result<u32> {
-        self.offset =
-            zone::named(text).ok_or_else(|| TemporalError::UnknownZone(text.to_owned()))?;
+        match zone::named(text) {
+            Some(offset) => self.offset = offset,
+            None => {
+                let region = zone::region(text);
+                self.region =
+                    Some(region.ok_or_else(|| TemporalError::UnknownZone(text.to_owned()))?);
+            }
+        }
         Ok(said::ZONE)
     }
 
@@ -558,7 +565,13 @@ impl Moment {
             Some(Word::MinusInfinity) if is_moment => self.special(Special::MinusInfinity),
             Some(_) => return Err(TemporalError::Syntax),
             None => {
-                self.offset = zone::named(text).ok_or(TemporalError::Syntax)?;
+                match zone::named(text) {
+                    Some(offset) => self.offset = offset,
+                    None => {
+                        let region = zone::region(text);
+                        self.region = Some(region.ok_or(TemporalError::Syntax)?);
+                    }
+                }
                 said::ZONE
             }
         })

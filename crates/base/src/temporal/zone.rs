@@ -1,9 +1,17 @@
-//! Time zones that are one offset all year: abbreviations, names and offsets.
+//! Time zones: abbreviations, offsets, and the regions of the IANA database.
 //!
-//! Role         for the input of times and for AT TIME ZONE; zones whose offset depends on the
-//!              date, as America/New_York, are not known
+//! Role         for the input of times and for AT TIME ZONE
+//! Invariants   I1 what a zone says does not hang on the machine: the database is the binary's own,
+//!              so that a replay finds what the call found. Another version of Hotrow may have
+//!              another one
 //! Source       PostgreSQL 15: its default set of abbreviations, without those that stand for a
-//!              region; POSIX for names with an offset, which counts to the west
+//!              region, and what it takes a clock's reading for that comes twice or never
+//!              (localtime.c, DetermineTimeZoneOffset); POSIX for names with an offset, which
+//!              counts to the west
+
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+
+use super::MICROS_PER_DAY;
 
 /// A zone that an abbreviation stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,8 +226,77 @@ fn posix_offset(text: &str) -> Option<i32> {
     parts.next().is_none().then_some(sign * seconds)
 }
 
-/// Seconds east of Greenwich of a zone as AT TIME ZONE names it.
-pub fn zone_offset(name: &str) -> Option<i32> {
-    let name = name.to_ascii_lowercase();
-    abbreviation(&name).map(|zone| zone.offset).or_else(|| named(&name))
+/// A zone with a name.
+#[derive(Clone, Debug)]
+pub enum NamedZone {
+    /// one offset all year: seconds east of Greenwich
+    Fixed(i32),
+    /// a region, whose offset depends on the date
+    Region(Region),
+}
+
+/// A region of the IANA database.
+#[derive(Clone, Debug)]
+pub struct Region(TimeZone);
+
+/// The zone that a name in any case is of, as AT TIME ZONE takes it.
+pub fn zone_named(name: &str) -> Option<NamedZone> {
+    let small = name.to_ascii_lowercase();
+    let fixed = abbreviation(&small).map(|zone| zone.offset).or_else(|| named(&small));
+    fixed.map(NamedZone::Fixed).or_else(|| region(name).map(NamedZone::Region))
+}
+
+/// The region of a name in any case.
+pub(super) fn region(name: &str) -> Option<Region> {
+    // A name is a path, or the old name of one: what else words are is not looked for.
+    let is_name = name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    is_name.then(|| TimeZoneDatabase::bundled().get(name).ok().map(Region))?
+}
+
+impl NamedZone {
+    /// Seconds east of Greenwich at a moment of UTC, in microseconds since 2000.
+    pub fn offset_at(&self, micros: i64) -> i32 {
+        match self {
+            Self::Fixed(offset) => *offset,
+            Self::Region(region) => region.offset_at(micros),
+        }
+    }
+
+    /// Seconds east of Greenwich where the zone's clock shows this, in microseconds since 2000.
+    pub fn offset_of(&self, clock: i64) -> i32 {
+        match self {
+            Self::Fixed(offset) => *offset,
+            Self::Region(region) => region.offset_of(clock),
+        }
+    }
+}
+
+impl Region {
+    fn offset_at(&self, micros: i64) -> i32 {
+        self.0.to_offset(moment(micros)).seconds()
+    }
+
+    /// A reading that comes twice is taken for the later time, and one that is left out for what
+    /// it would have been before: as PostgreSQL does.
+    pub(super) fn offset_of(&self, clock: i64) -> i32 {
+        let clock = Offset::UTC.to_datetime(moment(clock));
+        let offset = match self.0.to_ambiguous_timestamp(clock).offset() {
+            AmbiguousOffset::Unambiguous { offset } => offset,
+            AmbiguousOffset::Gap { before, .. } => before,
+            AmbiguousOffset::Fold { after, .. } => after,
+        };
+        offset.seconds()
+    }
+}
+
+/// A moment of the years that the library has: later ones are moved by multiples of 400 years, after
+/// which days come again on the same days of the week, and before the first ones no zone changed.
+fn moment(micros: i64) -> jiff::Timestamp {
+    const CYCLE: i64 = 146_097 * MICROS_PER_DAY;
+    const UNIX_EPOCH: i64 = 10_957 * MICROS_PER_DAY;
+    let micros = match micros {
+        late if late >= 18 * CYCLE => 17 * CYCLE + late % CYCLE,
+        other => other.max(-27 * CYCLE),
+    };
+    jiff::Timestamp::from_microsecond(micros + UNIX_EPOCH).unwrap_or_default()
 }

@@ -136,7 +136,8 @@ fn literals_are_read_as_postgresql_reads_them() {
     check(DataType::Date, "today", Err("0A000"));
     check(DataType::Time(6), "04:05 PM", Ok("16:05:00"));
     check(DataType::Time(0), "23:59:59.5", Ok("24:00:00"));
-    check(DataType::TIMESTAMPTZ, "2026-01-01 10:00 Europe/Berlin", Err("22023"));
+    check(DataType::TIMESTAMPTZ, "2026-01-01 10:00 Europe/Berlin", Ok("2026-01-01 09:00:00+00"));
+    check(DataType::TIMESTAMPTZ, "2026-01-01 10:00 Europe/Nowhere", Err("22023"));
     check(DataType::TIMESTAMPTZ, "2026-01-01 10:00+16", Err("22009"));
     check(DataType::TIMESTAMP, "294277-01-01", Err("22008"));
     check(DataType::Date, "2026-02-30", Err("22008"));

@@ -84,6 +84,7 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         ast::Expr::CompoundIdentifier(idents) => dotted(idents).pop().unwrap_or_default(),
         ast::Expr::Function(function) => local(&crate::written::function_name(function)).to_owned(),
         ast::Expr::Nested(inner) => column_name(inner),
+        ast::Expr::AtTimeZone { .. } => "timezone".to_owned(),
         ast::Expr::CompoundFieldAccess { root, access_chain } => {
             let field = access_chain.iter().rev().find_map(|access| match access {
                 ast::AccessExpr::Dot(ast::Expr::Identifier(name)) => Some(ident_name(name)),

@@ -3,8 +3,8 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
 use hotrow_base::temporal::{
-    self, ExtractField, FieldsError, Interval, MICROS_PER_DAY, MICROS_PER_SECOND, TruncateUnit,
-    is_finite_date, is_finite_timestamp,
+    self, ExtractField, FieldsError, Interval, MICROS_PER_DAY, MICROS_PER_SECOND, NamedZone,
+    TruncateUnit, is_finite_date, is_finite_timestamp,
 };
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
@@ -106,6 +106,7 @@ pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault>
                 .map(Datum::int)
                 .map_err(|why| fields_out_of_range(why, "", &time_text(a, b, seconds)));
         }
+        Function::ZoneOffset => return zone_offset(first.as_interval()),
         Function::DateBin => return bin(first.as_interval(), b, arguments[2].as_int()),
         Function::IsFinite => {
             return Ok(Datum::bool(match type_of(code, 0) {
@@ -221,18 +222,8 @@ fn bin(stride: Interval, micros: i64, origin: i64) -> Result<Datum, Fault> {
     start.map(Datum::int).ok_or_else(|| Fault::new(b"22008", "timestamp out of range"))
 }
 
-/// How far a zone is ahead of UTC.
-pub(super) fn zone_offset(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
-    let [(zone, data_type)] = *code.arguments else { return Ok(Datum::NULL) };
-    let zone = machine.slots[zone];
-    if zone.is_null() {
-        return Ok(Datum::NULL);
-    }
-    if data_type != DataType::Interval {
-        let name = String::from_utf8_lossy(machine.bytes(zone));
-        return known_zone(&name).map(Datum::interval).map_err(Fault::from);
-    }
-    let offset = zone.as_interval();
+/// How far a zone that is told by an interval is ahead of UTC.
+pub(super) fn zone_offset(offset: Interval) -> Result<Datum, Fault> {
     if offset.months != 0 || offset.days != 0 {
         let offset = Value::Interval(offset);
         let message = format!("interval time zone \"{offset}\" must not include months or days");
@@ -243,22 +234,39 @@ pub(super) fn zone_offset(machine: &Machine, code: &CallCode) -> Result<Datum, F
     Ok(Datum::interval(Interval { micros, ..offset }))
 }
 
-/// How far a zone of this name is ahead of UTC.
+/// A timestamp with a zone as a zone's clock shows it, or the timestamp when it shows one.
+pub(super) fn in_zone(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let [(zone, _), (time, of)] = *code.arguments else { return Ok(Datum::NULL) };
+    let (zone, time) = (machine.slots[zone], machine.slots[time]);
+    if zone.is_null() || time.is_null() {
+        return Ok(Datum::NULL);
+    }
+    let name = String::from_utf8_lossy(machine.bytes(zone));
+    let zone = known_zone(&name)?;
+    let micros = time.as_int();
+    if !is_finite_timestamp(micros) {
+        return Ok(time);
+    }
+    let ahead = |seconds: i32| i64::from(seconds) * MICROS_PER_SECOND;
+    let moved = match of {
+        DataType::TimestampTz(_) => micros.checked_add(ahead(zone.offset_at(micros))),
+        _ => micros.checked_sub(ahead(zone.offset_of(micros))),
+    };
+    let moved = moved.and_then(temporal::timestamp_in_range);
+    moved.map(Datum::int).ok_or_else(|| Fault::new(b"22008", "timestamp out of range"))
+}
+
+/// The zone of this name.
 ///
 /// # Errors
 ///
-/// 22023: there is none, or it is not the same all year.
-pub fn known_zone(name: &str) -> Result<Interval, SqlError> {
-    match temporal::zone_offset(name) {
-        Some(seconds) => {
-            Ok(Interval { micros: i64::from(seconds) * MICROS_PER_SECOND, ..Interval::default() })
-        }
-        None => {
-            let message = format!("time zone \"{name}\" not recognized");
-            let hint = Some(temporal::KNOWN_ZONES.to_owned());
-            Err(SqlError { hint, ..SqlError::new(b"22023", message) })
-        }
-    }
+/// 22023: there is none.
+pub fn known_zone(name: &str) -> Result<NamedZone, SqlError> {
+    temporal::zone_named(name).ok_or_else(|| {
+        let message = format!("time zone \"{name}\" not recognized");
+        let hint = Some(temporal::KNOWN_ZONES.to_owned());
+        SqlError { hint, ..SqlError::new(b"22023", message) }
+    })
 }
 
 /// datetime_field_overflow

@@ -271,7 +271,8 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         F::MakeTimestamp => takes(&[W::Int, W::Int, W::Int, W::Int, W::Int, W::Double]),
         F::DateBin => takes(&[W::Interval, W::Time, W::Time]),
         F::IsFinite => takes(&[W::TimeOrInterval]),
-        F::ZoneOffset => takes(&[W::Text]) || takes(&[W::Interval]),
+        F::ZoneOffset => takes(&[W::Interval]),
+        F::InZone => takes(&[W::Text, W::Time]),
         F::Interval(function) => match function {
             IntervalFunction::Negate
             | IntervalFunction::JustifyHours

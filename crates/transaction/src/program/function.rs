@@ -408,8 +408,10 @@ pub enum Function {
     DateBin,
     /// isfinite(date, timestamp or interval)
     IsFinite,
-    /// how far a zone is ahead of UTC: of its name, or of an interval without months and days
+    /// how far a zone is ahead of UTC: of an interval without months and days
     ZoneOffset,
+    /// a timestamp as a zone's clock shows it, or when that shows one: (the zone's name, time)
+    InZone,
     /// elements in an array: 0 for an empty one
     Cardinality,
     /// an array with a value behind its elements; NULL counts as an empty one

@@ -425,9 +425,19 @@ fn times() {
         call(MakeDate, DataType::Date, vec![int(2023), int(2), int(29)]),
         "22008: date field value out of range: 2023-02-29",
     );
-    let zone = |name: &str| call(ZoneOffset, DataType::Interval, vec![text(name)]);
-    check(zone("PST"), "-08:00:00");
-    check(zone("Mars/Base"), "22023: time zone \"Mars/Base\" not recognized");
+    let shown = |zone: &str, at: &str| {
+        call(InZone, DataType::TIMESTAMP, vec![text(zone), parsed(DataType::TIMESTAMPTZ, at)])
+    };
+    check(shown("PST", "2024-07-01 12:00+00"), "2024-07-01 04:00:00");
+    check(shown("Europe/Berlin", "2024-07-01 12:00+00"), "2024-07-01 14:00:00");
+    check(shown("europe/berlin", "2024-01-01 12:00+00"), "2024-01-01 13:00:00");
+    check(shown("America/New_York", "infinity"), "infinity");
+    check(shown("Mars/Base", "2024-01-01"), "22023: time zone \"Mars/Base\" not recognized");
+    let when = |zone: &str, clock: &str| {
+        call(InZone, DataType::TIMESTAMPTZ, vec![text(zone), parsed(DataType::TIMESTAMP, clock)])
+    };
+    check(when("Europe/Berlin", "2024-03-31 02:30"), "2024-03-31 01:30:00+00"); // left out
+    check(when("Europe/Berlin", "2024-10-27 02:30"), "2024-10-27 01:30:00+00"); // comes twice
     let stride = vec![interval("15 min"), stamp(), parsed(DataType::TIMESTAMP, "2000-01-01")];
     check(call(DateBin, DataType::TIMESTAMP, stride), "2026-11-21 10:15:00");
     let now = typed(ExprKind::Slot(NOW), DataType::TIMESTAMPTZ);

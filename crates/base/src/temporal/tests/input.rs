@@ -772,8 +772,10 @@ fn what_depends_on_a_clock_is_told_apart() {
 #[test]
 fn zones_of_a_region_are_not_known() {
     let unknown = |name: &str| Err(TemporalError::UnknownZone(name.to_owned()));
-    assert_eq!(parse_timestamp_tz("2020-01-01 America/New_York"), unknown("america/new_york"));
-    assert_eq!(parse_timestamp_tz("2020-01-01 10:00 PST8PDT"), unknown("pst8pdt"));
+    let utc = |text: &str| parse_timestamp_tz(text).expect("a time");
+    assert_eq!(parse_timestamp_tz("2020-01-01 America/New_York"), Ok(utc("2020-01-01 05:00")));
+    assert_eq!(parse_timestamp_tz("2020-07-01 10:00 PST8PDT"), Ok(utc("2020-07-01 17:00")));
+    assert_eq!(parse_timestamp_tz("2020-01-01 America/Nowhere"), unknown("america/nowhere"));
     assert_eq!(parse_timestamp_tz("2020-01-01 10:00 MSK"), Err(TemporalError::Syntax));
     for (name, offset) in [
         ("UTC", Some(0)),
@@ -782,11 +784,28 @@ fn zones_of_a_region_are_not_known() {
         ("CEST", Some(2 * 3_600)),
         ("+05:30", Some(-19_800)),
         ("X-1:02:03", Some(3_723)),
-        ("Europe/Berlin", None),
+        ("Europe/Nowhere", None),
         ("", None),
     ] {
-        assert_eq!(zone_offset(name), offset, "{name}");
+        let known = zone_named(name).map(|zone| zone.offset_at(0));
+        assert_eq!(known, offset, "{name}");
     }
+    let berlin = zone_named("EUROPE/berlin").expect("a region");
+    let at = |text: &str| parse_timestamp(text).expect("a time");
+    for (clock, offset) in [
+        ("2024-01-01 12:00", 3_600),
+        ("2024-07-01 12:00", 7_200),
+        ("2024-03-31 02:30", 3_600), // left out: as before
+        ("2024-10-27 02:30", 3_600), // comes twice: the later one
+        ("1850-01-01 12:00", 3_208),
+        ("4000-01-01 BC", 3_208),
+        ("12345-07-01 12:00", 7_200),
+        ("294276-01-01 12:00", 3_600),
+    ] {
+        assert_eq!(berlin.offset_of(at(clock)), offset, "{clock}");
+    }
+    assert_eq!(berlin.offset_at(at("2024-10-27 00:59:59")), 7_200);
+    assert_eq!(berlin.offset_at(at("2024-10-27 01:00:00")), 3_600);
 }
 
 #[test]
