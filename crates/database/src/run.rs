@@ -91,8 +91,9 @@ fn place_for(
         Place::Quiet => is_by_text(prepared, values) && is_for_quiet_points(context),
         Place::Own => true,
     };
-    let behind = |place: &Place| refused.is_none_or(|refused| *place > refused);
-    Place::ALL.into_iter().filter(behind).find(|place| suits(*place)).unwrap_or(Place::Own)
+    let first = refused.map_or(0, |refused| refused as usize + 1);
+    let mut left = Place::ALL[first.min(Place::ALL.len())..].iter().copied();
+    left.find(|place| suits(*place)).unwrap_or(Place::Own)
 }
 
 /// Whether a statement can run by its text. The log has texts of statements that run alone, and a

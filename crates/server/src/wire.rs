@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 
 use bytes::{BufMut, BytesMut};
 use hotrow::{
-    DataType, RangeKind, SqlError, SqlType, Value, binary, enum_with_oid, known_type, type_modifier,
+    DataType, RangeKind, SqlError, SqlType, Value, binary, enum_with_oid, of_known_type,
+    type_modifier,
 };
 
 /// How a value is written.
@@ -75,15 +76,15 @@ const KNOWN: [DataType; 28] = [
 /// The identifier of a type.
 pub(crate) fn oid(sql_type: SqlType) -> u32 {
     match sql_type {
-        SqlType::Scalar(data_type) => known_type(data_type).oid as u32,
-        SqlType::Array(data_type) => known_type(data_type).array as u32,
+        SqlType::Scalar(data_type) => of_known_type(data_type, |known| known.oid as u32),
+        SqlType::Array(data_type) => of_known_type(data_type, |known| known.array as u32),
     }
 }
 
 /// The bytes of a value of a type, -1 for any number.
 pub(crate) fn size(sql_type: SqlType) -> i16 {
     match sql_type {
-        SqlType::Scalar(data_type) => known_type(data_type).length,
+        SqlType::Scalar(data_type) => of_known_type(data_type, |known| known.length),
         SqlType::Array(_) => -1,
     }
 }

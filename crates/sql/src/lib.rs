@@ -205,5 +205,5 @@ pub use syntax::ScriptStatement;
 pub use temporary::{AtCommit, Temporary};
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name, tokenize};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
-pub use type_table::{KnownType, enum_with_oid, known_type, type_modifier};
+pub use type_table::{KnownType, enum_with_oid, known_type, of_known_type, type_modifier};
 pub use view::{broken_view, changed_names};

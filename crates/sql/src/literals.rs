@@ -190,6 +190,8 @@ impl<'t> Look<'t> {
                 shape.literals.push(Literal { at: from..self.at, kind, number });
                 rest = self.at;
             }
+            // Most tokens have one blank behind them: it needs no turn of its own.
+            self.at += usize::from(self.peek(0) == Some(b' '));
         }
         shape.key.extend_from_slice(&self.text[rest..]);
         (!is_first).then_some(())
@@ -209,8 +211,11 @@ impl<'t> Look<'t> {
         let rest = &self.text[from..];
         let end = rest.iter().position(|byte| !IS_OF_WORD[usize::from(*byte)]);
         self.at = from + end.unwrap_or(rest.len());
-        let is_prefix = matches!(self.peek(0), Some(b'\'' | b'"'))
-            || self.peek(0) == Some(b'&') && matches!(self.peek(1), Some(b'\'' | b'"'));
+        let is_prefix = match self.peek(0) {
+            Some(b'\'' | b'"') => true,
+            Some(b'&') => matches!(self.peek(1), Some(b'\'' | b'"')),
+            _ => false,
+        };
         (!is_prefix).then(|| &self.text[from..self.at])
     }
 

@@ -85,6 +85,16 @@ pub(crate) const TYPES: &[KnownType] = {
     ]
 };
 
+/// Reads something of what PostgreSQL's catalog says of a type, which is not copied for it: answers
+/// ask for each column.
+#[inline]
+pub fn of_known_type<T>(data_type: DataType, read: impl FnOnce(&KnownType) -> T) -> T {
+    match data_type {
+        DataType::Enum(_) | DataType::Array(_) => read(&known_type(data_type)),
+        other => read(&TYPES[place_of(other)]),
+    }
+}
+
 /// What PostgreSQL's catalog says of a type.
 pub fn known_type(data_type: DataType) -> KnownType {
     match data_type {

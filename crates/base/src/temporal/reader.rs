@@ -247,15 +247,16 @@ impl Moment {
     }
 
     fn zone_name(&mut self, text: &str) -> Result<u32> {
+        self.known_zone(text).ok_or_else(|| TemporalError::UnknownZone(text.to_owned()))
+    }
+
+    /// A zone with a name; none: it is another word.
+    fn known_zone(&mut self, text: &str) -> Option<u32> {
         match zone::named(text) {
             Some(offset) => self.offset = offset,
-            None => {
-                let region = zone::region(text);
-                self.region =
-                    Some(region.ok_or_else(|| TemporalError::UnknownZone(text.to_owned()))?);
-            }
+            None => self.region = Some(zone::region(text)?),
         }
-        Ok(said::ZONE)
+        Some(said::ZONE)
     }
 
     fn label_before_time(&mut self, wanted: Wanted) -> Result<()> {
@@ -564,16 +565,7 @@ impl Moment {
             Some(Word::Infinity) if is_moment => self.special(Special::Infinity),
             Some(Word::MinusInfinity) if is_moment => self.special(Special::MinusInfinity),
             Some(_) => return Err(TemporalError::Syntax),
-            None => {
-                match zone::named(text) {
-                    Some(offset) => self.offset = offset,
-                    None => {
-                        let region = zone::region(text);
-                        self.region = Some(region.ok_or(TemporalError::Syntax)?);
-                    }
-                }
-                said::ZONE
-            }
+            None => self.known_zone(text).ok_or(TemporalError::Syntax)?,
         })
     }
 

@@ -289,8 +289,8 @@ impl Region {
     }
 }
 
-/// A moment of the years that the library has: later ones are moved by multiples of 400 years, after
-/// which days come again on the same days of the week, and before the first ones no zone changed.
+/// A moment of the years that the library has: later ones are moved by multiples of 400 years,
+/// after which days come again on the same days of the week; before the first ones no zone changed.
 fn moment(micros: i64) -> jiff::Timestamp {
     const CYCLE: i64 = 146_097 * MICROS_PER_DAY;
     const UNIX_EPOCH: i64 = 10_957 * MICROS_PER_DAY;

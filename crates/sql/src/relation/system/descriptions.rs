@@ -154,7 +154,7 @@ pub(super) fn number_of(
             let mut all = catalog.types();
             let (.., named) = all.find(|(of, known, _)| *of == schema && *known == name)?;
             match **named {
-                NamedType::Enum(of) => ("pg_type", i64::from(enum_type(of).oid)),
+                NamedType::Enum(of) => ("pg_type", enum_type(of).oid),
                 NamedType::Domain(_) | NamedType::Composite(_) => return None,
             }
         }
