@@ -30,12 +30,12 @@ use hotrow_sql::{
     changed_names, compile, compile_with_parameters, look_up_types, parse_script, split_path,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
-use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, PUBLIC, local, shown, split};
+use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, local, shown};
 use hotrow_transaction::coarse;
 use hotrow_transaction::explain;
 use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
-use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name};
+use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name, routine_schema};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
 pub(crate) use self::next::Next;
@@ -437,8 +437,7 @@ fn create_procedure(
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     if old.is_none() {
         let (object, made_by) = (Object::Function(name.as_str().into()), maker.as_deref());
-        let schema = split(routine_name(&name)).0.unwrap_or(PUBLIC);
-        let maker = (made_by, Some(schema));
+        let maker = (made_by, Some(routine_schema(&name)));
         catalog.rights_mut().set_maker(&object, ObjectKind::Function, maker);
     }
     let (trees, mut texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;

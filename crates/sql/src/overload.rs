@@ -5,8 +5,8 @@
 //! Source       PostgreSQL 15, chapter 10.3, as [`crate::functions`] has it for its own
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{PUBLIC, SearchPath, key_in, shown, split};
-use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, routine_name};
+use hotrow_transaction::catalog::{SearchPath, key_in, shown, split};
+use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, routine_name, routine_schema};
 use sqlparser::ast;
 
 use crate::call::places_given;
@@ -140,7 +140,7 @@ impl<'c> Compiler<'c> {
     /// The keys of all routines in a schema.
     pub(crate) fn routines_in(&self, schema: &str) -> Vec<String> {
         let all = self.procedures.map(|all| all.all_names()).unwrap_or_default();
-        let is_there = |key: &String| split(routine_name(key)).0.unwrap_or(PUBLIC) == schema;
+        let is_there = |key: &String| routine_schema(key) == schema;
         all.into_iter().filter(is_there).collect()
     }
 

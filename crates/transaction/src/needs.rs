@@ -16,7 +16,7 @@ use crate::catalog::{
     local, split,
 };
 use crate::outcome::SqlError;
-use crate::program::routine_name;
+use crate::program::{routine_name, routine_schema};
 
 /// Whose right it has to be (I1).
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -219,7 +219,7 @@ impl Catalog {
                 let view = self.views().find(|view| view.id == *number);
                 view.map(|view| view.schema.clone())
             }
-            Object::Function(key) => Some(split(routine_name(key)).0.unwrap_or(PUBLIC).to_owned()),
+            Object::Function(key) => Some(routine_schema(key).to_owned()),
             Object::Type(name) => Some(split(name).0.unwrap_or(PUBLIC).to_owned()),
         }
     }

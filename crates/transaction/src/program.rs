@@ -229,8 +229,13 @@ impl Procedure {
 
     /// The schema that it stands in.
     pub fn schema(&self) -> &str {
-        split(routine_name(&self.name)).0.unwrap_or(PUBLIC)
+        routine_schema(&self.name)
     }
+}
+
+/// The schema that a routine's key says.
+pub fn routine_schema(key: &str) -> &str {
+    split(routine_name(key)).0.unwrap_or(PUBLIC)
 }
 
 /// The name that a routine's key says, with its schema before it unless that is `public`: see

@@ -44,7 +44,7 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
     pg_get_function_identity_arguments(OID) -> TEXT, Stable,
         Host(H::System(S::FunctionArguments)),
         "what a function takes",
-        "(SELECT pg_get_function_arguments(oid) FROM pg_proc WHERE proname = 'twice')",
+        "(SELECT pg_get_function_identity_arguments(oid) FROM pg_proc WHERE proname = 'twice')",
         "n integer";
     pg_get_functiondef(OID) -> TEXT, Stable, Host(H::System(S::FunctionDefinition)),
         "CREATE FUNCTION of a function",

@@ -6,7 +6,7 @@ use hotrow_transaction::catalog::{
     CommentedPart, NamedType, Object, PUBLIC, View, ViewKind, kept_name, local, qualified, split,
 };
 
-use super::cells::{schema_number, text};
+use super::cells::{PUBLIC_SCHEMA, schema_number, text};
 use super::constraints::constraints;
 use super::numbers::{INDEXES, PROCEDURES, TABLES, VIEWS, number_of_named};
 use super::{Fields, SystemContext, policies, triggers};
@@ -23,27 +23,15 @@ struct Description<'c> {
 
 /// Rows of `pg_description`.
 pub(super) fn rows(context: &SystemContext<'_>) -> Vec<Fields> {
-    let mut all = vec![vec![
-        ("objoid", Value::BigInt(super::cells::PUBLIC_SCHEMA)),
-        ("classoid", Value::BigInt(number_of_named("pg_namespace"))),
-        ("description", text("standard public schema")),
-    ]];
-    let says_more = |of: &Description<'_>| {
-        of.class == "pg_namespace" && of.number == super::cells::PUBLIC_SCHEMA
-    };
-    let own = descriptions(context);
-    if own.iter().any(says_more) {
-        all.clear();
-    }
-    all.extend(own.into_iter().map(|of| {
+    let row = |of: Description<'_>| {
         vec![
             ("objoid", Value::BigInt(of.number)),
             ("classoid", Value::BigInt(number_of_named(of.class))),
             ("objsubid", Value::Int(of.column)),
             ("description", text(of.text)),
         ]
-    }));
-    all
+    };
+    descriptions(context).into_iter().map(row).collect()
 }
 
 /// `obj_description` and its kin.
@@ -67,24 +55,31 @@ pub(super) fn described(
     let is_it = |of: &Description<'_>| {
         of.number == number && of.column == column && class.is_none_or(|class| class == of.class)
     };
-    let found = descriptions(context).into_iter().find(is_it);
-    let is_public = number == super::cells::PUBLIC_SCHEMA && class == Some("pg_namespace");
-    match found {
-        Some(of) => Some(of.text.to_owned()),
-        None => is_public.then(|| "standard public schema".to_owned()),
-    }
+    descriptions(context).into_iter().find(is_it).map(|of| of.text.to_owned())
 }
+
+/// What `public` is said to be, where nobody has said anything else of it.
+const OF_PUBLIC: Description<'static> = Description {
+    class: "pg_namespace",
+    number: PUBLIC_SCHEMA,
+    column: 0,
+    text: "standard public schema",
+};
 
 /// All comments. What they are about is there: it takes them with it.
 fn descriptions<'c>(context: &SystemContext<'c>) -> Vec<Description<'c>> {
     let all = context.catalog.comments().iter().filter_map(|(object, part, text)| {
-        let (class, number, column) = place_of(context, object, part)?;
+        let (class, number, column) = numbered(context, object, part)?;
         Some(Description { class, number, column, text })
     });
-    all.collect()
+    let mut all: Vec<_> = all.collect();
+    if !all.iter().any(|of| (of.class, of.number) == (OF_PUBLIC.class, OF_PUBLIC.number)) {
+        all.push(OF_PUBLIC);
+    }
+    all
 }
 
-fn place_of(
+fn numbered(
     context: &SystemContext<'_>,
     object: &Object,
     part: &CommentedPart,

@@ -2,9 +2,9 @@
 
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Column, PUBLIC, Trigger, TriggerEvent, TriggerLevel, TriggerTiming, split,
+    Column, Trigger, TriggerEvent, TriggerLevel, TriggerTiming, local,
 };
-use hotrow_transaction::program::routine_name;
+use hotrow_transaction::program::{routine_name, routine_schema};
 
 use crate::relation::system::cells::{name_from, tables, text, views};
 
@@ -148,8 +148,8 @@ fn order(all: &[Trigger], trigger: &Trigger, event: TriggerEvent) -> i32 {
 fn action(context: &SystemContext<'_>, trigger: &Trigger) -> String {
     let literal = |text: &String| format!("'{}'", text.replace('\'', "''"));
     let arguments: Vec<_> = trigger.arguments.iter().map(literal).collect();
-    let (schema, name) = split(routine_name(&trigger.function.name));
-    let name = name_from(context.path, schema.unwrap_or(PUBLIC), name);
+    let key = &trigger.function.name;
+    let name = name_from(context.path, routine_schema(key), local(routine_name(key)));
     format!("EXECUTE FUNCTION {name}({})", arguments.join(", "))
 }
 
