@@ -2,8 +2,8 @@
 //! intervals between them.
 //!
 //! Role         text, fields and truncation of date, time, timestamp, timestamptz and interval;
-//!              knows no clock and one time zone, UTC: a timestamptz is shown in it, and a text
-//!              without an offset is taken to be in it
+//!              knows no clock. A timestamptz is shown in a session's zone, and a text without
+//!              an offset is taken to be in it
 //! Invariants   I1 every i32 of days and every i64 of microseconds can be formatted and taken
 //!                 apart; the least and the greatest are -infinity and infinity
 //!              I2 parsing and arithmetic give PostgreSQL's range: from 4714-11-24 BC to the year
@@ -30,7 +30,7 @@ mod tests;
 pub use calendar::{Civil, civil_from_days, days_from_civil};
 pub use extract::{ExtractField, TruncateUnit, date_trunc, extract};
 pub use format::{write_date, write_time, write_timestamp, write_timestamp_tz};
-pub use interval::{Interval, add_interval, age, bin, difference};
+pub use interval::{Interval, add_interval, add_interval_in, age, bin, difference};
 pub use interval_text::{
     IntervalField, IntervalFields, parse_interval, parse_interval_of, write_interval,
 };
@@ -40,7 +40,7 @@ pub use limits::{
 };
 pub use make::{FieldsError, make_date, make_time, make_timestamp};
 pub use parse::{TemporalError, parse_date, parse_time, parse_timestamp, parse_timestamp_tz};
-pub use zone::{NamedZone, zone_named};
+pub use zone::{EnteredZone, TimeZone, region_names};
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
@@ -50,6 +50,9 @@ pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 /// What may be done where a zone is not known.
 pub const KNOWN_ZONES: &str =
     "Names of the IANA database as Europe/Berlin, abbreviations as PST, and offsets are known.";
+/// What may be done where a session's zone is not known.
+pub const KNOWN_SESSION_ZONES: &str =
+    "Write a name of the IANA database as Europe/Berlin, UTC, or hours east of Greenwich.";
 
 /// The time of day of a timestamp or an interval: what is left without whole days.
 pub const fn time_of_day(micros: i64) -> i64 {

@@ -2,7 +2,9 @@
 //!
 //! Role         parameters and results of the API, literals, text protocols, errors and tests; the
 //!              transaction path works on datums, which this converts to and from
-//! Invariants   I1 text output and input are PostgreSQL's (ISO dates, UTC), and input undoes output
+//! Invariants   I1 text output and input are PostgreSQL's (ISO dates, times in the zone that this
+//!                 thread has entered: [`TimeZone`](crate::temporal::TimeZone)), and input undoes
+//!                 output in the same zone
 //!              I2 a value becomes a datum of a column's type only by an assignment cast that loses
 //!                 no more than rounding and trailing blanks; else it is an error with a SQLSTATE
 

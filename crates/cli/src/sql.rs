@@ -30,6 +30,7 @@ pub(crate) fn execute(
     let mut written = Ok(());
     let done = session.execute_each(text, |result| {
         if written.is_ok() {
+            let _entered = session.enter(); // times are shown in its zone
             written = write_result(&result, quiet, &mut out);
         }
     });

@@ -83,7 +83,7 @@ impl Alone {
         entry: &TextEntry<'_>,
     ) -> Reply {
         let Self { scratch, frame, committer, .. } = self;
-        let invocation = Invocation { now_us: entry.now_us, ..Invocation::default() };
+        let invocation = Invocation::at(entry.now_us);
         // Its text is logged, whatever is logged of calls.
         let place = |access: &mut InPlace<'_, _>| committer.commit_alone(access.effect());
         let ended =

@@ -12,7 +12,6 @@ use hotrow_transaction::needs::{By, denied};
 use hotrow_transaction::outcome::SqlError;
 
 use crate::context::Context;
-use crate::settings::canonical;
 
 /// Who asks.
 pub(crate) trait Asker {
@@ -40,7 +39,7 @@ impl Asker for Context {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        self.settings().get(&canonical(name)).ok()
+        self.settings().get(&name.to_lowercase()).ok()
     }
 }
 

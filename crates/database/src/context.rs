@@ -13,6 +13,7 @@ use std::time::Duration;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered};
 use hotrow_base::memory::{MemoryAccount, Scope};
+use hotrow_base::temporal::EnteredZone;
 use hotrow_query::Profile;
 use hotrow_transaction::catalog::{BOOTSTRAP, SearchPath};
 
@@ -52,6 +53,9 @@ pub(crate) struct Context {
     /// what the operators of the next query took, if that is asked
     profile: RefCell<Option<Profile>>,
 }
+
+/// What a thread works for.
+pub(crate) type EnteredSession = (Entered, EnteredZone);
 
 /// Who a session is, for queries that ask.
 pub(crate) struct Identity {
@@ -99,9 +103,10 @@ impl Context {
         self.profile.replace(profile)
     }
 
-    /// Has what this thread compiles and computes obey the session, and pay from its budget.
-    pub(crate) fn enter(&self) -> Entered {
-        current::enter(Some(&self.interrupt))
+    /// Has what this thread compiles and computes obey the session, pay from its budget, and show
+    /// and read times in its zone.
+    pub(crate) fn enter(&self) -> EnteredSession {
+        (current::enter(Some(&self.interrupt)), self.settings().often_asked().zone.enter())
     }
 
     pub(crate) fn identity(&self) -> Arc<Identity> {

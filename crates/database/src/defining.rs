@@ -20,10 +20,11 @@ use std::time::Duration;
 
 use hotrow_base::clock;
 use hotrow_base::interrupt::Interruption;
+use hotrow_base::temporal::TimeZone;
 use hotrow_engine::interactive::SchemaCompanion;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
-use hotrow_sql::{ScriptStatement, compile_for, refuse_not_entitled, with_sender};
+use hotrow_sql::{ScriptStatement, Sender, compile_for, refuse_not_entitled, with_sender};
 use hotrow_transaction::catalog::BOOTSTRAP;
 use hotrow_transaction::outcome::{SqlError, apart};
 use parking_lot::MutexGuard;
@@ -61,7 +62,9 @@ impl<'a> Wanted<'a> {
             true => None,
             false => context.role().clone(),
         };
-        let text = with_sender(&statement.text, role.as_deref(), statement.maker()).into_owned();
+        let zone = TimeZone::current();
+        let sender = Sender { role: role.as_deref(), maker: statement.maker(), zone };
+        let text = with_sender(&statement.text, sender).into_owned();
         Self { context, statement, role, text, now_us: clock::now_us() }
     }
 

@@ -38,8 +38,8 @@ pub(crate) fn explain(
             let quiet = quiet_to_plan(context, name)?;
             let schema = quiet.schema();
             let (id, compiled) = lookup::procedure_named(&schema, name)?;
-            let mut invocation = Invocation { procedure: id, ..Invocation::default() };
-            invocation.now_us = clock::now_us();
+            let mut invocation = Invocation::at(clock::now_us());
+            invocation.procedure = id;
             bind_all(&compiled.procedure, arguments, &mut invocation.arguments)?;
             let (text, actions) = definition::explain(&schema, name)?;
             let (mut plan, mut batch) = <(Plan, Batch)>::default();

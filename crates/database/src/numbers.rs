@@ -20,7 +20,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::ids::TableId;
-use hotrow_base::interrupt::current::Entered;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::quoted_name;
@@ -28,7 +27,7 @@ use hotrow_transaction::catalog::{Sequence, Table};
 use hotrow_transaction::outcome::SqlError;
 use parking_lot::MutexGuard;
 
-use crate::context::Context;
+use crate::context::{Context, EnteredSession};
 use crate::core::Core;
 use crate::error::Error;
 use crate::quietly::execute_beside;
@@ -216,7 +215,9 @@ thread_local! {
 
 /// Has numbers be taken at the quiet point of this thread's session, and its schema be seen.
 #[must_use = "dropping it ends that"]
-pub(crate) struct AtQuietPoint(#[expect(dead_code, reason = "what counts is its drop")] Entered);
+pub(crate) struct AtQuietPoint(
+    #[expect(dead_code, reason = "what counts is its drop")] EnteredSession,
+);
 
 impl AtQuietPoint {
     pub(crate) fn begin(context: &Context) -> Self {

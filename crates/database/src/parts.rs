@@ -128,7 +128,7 @@ pub(crate) fn run_in(
     frame: &mut Frame,
     transaction: &mut impl Parts,
 ) -> Result<Rows, Error> {
-    let mut invocation = Invocation { now_us, ..Invocation::default() };
+    let mut invocation = Invocation::at(now_us);
     let core = &*context.core;
     context.drawn().begin();
     run_compiled(context, prepared, |work, schema, generation| {

@@ -31,7 +31,6 @@ use crate::drawing::{give_all_back, put_drawn, seed};
 use crate::error::{Error, advised};
 use crate::rows::Rows;
 use crate::session_settings::is_of_roles;
-use crate::settings::canonical;
 use crate::work::{ChangeWork, QueryWork, StatementProgram};
 use crate::{numbers, views};
 
@@ -43,7 +42,7 @@ pub(crate) fn apply(
     around: &Around<'_>,
     execute: Execute<'_>,
 ) -> Result<Option<Rows>, Error> {
-    let mut invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
+    let mut invocation = Invocation::at(around.now_us);
     let columns = work.apply.procedure.result.iter().map(|column| column.name.clone()).collect();
     let (mut returned, mut touched) = (Vec::new(), 0);
     let mut charge = Charge::new(around.context.interrupt.memory());
@@ -82,7 +81,7 @@ pub(crate) fn run(
     around: &Around<'_>,
     execute: Execute<'_>,
 ) -> Result<Option<Rows>, Error> {
-    let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
+    let invocation = Invocation::at(around.now_us);
     let mut ground = Reads { work, around, execute, invocation, random: None };
     let interrupt = Some(Arc::clone(&around.context.interrupt));
     let limits = Limits { bytes_max: around.core.config.result_bytes_max, interrupt };
@@ -148,7 +147,7 @@ impl Reads<'_, '_> {
         let procedures = schema
             .named_procedures()
             .map(|(id, compiled)| (id.0, &compiled.procedure, sources.text(id)));
-        let setting = |name: &str| context.settings().get(&canonical(name)).ok();
+        let setting = |name: &str| context.settings().get(&name.to_lowercase()).ok();
         let settings = context.settings().all().into_iter();
         let settings = settings.map(|[name, value, description]| (name, value, description));
         let last_number = |id| numbers::last(core, id);
@@ -200,7 +199,7 @@ impl Reads<'_, '_> {
                 return Ok(Some(Value::Null));
             };
             let is_local = *is_local == Value::Bool(true);
-            return configure(context, &canonical(name), value, is_local).map(Some);
+            return configure(context, &name.to_lowercase(), value, is_local).map(Some);
         }
         if !matches!(function, F::NextValue | F::CurrentValue | F::SetValue) {
             return Ok(None);

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
+use hotrow_base::temporal::TimeZone;
 use hotrow_base::thread::available_cores;
 use hotrow_base::varint::ByteReader;
 use hotrow_engine::checkpoint::{LoadError, restore};
@@ -342,6 +343,7 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
 
     fn repeat_text(&mut self, entry: &TextEntry<'_>) -> Result<(), String> {
         let statement = parse(entry)?;
+        let _zone = zone_of(statement.zone())?.enter();
         let quiet = self.schema.quiet();
         let (sources, alone) = (&mut self.sources, &mut self.alone);
         let reply = execute_quietly(&quiet, sources, alone, &statement, entry.now_us);
@@ -366,6 +368,13 @@ impl ReplayEnds for KeyedEnds<'_> {
     }
 }
 
+/// The zone that a call was made in, as the log has it.
+fn zone_of(kept: Option<&str>) -> Result<TimeZone, String> {
+    let Some(kept) = kept else { return Ok(TimeZone::UTC) };
+    TimeZone::of_kept_name(kept)
+        .ok_or_else(|| format!("this version of Hotrow has no time zone \"{kept}\""))
+}
+
 /// Reads a call for the procedures of `schema`.
 fn decode_call<'a>(
     schema: &Schema,
@@ -379,6 +388,7 @@ fn decode_call<'a>(
     };
     invocation.procedure = head.procedure;
     invocation.now_us = head.now_us;
+    invocation.zone = zone_of(head.zone)?;
     invocation.key.clear();
     invocation.key.extend_from_slice(head.key);
     let parameters = procedure.procedure.parameters();

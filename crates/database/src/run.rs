@@ -10,10 +10,11 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use hotrow_base::clock;
+use hotrow_base::temporal::TimeZone;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Schema};
-use hotrow_sql::Argument;
+use hotrow_sql::{Argument, Sender, with_sender};
 use hotrow_transaction::outcome::SqlError;
 
 use crate::arguments::{Binder, IntoArguments};
@@ -256,7 +257,9 @@ fn execute_alone(
         Work::Program(work) if work.procedure.draws.is_empty() => {
             let mut alone = core.alone.lock();
             alone.heed(Some(&context.interrupt));
-            let (place, text) = (statement.statement().place, &*statement.statement().text);
+            let sender = Sender { zone: TimeZone::current(), ..Sender::default() };
+            let place = statement.statement().place;
+            let text = &*with_sender(&statement.statement().text, sender);
             let entry = TextEntry { now_us: clock::now_us(), place, text };
             let reply = alone.statement(&schema, &work.program, &entry);
             alone.heed(None);

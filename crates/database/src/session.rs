@@ -14,7 +14,6 @@ use std::cell::{RefCell, RefMut};
 use std::fmt;
 use std::sync::Arc;
 
-use hotrow_base::interrupt::current::Entered;
 use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
@@ -24,7 +23,7 @@ use hotrow_transaction::outcome::{SqlError, apart};
 
 use crate::calls::Calls;
 use crate::cancel::{Canceller, Listed};
-use crate::context::{Context, Identity};
+use crate::context::{Context, EnteredSession, Identity};
 use crate::core::Core;
 use crate::error::Error;
 use crate::named::NamedBy;
@@ -120,10 +119,11 @@ impl Session {
         Ok(())
     }
 
-    /// Has what this thread compiles and computes obey the session, and pay from its budget: for
-    /// servers, which read values before they execute with them.
+    /// Has what this thread compiles and computes obey the session, pay from its budget, and show
+    /// and read times in its zone: for servers, which read values before they execute with them,
+    /// and write what comes of it.
     #[doc(hidden)]
-    pub fn enter(&self) -> Entered {
+    pub fn enter(&self) -> EnteredSession {
         self.context.enter()
     }
 

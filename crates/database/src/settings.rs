@@ -17,6 +17,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::DataType;
 use hotrow_sql::Setting;
 use hotrow_transaction::catalog::SearchPath;
@@ -79,6 +80,8 @@ pub(crate) struct OftenAsked {
     pub(crate) idle_in_transaction: Option<Duration>,
     /// transactions only read, unless they say something else
     pub(crate) is_read_only: bool,
+    /// in which times are shown and read
+    pub(crate) zone: TimeZone,
 }
 
 /// A value that was set, removed or replaced.
@@ -140,10 +143,16 @@ impl Settings {
                 idle_outside: self.duration("idle_session_timeout"),
                 idle_in_transaction: self.duration("idle_in_transaction_session_timeout"),
                 is_read_only: self.is_on("default_transaction_read_only"),
+                zone: self.zone(),
             };
             self.often.set(Some(found));
             found
         })
+    }
+
+    fn zone(&self) -> TimeZone {
+        let value = self.get("timezone").unwrap_or_default();
+        TimeZone::of_setting(&value).map_or(TimeZone::UTC, |(zone, _)| zone)
     }
 
     /// A span of time; none: no limit.
@@ -271,8 +280,8 @@ impl Settings {
         self.note_change();
     }
 
-    /// What a client asks for when it connects. Tells whether that was understood: a time zone
-    /// other than ours is not, and stays ours, since a driver sends its machine's.
+    /// What a client asks for when it connects. A style of dates that there is not
+    /// stays ours: drivers send their machine's, and ask nobody.
     pub(crate) fn start(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         let name = name.to_lowercase();
         let value = match known(&name) {
@@ -396,7 +405,7 @@ impl Settings {
 }
 
 /// How a setting's name is written.
-pub(crate) fn canonical(name: &str) -> String {
+fn canonical(name: &str) -> String {
     known(name).map_or_else(|| name.to_owned(), |known| known.name.to_owned())
 }
 

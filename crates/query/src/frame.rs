@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::plan::{Exclusion, FrameBound, FrameUnits, SortKey, Window};
 use hotrow_base::any_numeric::AnyNumeric;
-use hotrow_base::temporal::{Interval, MICROS_PER_DAY, add_interval, is_finite_date};
+use hotrow_base::temporal::{Interval, MICROS_PER_DAY, TimeZone, add_interval_in, is_finite_date};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 
@@ -292,7 +292,11 @@ fn shifted(base: &Value, by: &Value, less: bool) -> Result<Limit, SqlError> {
             }
         }
         (Value::Timestamp(at) | Value::TimestampTz(at), Value::Interval(by)) => {
-            let moved = signed(*by, less).and_then(|by| add_interval(*at, by));
+            let zone = match base {
+                Value::TimestampTz(_) => TimeZone::current(),
+                _ => TimeZone::UTC,
+            };
+            let moved = signed(*by, less).and_then(|by| add_interval_in(*at, by, zone));
             let out_of_range = || SqlError::new(b"22008", "timestamp out of range");
             Limit::At(Value::Timestamp(moved.ok_or_else(out_of_range)?))
         }

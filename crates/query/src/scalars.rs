@@ -56,7 +56,7 @@ impl<'q> Reader<'q> {
 
 impl Calculator {
     pub(crate) fn new(slots: usize, now_us: i64, interrupt: Option<Arc<Interrupt>>) -> Self {
-        let invocation = Invocation { now_us, ..Invocation::default() };
+        let invocation = Invocation::at(now_us); // whoever runs a query has entered its zone
         let mut frame = Frame::new();
         frame.set_interrupt(interrupt);
         Self { frame, invocation, around: vec![Value::Null; slots] }

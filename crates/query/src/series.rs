@@ -1,7 +1,7 @@
 //! generate_series: integers, numerics and moments, in steps.
 
 use hotrow_base::any_numeric::AnyNumeric;
-use hotrow_base::temporal::{Interval, add_interval};
+use hotrow_base::temporal::{Interval, TimeZone, add_interval_in};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 
@@ -24,11 +24,11 @@ pub(crate) fn series(
     match (from, to, step) {
         (Value::Numeric(_) | Value::AnyNumeric(_), ..) => numerics(from, to, step),
         (Value::Timestamp(first), Value::Timestamp(last), Some(Value::Interval(step))) => {
-            let moments = moments((*first, *last), *step)?;
+            let moments = moments((*first, *last), *step, TimeZone::UTC)?;
             Ok(Box::new(moments.map(|at| vec![Value::Timestamp(at)])))
         }
         (Value::TimestampTz(first), Value::TimestampTz(last), Some(Value::Interval(step))) => {
-            let moments = moments((*first, *last), *step)?;
+            let moments = moments((*first, *last), *step, TimeZone::current())?;
             Ok(Box::new(moments.map(|at| vec![Value::TimestampTz(at)])))
         }
         _ => integers(from, to, step),
@@ -98,15 +98,16 @@ fn numerics(
 fn moments(
     (first, last): (i64, i64),
     step: Interval,
+    zone: TimeZone,
 ) -> Result<impl Iterator<Item = i64> + use<>, SqlError> {
     let length = step.span();
     if length == 0 {
         return Err(no_step());
     }
     let within = move |at: &i64| if length > 0 { *at <= last } else { *at >= last };
-    if add_interval(first, step).is_none() && within(&first) {
+    if add_interval_in(first, step, zone).is_none() && within(&first) {
         return Err(SqlError::new(b"22008", "timestamp out of range"));
     }
-    let next = move |at: &i64| add_interval(*at, step).filter(within);
+    let next = move |at: &i64| add_interval_in(*at, step, zone).filter(within);
     Ok(std::iter::successors(Some(first).filter(within), next))
 }

@@ -23,6 +23,7 @@ pub(crate) fn say_result(
         let names = result.rows.columns().iter().map(String::as_str);
         let columns = names.zip(result.types.iter().copied());
         describe_rows(out, columns, origins, |_| Format::Text);
+        let _entered = session.enter();
         send_rows(out, result, 0..result.rows.len(), |_| Format::Text);
     }
     say_tag(out, result, result.rows.len());
@@ -38,7 +39,8 @@ pub(crate) fn say_copy(out: &mut Outgoing, kind: u8, columns: usize, format: For
 }
 
 /// The rows of a COPY TO STDOUT, and what was done.
-pub(crate) fn say_rows(out: &mut Outgoing, copy: CopyOut) {
+pub(crate) fn say_rows(out: &mut Outgoing, session: &Session, copy: CopyOut) {
+    let _entered = session.enter();
     say_copy(out, b'H', copy.columns(), Format::of_copy(copy.is_binary()));
     copy.for_each_piece(|line| out.say_by(b'd', |body| body.put_slice(line)));
     out.say_by(b'c', |_| ());
@@ -98,7 +100,7 @@ pub(crate) fn describe_rows<'a>(
     });
 }
 
-/// DataRows: `which` of a result's rows.
+/// DataRows: `which` of a result's rows. Whoever sends them has entered the session.
 pub(crate) fn send_rows(
     out: &mut Outgoing,
     result: &StatementResult,

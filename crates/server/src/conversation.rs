@@ -310,7 +310,7 @@ impl<'a> Conversation<'a> {
                 Ok(Outcome::Done(result)) => {
                     say_result(self.out, &self.session, &result, &statement.origins());
                 }
-                Ok(Outcome::CopyOut(copy)) => say_rows(self.out, *copy),
+                Ok(Outcome::CopyOut(copy)) => say_rows(self.out, &self.session, *copy),
                 Ok(Outcome::CopyIn(copy)) => {
                     return self.copy_in(copy, script, Some(rest));
                 }
@@ -662,7 +662,7 @@ impl<'a> Conversation<'a> {
             let result = match outcome {
                 Outcome::Done(result) => result,
                 Outcome::CopyOut(copy) => {
-                    say_rows(out, *copy);
+                    say_rows(out, session, *copy);
                     return Ok(());
                 }
                 // It was executed before.
@@ -691,6 +691,7 @@ impl<'a> Conversation<'a> {
             rows => all.min(first + rows as usize),
         };
         if !result.types.is_empty() {
+            let _entered = session.enter();
             send_rows(out, result, first..end, |at| portal.format(at));
         }
         if end < all {

@@ -56,7 +56,7 @@ impl Compiler<'_> {
                 None => self.altered_by(table, operations, place)?,
                 Some(catalog) => {
                     let mut compiler = Compiler::new(catalog).seeing(&self.path);
-                    compiler.place = self.place;
+                    (compiler.place, compiler.settles_times) = (self.place, self.settles_times);
                     compiler.role.clone_from(&self.role);
                     compiler.altered_by(catalog.table(id), operations, place)?
                 }

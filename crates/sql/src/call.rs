@@ -8,6 +8,7 @@ use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, ExprKind, NOW, Place, Procedure};
 use hotrow_transaction::walk::reads_any;
+use hotrow_transaction::zoned;
 use sqlparser::ast;
 
 use crate::call_syntax::CallArgument;
@@ -184,7 +185,7 @@ impl Compiler<'_> {
         if reads_any(&expr, |slot| slot != NOW) {
             return Err(no_constant(place));
         }
-        if reads_any(&expr, |_| true) {
+        if reads_any(&expr, |_| true) || zoned::depends_on_zone(&expr) {
             return Ok(Argument::Computed(Box::new(expr)));
         }
         let value = evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })?;

@@ -74,6 +74,7 @@ fn compile_in_rounds<'c>(
         compiler.programs = statement.programs;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
+        compiler.settles_times = defines_tables(&statement.syntax);
         let routine = match &statement.syntax {
             Syntax::Routine(routine) => Some(compiler.new_key(routine)?),
             _ => None,
@@ -94,6 +95,18 @@ fn compile_in_rounds<'c>(
         Ok((drawn_by(&compiled), (compiled, compiler)))
     };
     with_room(|| in_rounds(compile_once))
+}
+
+/// Whether a statement says what tables, or domains of their columns, are.
+fn defines_tables(syntax: &Syntax) -> bool {
+    use ast::Statement as S;
+    match syntax {
+        Syntax::Sql(statement) => {
+            matches!(**statement, S::CreateTable(_) | S::AlterTable(_) | S::CreateIndex(_))
+        }
+        Syntax::Domain(_) => true,
+        _ => false,
+    }
 }
 
 fn drawn_by(compiled: &Compiled) -> Vec<Draw> {

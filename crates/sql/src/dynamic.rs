@@ -13,6 +13,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::program::{Expr, ExprKind, FOUND, Place, Statement};
 use hotrow_transaction::walk::reads_any;
+use hotrow_transaction::zoned;
 use sqlparser::ast;
 
 use crate::consume::Sink;
@@ -126,7 +127,8 @@ impl Compiler<'_> {
         let text = DataType::Text;
         let value = self.settle(operand, text, place)?;
         let value = assign(value, text, Coercion::Explicit, place, || "EXECUTE".to_owned())?;
-        if matches!(value.kind, ExprKind::Constant(_)) || reads_any(&value, |_| true) {
+        let is_constant = matches!(value.kind, ExprKind::Constant(_));
+        if is_constant || reads_any(&value, |_| true) || zoned::depends_on_zone(&value) {
             return Ok(value);
         }
         let kind = ExprKind::Constant(evaluate(&value, 0)?);

@@ -24,8 +24,8 @@ use crate::temporal;
 use crate::token::folded;
 use crate::types::sql_type;
 use crate::typing::{
-    Coercion, assign, cast, common_type, constant, explicit_cast, for_rows, integer, null, packed,
-    parse_literal, scalar, spread,
+    Coercion, assign, cast, common_type, constant, explicit_cast, for_rows, integer,
+    literal_in_zone, null, packed, parse_literal, scalar, spread,
 };
 use crate::written::{complement_bound_looser, dotted, sign_bound_tighter};
 
@@ -109,7 +109,8 @@ impl Compiler<'_> {
                 }
                 let mut as_type = |data_type| match literal {
                     Some(at) => Ok(self.literal_parameter(at, SqlType::Scalar(data_type))),
-                    None => parse_literal(&text, data_type, place),
+                    None if self.settles_times => parse_literal(&text, data_type, place),
+                    None => literal_in_zone(&text, data_type, place),
                 };
                 match wanted {
                     // a literal for varchar(n) is text first: whether it fits is asked of the value

@@ -250,7 +250,9 @@ impl Compiler<'_> {
                 }) => self.extract(field, value, place),
                 _ => Err(unsupported(place, format!("{name} of a computed field"), FIELD)),
             },
-            (SyntaxForm::DateTrunc, [unit, value]) => self.date_trunc(unit, value, place),
+            (SyntaxForm::DateTrunc, [unit, value, rest @ ..]) => {
+                self.date_trunc(unit, (value, rest.first().copied()), place)
+            }
             (SyntaxForm::JsonChange(of, flag), _) => self.json_change(of, flag, written, place),
             (SyntaxForm::First, [first, ..]) => self.expr(first),
             (SyntaxForm::TypeName, [value]) => self.type_name(value),

@@ -9,6 +9,7 @@ use hotrow_transaction::catalog::{Column, Generated, Table};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place, SlotId, Statement};
 use hotrow_transaction::walk::{self, reads_any};
+use hotrow_transaction::zoned;
 use sqlparser::ast;
 
 use crate::changes::TableDefinition;
@@ -173,7 +174,9 @@ pub(crate) fn computed(
         let hint = "keep what is looked for in a column of its own, and index that";
         return Err(unsupported(place, "this expression in an index", hint));
     }
-    if is_random(&value) || needs_query || reads_any(&value, is_other) {
+    // What took effect before does so again: versions before this one knew one zone.
+    let depends_on_zone = !compiler.is_own && zoned::depends_on_zone(&value);
+    if is_random(&value) || needs_query || depends_on_zone || reads_any(&value, is_other) {
         return Err(not_immutable(what, place));
     }
     let position = |slot: SlotId| {

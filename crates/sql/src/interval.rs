@@ -15,7 +15,7 @@ use crate::operand::{Operand, types_of};
 use crate::operator::numbers;
 use crate::scope::Compiler;
 use crate::temporal::{interval, unit_code};
-use crate::typing::{bigint, call, cast, constant, integer};
+use crate::typing::{bigint, call, cast, constant, integer, scalar};
 
 impl Compiler<'_> {
     /// A value with fields: a date is the timestamp of its midnight.
@@ -58,9 +58,8 @@ impl Compiler<'_> {
             Err(error(b"0A000", place, message))
         };
         let known = match (field.as_str(), of) {
-            // The time zone is UTC.
             ("timezone" | "timezone_hour" | "timezone_minute", DataType::TimestampTz(_)) => {
-                return Ok(cast(integer(0), DataType::Numeric { precision: 20, scale: 0 }));
+                return Ok(of_offset(&field, value));
             }
             ("julian", DataType::Timestamp(_) | DataType::TimestampTz(_)) => {
                 return julian(value, is_date, place);
@@ -89,7 +88,7 @@ impl Compiler<'_> {
     pub(crate) fn date_trunc(
         &mut self,
         unit: &ast::Expr,
-        value: &ast::Expr,
+        (value, zone): (&ast::Expr, Option<&ast::Expr>),
         place: Place,
     ) -> Result<Expr> {
         let unit_place = place_in(unit, place);
@@ -116,7 +115,18 @@ impl Compiler<'_> {
             }
             _ => unit_code(unit),
         };
-        Ok(call(Function::DateTrunc, vec![code, value], data_type.with_all_digits()))
+        let mut given = vec![code, value];
+        if let Some(zone) = zone {
+            let operand = self.operand(zone)?;
+            let zone = self.settle(operand, DataType::Text, place)?;
+            let is_zoned = matches!(data_type, DataType::TimestampTz(_));
+            if !is_zoned || !self.scalar_type(&zone, place)?.is_text() {
+                let given = [None, Some(given[1].sql_type), Some(zone.sql_type)];
+                return Err(no_function("date_trunc", &given, place));
+            }
+            given.push(zone);
+        }
+        Ok(call(Function::DateTrunc, given, data_type.with_all_digits()))
     }
 
     /// age(one, other); age(one) is that of today's midnight.
@@ -203,4 +213,26 @@ fn julian(value: Expr, is_date: bool, place: Place) -> Result<Expr> {
 fn not_of_intervals(unit: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
     let unit = unit.to_lowercase();
     error(b"0A000", place, format!("unit \"{unit}\" not supported for type interval"))
+}
+
+/// extract(timezone FROM timestamptz): seconds that the session's zone is ahead of UTC then, and
+/// their hours and minutes.
+fn of_offset(field: &str, value: Expr) -> Expr {
+    let utc = constant(Value::Text("UTC".to_owned()), DataType::Text);
+    let clocks = vec![
+        cast(value.clone(), DataType::TIMESTAMP),
+        call(Function::InZone, vec![utc, value], DataType::TIMESTAMP),
+    ];
+    let ahead = call(Function::TimestampDiff, clocks, DataType::Interval);
+    let seconds = cast(extracted(ExtractField::Epoch, ahead), DataType::BigInt);
+    let by = |op, left: Expr, right: i64| {
+        let right = constant(Value::BigInt(right), DataType::BigInt);
+        scalar(ExprKind::Arithmetic(op, Box::new(left), Box::new(right)), DataType::BigInt)
+    };
+    let found = match field {
+        "timezone_hour" => by(ArithmeticOp::Divide, seconds, 3_600),
+        "timezone_minute" => by(ArithmeticOp::Divide, by(ArithmeticOp::Modulo, seconds, 3_600), 60),
+        _ => seconds,
+    };
+    cast(found, DataType::Numeric { precision: 20, scale: 0 })
 }

@@ -13,6 +13,7 @@ use hotrow_transaction::program::{
     ErrorPart, Expr, ExprKind, Procedure, ResultColumn, SlotId, Statement,
 };
 use hotrow_transaction::walk;
+use hotrow_transaction::zoned;
 
 use crate::ambiguity::Ambiguity;
 use crate::drawn::is_random;
@@ -109,7 +110,7 @@ impl Compiler<'_> {
 
     fn known_value(&self, of: &Expr) -> Option<Value> {
         let is_open = |slot| !self.firing.known.iter().any(|(known, _)| *known == slot);
-        if !walk::reads_any(of, is_open) && !is_random(of) {
+        if !walk::reads_any(of, is_open) && !is_random(of) && !zoned::depends_on_zone(of) {
             let known: Vec<(SlotId, &Expr)> =
                 self.firing.known.iter().map(|(slot, value)| (*slot, value)).collect();
             let mut value = of.clone();

@@ -198,7 +198,9 @@ pub use relation::{
 };
 pub use role::shown;
 pub use script::{Offsets, Script, TREES_MAX, parse_script};
-pub use search_path::{maker_before, path_before, role_before, split_path, with_path, with_sender};
+pub use search_path::{
+    Sender, maker_before, path_before, role_before, split_path, with_path, with_sender,
+};
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::{ProcedureNames, Registered};
 pub use syntax::ScriptStatement;

@@ -82,6 +82,9 @@ pub(crate) struct Compiler<'c> {
     pub(crate) is_own: bool,
     /// it may give columns numbers that are GENERATED ALWAYS
     pub(crate) overrides: bool,
+    /// a definition of tables: what a text says as a time is settled when it is read, in the zone
+    /// of who sends it; in statements and programs, when they run
+    pub(crate) settles_times: bool,
     /// slots that columns of tables were loaded into
     pub(crate) origins: Vec<(SlotId, (TableId, ColumnId))>,
     /// the procedures that queries may call
@@ -204,6 +207,7 @@ impl<'c> Compiler<'c> {
             is_default: false,
             is_own: false,
             overrides: false,
+            settles_times: false,
             origins: Vec::new(),
             procedures: None,
             row_sets: 0,

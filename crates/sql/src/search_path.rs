@@ -1,12 +1,13 @@
 //! Who has sent a statement, and where its bare names are looked for, told by its text.
 //!
 //! Role         a text that is read again, from the log, by a checkpoint, or to be compiled anew,
-//!              has to mean what it meant to whoever sent it. A path other than the usual one, and
-//!              of a definition the role whose it is, stand before the statement as comments, so
-//!              that the text is one that everybody can read
+//!              has to mean what it meant to whoever sent it. A path other than the usual one, the
+//!              zone that its times are read in, and of a definition the role whose it is, stand
+//!              before the statement as comments, so that the text is one that everybody can read
 
 use std::borrow::Cow;
 
+use hotrow_base::temporal::TimeZone;
 use hotrow_transaction::catalog::SearchPath;
 use sqlparser::ast;
 
@@ -16,6 +17,7 @@ use crate::syntax::{ScriptStatement, Syntax};
 const BEGINS: &str = "/*@search_path ";
 const ROLE_BEGINS: &str = "/*@role ";
 const MAKER_BEGINS: &str = "/*@maker ";
+const ZONE_BEGINS: &str = "/*@zone ";
 const ENDS: &str = "*/ ";
 
 /// A statement's text with its path before it, unless that is the usual one.
@@ -26,15 +28,28 @@ pub fn with_path<'t>(text: &'t str, path: &SearchPath) -> Cow<'t, str> {
     }
 }
 
-/// A statement's text with its sender before it: the role whose it is, none: the database's maker;
-/// and what the maker is called, where the text may name him: `OWNER TO` and its kin do.
-pub fn with_sender<'t>(text: &'t str, role: Option<&str>, maker: Option<&str>) -> Cow<'t, str> {
+/// Who has sent a statement.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Sender<'a> {
+    /// the role whose it is; none: the database's maker
+    pub role: Option<&'a str>,
+    /// what the maker is called, where the text may name him: `OWNER TO` and its kin do
+    pub maker: Option<&'a str>,
+    /// in which timestamps without an offset are read
+    pub zone: TimeZone,
+}
+
+/// A statement's text with its sender before it; as it is, where that is nobody in particular.
+pub fn with_sender<'t>(text: &'t str, sender: Sender<'_>) -> Cow<'t, str> {
     let text = split_sender(text);
-    if role.is_none() && maker.is_none() {
+    let Sender { role, maker, zone } = sender;
+    let zone = (zone != TimeZone::UTC).then(|| zone.kept_name());
+    let told = [(ROLE_BEGINS, role), (MAKER_BEGINS, maker), (ZONE_BEGINS, zone.as_deref())];
+    if told.iter().all(|(_, name)| name.is_none()) {
         return Cow::Borrowed(text);
     }
     let mut all = String::new();
-    for (begins, name) in [(ROLE_BEGINS, role), (MAKER_BEGINS, maker)] {
+    for (begins, name) in told {
         if let Some(name) = name {
             all += &format!("{begins}{}{ENDS}", name.replace("*/", "*\\/"));
         }
@@ -48,7 +63,7 @@ fn split_sender(text: &str) -> &str {
     if !text.starts_with("/*@") {
         return text;
     }
-    split_name(split_name(text, ROLE_BEGINS).1, MAKER_BEGINS).1
+    [ROLE_BEGINS, MAKER_BEGINS, ZONE_BEGINS].iter().fold(text, |text, of| split_name(text, of).1)
 }
 
 /// A name that stands before a text, and the text behind it.
@@ -70,6 +85,12 @@ pub fn maker_before(text: &str) -> Option<String> {
     split_name(split_name(text.trim_start(), ROLE_BEGINS).1, MAKER_BEGINS).0
 }
 
+/// The zone of its sender, as a text tells it before its statement; blanks may stand before it.
+pub fn zone_before(text: &str) -> Option<String> {
+    let behind = [ROLE_BEGINS, MAKER_BEGINS].iter();
+    split_name(behind.fold(text.trim_start(), |text, of| split_name(text, of).1), ZONE_BEGINS).0
+}
+
 /// What stands before a statement to tell its path, nothing if it is the usual one; and the
 /// statement.
 pub fn split_path(text: &str) -> (&str, &str) {
@@ -87,6 +108,12 @@ pub fn path_before(text: &str) -> Option<SearchPath> {
 }
 
 impl ScriptStatement {
+    /// The zone that its text tells, of who has sent it
+    /// ([`TimeZone::of_kept_name`](hotrow_base::temporal::TimeZone::of_kept_name)); none: UTC.
+    pub fn zone(&self) -> Option<&str> {
+        self.zone.as_deref()
+    }
+
     /// Has bare names looked for in a path, which its text tells from here on: whoever reads that
     /// again looks for them there, too.
     #[must_use]

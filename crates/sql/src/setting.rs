@@ -248,21 +248,13 @@ fn name(cursor: &mut Cursor<'_>) -> Result<String> {
     Ok(name)
 }
 
-/// The zone that `INTERVAL '+05:30' HOUR TO MINUTE` is, as PostgreSQL calls it.
+/// The value of `INTERVAL '+05:30' HOUR TO MINUTE`, as the setting takes it.
 fn zone_of_interval(cursor: &mut Cursor<'_>) -> Result<String> {
     let text = value(cursor)?;
     if cursor.accept("hour") {
         cursor.accept_all(&["to", "minute"]);
     }
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("+", text.strip_prefix('+').unwrap_or(&text)),
-    };
-    if rest.bytes().all(|byte| matches!(byte, b'0' | b':')) {
-        return Ok("UTC".to_owned());
-    }
-    let back = if sign == "+" { "-" } else { "+" };
-    Ok(format!("<{sign}{rest}>{back}{rest}"))
+    Ok(format!("INTERVAL '{text}'"))
 }
 
 /// Values between commas, as one text; none for DEFAULT.

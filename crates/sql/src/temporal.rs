@@ -1,8 +1,7 @@
 //! Arithmetic of dates, timestamps and intervals, and intervals as they are written.
 
 use hotrow_base::temporal::{
-    Interval, IntervalField, IntervalFields, MICROS_PER_SECOND, NamedZone, TemporalError,
-    TruncateUnit, parse_interval_of,
+    IntervalField, IntervalFields, TemporalError, TruncateUnit, parse_interval_of,
 };
 use hotrow_base::types::{DataType, TIME_DIGITS};
 use hotrow_base::value::Value;
@@ -278,35 +277,14 @@ pub(crate) fn at_time_zone(name: &str, values: Vec<Expr>, place: Place) -> Resul
     let Ok([zone, time]) = <[Expr; 2]>::try_from(values) else {
         return Err(no_function(name, &[], place));
     };
-    let known = match &zone.kind {
-        ExprKind::Constant(Value::Text(zone)) => {
-            Some(known_zone(zone).map_err(|error| SqlError { place, ..error })?)
-        }
-        _ => None,
+    if let ExprKind::Constant(Value::Text(zone)) = &zone.kind {
+        known_zone(zone).map_err(|error| SqlError { place, ..error })?;
+    }
+    let (time, shown) = match time.data_type() {
+        DataType::TimestampTz(_) => (time, DataType::TIMESTAMP),
+        _ => (cast(time, DataType::TIMESTAMP), DataType::TIMESTAMPTZ),
     };
-    let ahead = match known {
-        // One offset all year is an addition.
-        Some(NamedZone::Fixed(seconds)) => {
-            let micros = i64::from(seconds) * MICROS_PER_SECOND;
-            let offset = Interval { micros, ..Interval::default() };
-            constant(Value::Interval(offset), DataType::Interval)
-        }
-        None if zone.data_type() == DataType::Interval => {
-            call(Function::ZoneOffset, vec![zone], DataType::Interval)
-        }
-        _ => {
-            let (time, shown) = match time.data_type() {
-                DataType::TimestampTz(_) => (time, DataType::TIMESTAMP),
-                _ => (cast(time, DataType::TIMESTAMP), DataType::TIMESTAMPTZ),
-            };
-            return Ok(call(Function::InZone, vec![zone, time], shown));
-        }
-    };
-    let (shown, by) = match time.data_type() {
-        DataType::TimestampTz(_) => (DataType::TIMESTAMP, ahead),
-        _ => (DataType::TIMESTAMPTZ, interval(IntervalFunction::Negate, vec![ahead])),
-    };
-    Ok(moved(cast(time, shown), by))
+    Ok(call(Function::InZone, vec![zone, time], shown))
 }
 
 pub(crate) fn moved(time: Expr, by: Expr) -> Expr {

@@ -11,6 +11,7 @@ use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place};
+use hotrow_transaction::zoned;
 
 use crate::error::{Advice, Result, error, unsupported};
 
@@ -301,6 +302,7 @@ fn folded(value: &Value, from: DataType, to: DataType) -> Option<Value> {
     if from.is_text()
         && !to.is_text()
         && let Value::Text(text) = value
+        && !zoned::means_another(text, to)
     {
         return Value::parse(to, text).ok();
     }
@@ -411,6 +413,16 @@ pub(crate) fn assign_cast(value: Expr, to: SqlType, place: Place) -> Result<Expr
 pub(crate) fn parse_literal(text: &str, data_type: DataType, place: Place) -> Result<Expr> {
     let value = Value::parse(data_type, text).map_err(|e| value_error(&e, place))?;
     Ok(constant(value, data_type))
+}
+
+/// As [`parse_literal`], when it runs where it says another time in another zone.
+pub(crate) fn literal_in_zone(text: &str, data_type: DataType, place: Place) -> Result<Expr> {
+    let read = parse_literal(text, data_type, place)?;
+    if !zoned::means_another(text, data_type) {
+        return Ok(read);
+    }
+    let text = constant(Value::Text(text.to_owned()), DataType::Text);
+    Ok(scalar(ExprKind::Cast(Box::new(text)), data_type))
 }
 
 /// An error of a value at a place.

@@ -64,7 +64,7 @@ impl Computation {
             needs: Default::default(),
         };
         let program = lower(&Catalog::default(), &procedure)?;
-        let (frame, invocation) = (Frame::new(), Invocation::default());
+        let (frame, invocation) = (Frame::new(), Invocation::at(0));
         Ok(Self { program, frame, invocation, types: types.to_vec() })
     }
 

@@ -18,6 +18,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::ColumnId;
 use hotrow_base::interrupt::{Interrupt, Interruption, current};
 use hotrow_base::key::KeyBuffer;
+use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::SqlType;
 
 use crate::bytecode::{PACKED_BYTES_MAX, Program, ReturnCode};
@@ -72,6 +73,8 @@ pub struct Machine {
     turns_ahead: u32,
     /// what may end the call early; none: nothing but its budget
     interrupt: Option<Arc<Interrupt>>,
+    /// of the session that makes the call
+    pub(crate) zone: TimeZone,
     rows_max: RowsMax,
     budget: memory::Budget,
     /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
@@ -187,6 +190,13 @@ impl Frame {
         self.machine.rows_max = RowsMax(bytes);
     }
 
+    /// The zone of the session whose leaf runs next, where no call is begun
+    /// ([`Frame::begin_code`]).
+    #[inline]
+    pub fn set_zone(&mut self, zone: TimeZone) {
+        self.machine.zone = zone;
+    }
+
     /// What may end the calls that begin from now on, and pays for them, unless a call brings its
     /// own.
     pub fn set_interrupt(&mut self, interrupt: Option<Arc<Interrupt>>) {
@@ -208,6 +218,7 @@ impl Frame {
         self.release();
         let machine = &mut self.machine;
         machine.serve(invocation.interrupt.as_ref());
+        machine.zone = invocation.zone;
         machine.slots.begin(&program.image);
         machine.heap.clear();
         machine.elements.clear();

@@ -63,6 +63,9 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Position => return text::position(machine, code),
         Function::MakeTimestamp => return time::make_timestamp(machine, code),
         Function::InZone => return time::in_zone(machine, code),
+        Function::DateTrunc if code.arguments.len() == 3 => {
+            return time::trunc_in_zone(machine, code);
+        }
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Array(function) => return array::call(machine, code, function),
         Function::Json(function) => return json::call(machine, code, function),
@@ -118,8 +121,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::MakeTime
         | Function::DateBin
         | Function::IsFinite
-        | Function::ZoneOffset
-        | Function::Age => time::call(code, arguments),
+        | Function::Age => time::call(code, arguments, machine.zone),
         Function::Real(function) => real::call(code, function, arguments),
         Function::Whole(function) => real::whole(code, function, arguments),
         Function::Recode(function) => recode::call(machine, function, arguments),

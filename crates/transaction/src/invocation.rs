@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
+use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::{Value, ValueError};
 
@@ -122,10 +123,20 @@ pub struct Invocation {
     pub arguments: Arguments,
     /// the call's time (what now() gives), microseconds since 2000-01-01 UTC
     pub now_us: i64,
+    /// the zone of the session that makes the call: timestamps with a zone are shown and read in it
+    pub zone: TimeZone,
     /// what may end the call early, and pays for its memory; none: nothing, nobody
     pub interrupt: Option<Arc<Interrupt>>,
     /// its caller has more to do before it waits for the call to be durable
     pub is_patient: bool,
     /// the caller's name for this one call, by which a repetition is known; empty: none
     pub key: Vec<u8>,
+}
+
+impl Invocation {
+    /// One of what a session asks for, on the thread that works for it: made at a time, in the zone
+    /// that is entered there.
+    pub fn at(now_us: i64) -> Self {
+        Self { now_us, zone: TimeZone::current(), ..Self::default() }
+    }
 }

@@ -49,3 +49,4 @@ pub mod rename;
 pub mod routing;
 pub mod slice;
 pub mod walk;
+pub mod zoned;

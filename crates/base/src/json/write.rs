@@ -136,8 +136,12 @@ fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
         Value::Json(text) | Value::Jsonb(text) => out.push(text)?,
         Value::Timestamp(_) => write_text(&value.to_string().replacen(' ', "T", 1), out)?,
         Value::TimestampTz(_) => {
-            let zoned = value.to_string().replacen(' ', "T", 1).replacen("+00", "+00:00", 1);
-            write_text(&zoned, out)?;
+            let text = value.to_string().replacen(' ', "T", 1);
+            let (moment, era) = text.strip_suffix(" BC").map_or((&*text, ""), |it| (it, " BC"));
+            // Minutes stand there even where the text of a timestamptz has none.
+            let is_whole =
+                moment.as_bytes().iter().rev().nth(2).is_some_and(|it| b"+-".contains(it));
+            write_text(&format!("{moment}{}{era}", if is_whole { ":00" } else { "" }), out)?;
         }
         Value::Array(values) => {
             out.push("[")?;

@@ -154,8 +154,8 @@ fn first_of(year: i32, month: u8) -> i64 {
     days_from_civil(Civil { year, month, day: 1 })
 }
 
-/// What `date_trunc` can cut to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// What `date_trunc` can cut to, from the shortest on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum TruncateUnit {
     /// nothing is cut
     Microseconds,

@@ -1,5 +1,7 @@
 //! Dates and timestamps as PostgreSQL's ISO text.
 
+use super::limits::is_finite_timestamp;
+use super::zone::{TimeZone, write_offset};
 use super::{
     DATE_INFINITY, DATE_MINUS_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY,
     TIMESTAMP_MINUS_INFINITY, civil_from_days,
@@ -23,9 +25,14 @@ pub fn write_timestamp(micros: i64, out: &mut impl fmt::Write) -> fmt::Result {
     write_moment(micros, "", out)
 }
 
-/// Writes `2026-11-21 10:00:00.123+00`.
-pub fn write_timestamp_tz(micros: i64, out: &mut impl fmt::Write) -> fmt::Result {
-    write_moment(micros, "+00", out)
+/// Writes `2026-11-21 10:00:00.123+00`: what the zone's clock shows, and its offset then.
+pub fn write_timestamp_tz(micros: i64, zone: TimeZone, out: &mut impl fmt::Write) -> fmt::Result {
+    if zone == TimeZone::UTC || !is_finite_timestamp(micros) {
+        return write_moment(micros, "+00", out);
+    }
+    let mut offset = String::with_capacity(9);
+    write_offset(zone.offset_at(micros), &mut offset)?;
+    write_moment(zone.clock_at(micros), &offset, out)
 }
 
 /// Writes `10:00:00.123`, a time of day.

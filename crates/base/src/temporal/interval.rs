@@ -3,6 +3,7 @@
 //! Source       PostgreSQL 15, timestamp.c: results are its own, its roundings by floats included.
 //!              We differ: an interval of -178956970 years -8 months is out of range
 
+use super::TimeZone;
 use super::calendar::days_in_month;
 use super::extract::{ExtractField, TruncateUnit};
 use super::limits::{is_finite_timestamp, timestamp_in_range};
@@ -208,6 +209,18 @@ pub fn add_interval(micros: i64, interval: Interval) -> Option<i64> {
     day += i64::from(interval.days);
     let moved = day.checked_mul(MICROS_PER_DAY)?.checked_add(time)?.checked_add(interval.micros)?;
     timestamp_in_range(moved)
+}
+
+/// `timestamptz + interval`: months and days by the zone's clock, as [`add_interval`] does, so that
+/// a day later it shows the same; the time as it goes by. `None` beyond PostgreSQL's range.
+pub fn add_interval_in(micros: i64, interval: Interval, zone: TimeZone) -> Option<i64> {
+    let Interval { months, days, micros: time } = interval;
+    if zone == TimeZone::UTC || !is_finite_timestamp(micros) || (months, days) == (0, 0) {
+        return add_interval(micros, interval);
+    }
+    let by_calendar = Interval { months, days, micros: 0 };
+    let clock = add_interval(zone.clock_at(micros), by_calendar)?;
+    timestamp_in_range(zone.moment_of(clock)?.checked_add(time)?)
 }
 
 /// The start of the stride that a timestamp lies in, where strides follow each other from an origin

@@ -2,12 +2,13 @@
 //!
 //! Role         the entries: [`super::reader`] reads, and what it has read is checked against the
 //!              types' ranges here
-//! Source       PostgreSQL 15, manual 8.5.1 and B.1, with DateStyle MDY and TimeZone UTC
+//! Source       PostgreSQL 15, manual 8.5.1 and B.1, with DateStyle MDY
 
 use std::fmt;
 
 use super::limits::{date_in_range, timestamp_in_range};
 use super::reader::{Moment, Special, Wanted};
+use super::zone::TimeZone;
 use super::{DATE_INFINITY, DATE_MINUS_INFINITY, MICROS_PER_SECOND};
 use super::{TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY};
 
@@ -61,14 +62,16 @@ pub fn parse_timestamp(text: &str) -> Result<i64, TemporalError> {
     timestamp(text, |_| 0)
 }
 
-/// Parses a timestamp with time zone; without a zone it is in UTC.
-pub fn parse_timestamp_tz(text: &str) -> Result<i64, TemporalError> {
+/// Parses a timestamp with time zone; without a zone in the text it is in this one.
+pub fn parse_timestamp_tz(text: &str, zone: TimeZone) -> Result<i64, TemporalError> {
     timestamp(text, |moment| {
-        let of_region = moment.region.as_ref().map(|region| {
-            let clock = i64::try_from(moment.local_micros()).unwrap_or(i64::MAX);
-            region.offset_of(clock)
-        });
-        i64::from(of_region.unwrap_or(moment.offset)) * MICROS_PER_SECOND
+        let clock = || i64::try_from(moment.local_micros()).unwrap_or(i64::MAX);
+        let ahead = match moment.region {
+            Some(region) => region.offset_of(clock()),
+            None if moment.has_zone() => moment.offset,
+            None => zone.offset_of(clock()),
+        };
+        i64::from(ahead) * MICROS_PER_SECOND
     })
 }
 

@@ -10,7 +10,9 @@ use super::calendar::days_in_month;
 use super::parse::TemporalError;
 use super::text_fields::{Kind, TextFields};
 use super::words::{Label, Word, plain_word, word};
-use super::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil, zone};
+use super::{
+    Civil, MICROS_PER_DAY, MICROS_PER_SECOND, TimeZone, civil_from_days, days_from_civil, zone,
+};
 
 type Result<T> = std::result::Result<T, TemporalError>;
 
@@ -68,7 +70,7 @@ pub(super) struct Moment {
     /// seconds east of Greenwich
     pub(super) offset: i32,
     /// a zone whose offset depends on the date
-    pub(super) region: Option<zone::Region>,
+    pub(super) region: Option<TimeZone>,
     said: u32,
     /// the year has one or two digits
     is_short_year: bool,
@@ -254,7 +256,7 @@ impl Moment {
     fn known_zone(&mut self, text: &str) -> Option<u32> {
         match zone::named(text) {
             Some(offset) => self.offset = offset,
-            None => self.region = Some(zone::region(text)?),
+            None => self.region = Some(TimeZone::region_named(&text.to_ascii_lowercase())?),
         }
         Some(said::ZONE)
     }
@@ -645,6 +647,11 @@ impl Moment {
     /// Days since 2000-01-01, of a text that was read as a moment.
     pub(super) fn days(&self) -> i64 {
         days_from_civil(Civil { year: self.year, month: self.month as u8, day: self.day as u8 })
+    }
+
+    /// Whether the text says in which zone it is.
+    pub(super) const fn has_zone(&self) -> bool {
+        self.said & (said::ZONE | said::SUMMER_ZONE) != 0
     }
 
     /// Microseconds since 2000-01-01 where it was said.

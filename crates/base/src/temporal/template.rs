@@ -13,7 +13,7 @@
 //! Invariants   I1 no template and no text panics: arithmetic wraps as PostgreSQL's does, so that
 //!                 what is out of range is found out to be so by the same checks
 //!              I2 a text has at most 12 bytes per byte of its template: J may have 11
-//! Source       PostgreSQL 15, table 9.27 and formatting.c. We differ: a time has no zone but UTC
+//! Source       PostgreSQL 15, table 9.27 and formatting.c
 
 mod assemble;
 mod julian;
@@ -32,17 +32,17 @@ mod tests;
 use super::limits::{
     TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY, TIMESTAMPS, is_finite_timestamp,
 };
-use super::{Interval, MICROS_PER_SECOND};
+use super::{Interval, MICROS_PER_SECOND, TimeZone};
 use crate::template::TemplateError;
 use parts::Parts;
 
-/// Whether a moment is shown with its zone, which is UTC.
+/// Whether a moment is shown with its zone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Zone {
     /// a timestamp's
     None,
     /// a timestamptz's
-    Utc,
+    Of(TimeZone),
 }
 
 /// `to_char(timestamp, template)`; NULL if the template is empty or the moment infinite.
@@ -90,13 +90,14 @@ pub fn text_to_date(text: &str, template: &str) -> Result<i32, TemplateError> {
     assemble::date(&read::fields_of(text, template)?, text)
 }
 
-/// `to_timestamp(text, template)`: microseconds since 2000-01-01, UTC.
+/// `to_timestamp(text, template)`: microseconds since 2000-01-01 UTC. A text without an offset is
+/// in this zone.
 ///
 /// # Errors
 ///
 /// Those of [`text_to_date`].
-pub fn text_to_moment(text: &str, template: &str) -> Result<i64, TemplateError> {
-    assemble::moment(&read::fields_of(text, template)?, text)
+pub fn text_to_moment(text: &str, template: &str, zone: TimeZone) -> Result<i64, TemplateError> {
+    assemble::moment(&read::fields_of(text, template)?, text, zone)
 }
 
 /// `to_timestamp(seconds)`: microseconds since 2000-01-01, of seconds since 1970-01-01.

@@ -1,6 +1,6 @@
 //! Time zones: abbreviations, offsets, and the regions of the IANA database.
 //!
-//! Role         for the input of times and for AT TIME ZONE
+//! Role         for the input of times, for AT TIME ZONE, and of sessions ([`TimeZone`])
 //! Invariants   I1 what a zone says does not hang on the machine: the database is the binary's own,
 //!              so that a replay finds what the call found. Another version of Hotrow may have
 //!              another one
@@ -9,7 +9,12 @@
 //!              (localtime.c, DetermineTimeZoneOffset); POSIX for names with an offset, which
 //!              counts to the west
 
-use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+mod time_zone;
+
+pub(super) use time_zone::write_offset;
+pub use time_zone::{EnteredZone, TimeZone, region_names};
+
+use jiff::tz::{AmbiguousOffset, Offset, TimeZoneDatabase};
 
 use super::MICROS_PER_DAY;
 
@@ -226,49 +231,13 @@ fn posix_offset(text: &str) -> Option<i32> {
     parts.next().is_none().then_some(sign * seconds)
 }
 
-/// A zone with a name.
-#[derive(Clone, Debug)]
-pub enum NamedZone {
-    /// one offset all year: seconds east of Greenwich
-    Fixed(i32),
-    /// a region, whose offset depends on the date
-    Region(Region),
-}
-
 /// A region of the IANA database.
 #[derive(Clone, Debug)]
-pub struct Region(TimeZone);
+struct Region(jiff::tz::TimeZone);
 
-/// The zone that a name in any case is of, as AT TIME ZONE takes it.
-pub fn zone_named(name: &str) -> Option<NamedZone> {
-    let small = name.to_ascii_lowercase();
-    let fixed = abbreviation(&small).map(|zone| zone.offset).or_else(|| named(&small));
-    fixed.map(NamedZone::Fixed).or_else(|| region(name).map(NamedZone::Region))
-}
-
-/// The region of a name in any case.
-pub(super) fn region(name: &str) -> Option<Region> {
-    // A name is a path, or the old name of one: what else words are is not looked for.
-    let is_name = name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_alphabetic());
-    is_name.then(|| TimeZoneDatabase::bundled().get(name).ok().map(Region))?
-}
-
-impl NamedZone {
-    /// Seconds east of Greenwich at a moment of UTC, in microseconds since 2000.
-    pub fn offset_at(&self, micros: i64) -> i32 {
-        match self {
-            Self::Fixed(offset) => *offset,
-            Self::Region(region) => region.offset_at(micros),
-        }
-    }
-
-    /// Seconds east of Greenwich where the zone's clock shows this, in microseconds since 2000.
-    pub fn offset_of(&self, clock: i64) -> i32 {
-        match self {
-            Self::Fixed(offset) => *offset,
-            Self::Region(region) => region.offset_of(clock),
-        }
-    }
+/// The region that the database has by this name.
+fn region(name: &str) -> Option<Region> {
+    TimeZoneDatabase::bundled().get(name).ok().map(Region)
 }
 
 impl Region {
@@ -276,9 +245,14 @@ impl Region {
         self.0.to_offset(moment(micros)).seconds()
     }
 
+    /// What people there call the time that they have at a moment: CET, CEST.
+    fn abbreviation_at(&self, micros: i64) -> String {
+        self.0.to_offset_info(moment(micros)).abbreviation().to_owned()
+    }
+
     /// A reading that comes twice is taken for the later time, and one that is left out for what
     /// it would have been before: as PostgreSQL does.
-    pub(super) fn offset_of(&self, clock: i64) -> i32 {
+    fn offset_of(&self, clock: i64) -> i32 {
         let clock = Offset::UTC.to_datetime(moment(clock));
         let offset = match self.0.to_ambiguous_timestamp(clock).offset() {
             AmbiguousOffset::Unambiguous { offset } => offset,

@@ -9,8 +9,8 @@ use crate::json;
 use crate::packed;
 use crate::row::{fit_characters, trim_blanks};
 use crate::temporal::{
-    Interval, date_of_timestamp, is_finite_timestamp, rounded_time, rounded_timestamp, time_of_day,
-    timestamp_of_date,
+    Interval, TimeZone, date_of_timestamp, is_finite_timestamp, rounded_time, rounded_timestamp,
+    time_of_day, timestamp_of_date,
 };
 use crate::types::{DataType, NAME_BYTES_MAX};
 
@@ -196,8 +196,9 @@ impl Value {
         let micros = match *self {
             Self::Time(micros) => micros,
             Self::Interval(interval) => time_of_day(interval.micros),
-            Self::Timestamp(at) | Self::TimestampTz(at) if is_finite_timestamp(at) => {
-                time_of_day(at)
+            Self::Timestamp(at) if is_finite_timestamp(at) => time_of_day(at),
+            Self::TimestampTz(at) if is_finite_timestamp(at) => {
+                time_of_day(TimeZone::current().clock_at(at))
             }
             Self::Timestamp(_) | Self::TimestampTz(_) => return Ok(Datum::NULL),
             _ => return Err(self.no_cast(DataType::Time(digits))),
@@ -208,15 +209,27 @@ impl Value {
     fn to_temporal(&self, data_type: DataType) -> Result<i64, ValueError> {
         match (self, data_type) {
             (Self::Date(days), DataType::Date) => Ok((*days).into()),
+            (Self::Date(days), DataType::TimestampTz(_)) => timestamp_of_date(*days)
+                .and_then(|clock| TimeZone::current().moment_of(clock))
+                .ok_or_else(ValueError::date_beyond_timestamps),
             (Self::Date(days), _) => {
                 timestamp_of_date(*days).ok_or_else(ValueError::date_beyond_timestamps)
             }
-            (
-                Self::Timestamp(micros) | Self::TimestampTz(micros),
-                DataType::Timestamp(digits) | DataType::TimestampTz(digits),
-            ) => in_digits(*micros, digits, data_type),
-            (Self::Timestamp(micros) | Self::TimestampTz(micros), DataType::Date) => {
-                Ok(date_of_timestamp(*micros).into())
+            (Self::Timestamp(clock), DataType::TimestampTz(digits)) => {
+                let moment = TimeZone::current().moment_of(*clock);
+                let moment = moment.ok_or_else(|| ValueError::out_of_range(data_type))?;
+                in_digits(moment, digits, data_type)
+            }
+            (Self::TimestampTz(micros), DataType::Timestamp(digits)) => {
+                in_digits(TimeZone::current().clock_at(*micros), digits, data_type)
+            }
+            (Self::Timestamp(micros), DataType::Timestamp(digits))
+            | (Self::TimestampTz(micros), DataType::TimestampTz(digits)) => {
+                in_digits(*micros, digits, data_type)
+            }
+            (Self::Timestamp(clock), DataType::Date) => Ok(date_of_timestamp(*clock).into()),
+            (Self::TimestampTz(micros), DataType::Date) => {
+                Ok(date_of_timestamp(TimeZone::current().clock_at(*micros)).into())
             }
             _ => Err(self.no_cast(data_type)),
         }

@@ -2,7 +2,7 @@
 
 use super::{Value, array};
 use crate::temporal::{
-    write_date, write_interval, write_time, write_timestamp, write_timestamp_tz,
+    TimeZone, write_date, write_interval, write_time, write_timestamp, write_timestamp_tz,
 };
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for Value {
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
             }
             Self::Timestamp(micros) => write_timestamp(*micros, f),
-            Self::TimestampTz(micros) => write_timestamp_tz(*micros, f),
+            Self::TimestampTz(micros) => write_timestamp_tz(*micros, TimeZone::current(), f),
             Self::Date(days) => write_date(*days, f),
             Self::Time(micros) => write_time(*micros, f),
             Self::Interval(value) => write_interval(*value, f),

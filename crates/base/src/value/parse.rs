@@ -6,8 +6,8 @@ use crate::decimal::{Decimal, DecimalError, parse_units};
 use crate::json;
 use crate::range::Range;
 use crate::temporal::{
-    TemporalError, parse_date, parse_interval, parse_time, parse_timestamp, parse_timestamp_tz,
-    rounded_time,
+    TemporalError, TimeZone, parse_date, parse_interval, parse_time, parse_timestamp,
+    parse_timestamp_tz, rounded_time,
 };
 use crate::types::DataType;
 use std::num::IntErrorKind;
@@ -44,7 +44,7 @@ impl Value {
                 .map_err(temporal)
                 .and_then(|micros| cast::in_digits(micros, digits, data_type))
                 .map(Self::Timestamp),
-            DataType::TimestampTz(digits) => parse_timestamp_tz(bare)
+            DataType::TimestampTz(digits) => parse_timestamp_tz(bare, TimeZone::current())
                 .map_err(temporal)
                 .and_then(|micros| cast::in_digits(micros, digits, data_type))
                 .map(Self::TimestampTz),

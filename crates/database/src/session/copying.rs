@@ -80,6 +80,7 @@ impl CopyIn {
     /// As [`Session::copy_in`]; then there is nothing more to do with it.
     pub fn write(&mut self, session: &Session, data: &[u8]) -> Result<(), Error> {
         let _guard = panics::guard();
+        let _entered = session.enter();
         session.with_runner(|runner| self.take(runner, data))
     }
 

@@ -1,5 +1,6 @@
 //! The settings there are: a table.
 
+use hotrow_base::temporal::{KNOWN_SESSION_ZONES, TimeZone};
 use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::SqlError;
 
@@ -39,6 +40,7 @@ pub(super) enum May {
     /// kibibytes, or with a unit
     BeSize,
     BeSearchPath,
+    BeZone,
     /// the one encoding there is; letters and digits tell which is meant, as in PostgreSQL
     BeEncoding,
 }
@@ -190,34 +192,8 @@ pub(super) const KNOWN: &[Known] = &[
     reported(
         "TimeZone",
         "UTC",
-        May::OnlyMean {
-            these: &[
-                "utc",
-                "etc/utc",
-                "gmt",
-                "etc/gmt",
-                "uct",
-                "zulu",
-                "universal",
-                "z",
-                "0",
-                "+0",
-                "-0",
-                "+00",
-                "-00",
-                "00:00",
-                "+00:00",
-                "-00:00",
-                "gmt0",
-                "gmt+0",
-                "etc/uct",
-                "etc/universal",
-                "etc/zulu",
-                "greenwich",
-            ],
-            hint: "All times are UTC: convert them in the client.",
-        },
-        "Time zone.",
+        May::BeZone,
+        "Zone in which times are shown, and read where they do not tell theirs.",
     ),
     plain(
         "transaction_isolation",
@@ -246,7 +222,7 @@ pub(super) fn known(name: &str) -> Option<&'static Known> {
 impl Known {
     /// Whether it says how the client's machine writes things, so that drivers send it unasked.
     pub(super) fn is_of_locale(&self) -> bool {
-        matches!(self.name, "TimeZone" | "DateStyle")
+        self.name == "DateStyle"
     }
 
     /// Fails with 55P02 for one that cannot be changed.
@@ -283,6 +259,10 @@ impl Known {
             May::BeOneOf(these) => match these.contains(&plain.as_str()) {
                 true => Ok(plain),
                 false => Err(wrong(format!("Available values: {}.", these.join(", ")))),
+            },
+            May::BeZone => match TimeZone::of_setting(value) {
+                Some((_, shown)) => Ok(shown),
+                None => Err(wrong(KNOWN_SESSION_ZONES.to_owned())),
             },
             May::OnlyMean { these, hint } => match these.contains(&plain.as_str()) {
                 true => Ok(self.default.to_owned()),

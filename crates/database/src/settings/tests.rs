@@ -15,8 +15,9 @@ fn values_are_checked_and_shown_as_postgresql_shows_them() {
         ("application_name", "me", Ok("me")),
         ("datestyle", "iso, mdy", Ok("ISO, MDY")),
         ("datestyle", "German", Err("22023")),
-        ("timezone", "Etc/UTC", Ok("UTC")),
-        ("timezone", "Europe/Berlin", Err("22023")),
+        ("timezone", "etc/utc", Ok("Etc/UTC")),
+        ("timezone", "europe/berlin", Ok("Europe/Berlin")),
+        ("timezone", "CEST", Err("22023")),
         ("client_encoding", "'latin1'", Err("22023")),
         ("client_encoding", "unicode", Ok("UTF8")),
         ("client_encoding", "'utf-8'", Ok("UTF8")),
@@ -68,8 +69,10 @@ fn transactions_take_settings_back() {
     let name = "application_name";
     let get = |settings: &Settings| settings.get(name).expect("it is known");
     settings.start(name, "start").expect("it is known");
-    settings.start("TimeZone", "Europe/Berlin").expect("a driver's zone is no reason to fail");
-    assert_eq!(settings.get("timezone"), Ok("UTC".to_owned()));
+    settings.start("DateStyle", "German").expect("a driver's style is no reason to fail");
+    assert_eq!(settings.get("datestyle"), Ok("ISO, MDY".to_owned()));
+    settings.start("TimeZone", "Europe/Berlin").expect("there is one");
+    assert_eq!(settings.get("timezone"), Ok("Europe/Berlin".to_owned()));
     assert_eq!(set(&mut settings, name, "a"), Ok("a".to_owned()));
     settings.step(TransactionStep::Begun);
     settings.set(name, Some("b"), false).expect("it is known");

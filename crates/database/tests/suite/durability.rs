@@ -60,6 +60,9 @@ fn work(path: &Path, config: &Config, first: i64) -> Vec<Vec<hotrow::Value>> {
             let db = &db;
             scope.spawn(move || {
                 let session = db.session();
+                // In the zone of each: a note is what its caller's clock shows.
+                let zone = ["UTC", "Europe/Berlin", "Asia/Kathmandu", "-8"][client as usize];
+                session.execute(&format!("SET timezone = '{zone}'")).expect("there is one");
                 let own = first + client;
                 let opened = session.call("open_account", (own, 1000_i64, "new"));
                 let durability = opened.expect("the account is new").durability();
@@ -449,4 +452,53 @@ fn a_directory_without_a_log_is_refused() {
     let config = Config::default().durability(Durability::Memory);
     let refused = Database::open(&directory.0, config).unwrap_err();
     assert!(matches!(refused, Error::MemoryInDirectory), "{refused}");
+}
+
+#[test]
+fn definitions_mean_after_a_restart_what_they_meant_in_their_zone() {
+    let directory = Directory::new("zones");
+    let open = || Database::open(&directory.0, Config::default().threads(1)).expect("it opens");
+    {
+        let session = open().session();
+        session
+            .execute(
+                "SET timezone = 'America/New_York';
+                 CREATE TABLE part (at timestamptz PRIMARY KEY) PARTITION BY RANGE (at);
+                 CREATE TABLE july PARTITION OF part FOR VALUES FROM ('2026-07-01') TO ('2026-08-01');
+                 CREATE TABLE checked (id int PRIMARY KEY, at timestamptz CHECK (at >= '2026-07-01'));
+                 CREATE TABLE made AS SELECT 1 AS id, '2026-07-15 12:00'::timestamptz AS at,
+                     '2026-07-15 12:00'::timestamptz::text AS shown;
+                 CREATE TABLE turned (id int PRIMARY KEY, at timestamp);
+                 INSERT INTO turned VALUES (1, '2026-07-15 12:00');
+                 ALTER TABLE turned ALTER COLUMN at TYPE timestamptz;",
+            )
+            .expect("the script is right");
+    }
+    for round in 0..3 {
+        let db = open();
+        let session = db.session();
+        let made =
+            session.execute("SELECT at::text, shown, (SELECT at::text FROM turned) FROM made");
+        let row = made.expect("the tables are there").remove(0).rows;
+        let row: Vec<_> = row.iter().flatten().map(ToString::to_string).collect();
+        assert_eq!(
+            row,
+            ["2026-07-15 16:00:00+00", "2026-07-15 12:00:00-04", "2026-07-15 16:00:00+00"],
+            "round {round}"
+        );
+        for (table, early) in [("part", "'2026-07-01 03:59'"), ("checked", "1, '2026-07-01 03:59'")]
+        {
+            let refused = session.execute(&format!("INSERT INTO {table} VALUES ({early})"));
+            let code = refused.err().and_then(|error| error.sqlstate().map(str::to_owned));
+            assert_eq!(code.as_deref(), Some("23514"), "{table}, round {round}");
+        }
+        let minute = format!("2026-07-01 04:0{round}");
+        let inserts = format!(
+            "INSERT INTO part VALUES ('{minute}'); INSERT INTO checked VALUES ({round}, '{minute}')"
+        );
+        session.execute(&inserts).expect("they fit");
+        if round == 1 {
+            session.execute("CHECKPOINT").expect("there is a directory");
+        }
+    }
 }

@@ -17,6 +17,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::key;
 use hotrow_base::pool::NONE;
 use hotrow_base::prefetch::prefetch;
+use hotrow_base::temporal::TimeZone;
 use hotrow_engine::in_place::{CellChange, InPlace, Savepoint, Scratch};
 use hotrow_engine::planning;
 use hotrow_engine::protection::Within;
@@ -384,6 +385,10 @@ impl Executor {
             frame.begin_code(&program.program);
             self.begun = Some(procedure);
         }
+        frame.set_zone(match graph.is_zoned {
+            true => graph.errands[flat.call as usize].invocation.zone,
+            false => TimeZone::UTC,
+        });
         leaf.give(&graph.batch, flat.captured, frame);
         let before = scratch.savepoint();
         let access = InPlace::resume(schema, scratch, Within(&[]));

@@ -59,6 +59,8 @@ pub struct Graph {
     pub executors: Vec<u16>,
     /// what each worker has to do
     pub shares: Vec<Share>,
+    /// some of its calls are of sessions with a zone other than UTC
+    pub is_zoned: bool,
     /// granules have other owners than in other graphs of the round: nobody may execute one of
     /// those while somebody executes this one
     pub stands_apart: bool,
@@ -111,6 +113,7 @@ impl Graph {
     /// Forgets all calls, keeps the memory.
     pub fn clear(&mut self) {
         self.batch.clear();
+        self.is_zoned = false;
         self.refused.clear();
         self.hints.clear();
         self.queues.clear();

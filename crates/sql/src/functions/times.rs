@@ -26,7 +26,7 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
     extract | date_part(TEXT, TIMESTAMP) -> NUMERIC, Immutable, Syntax(S::Extract),
         "a field: year, month, day, hour, dow, epoch ... Also `extract(field FROM time)`",
         "date_part('year', timestamp '2026-11-21 10:20:30')", "2026";
-    extract | date_part(TEXT, TIMESTAMPTZ) -> NUMERIC, Immutable, Syntax(S::Extract),
+    extract | date_part(TEXT, TIMESTAMPTZ) -> NUMERIC, Stable, Syntax(S::Extract),
         "a field: year, month, day, hour, dow, epoch ...",
         "extract(hour FROM timestamptz '2026-11-21 10:20:30+00')", "10";
     extract | date_part(TEXT, TIME) -> NUMERIC, Immutable, Syntax(S::Extract),
@@ -36,8 +36,8 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
     date_trunc(TEXT, TIMESTAMP) -> TIMESTAMP, Immutable, Syntax(S::DateTrunc),
         "cut to a unit: year, month, week, day, hour ...",
         "date_trunc('hour', timestamp '2026-11-21 10:20:30')", "2026-11-21 10:00:00";
-    date_trunc(TEXT, TIMESTAMPTZ) -> TIMESTAMPTZ, Immutable, Syntax(S::DateTrunc),
-        "cut to a unit: year, month, week, day, hour ...",
+    date_trunc(TEXT, TIMESTAMPTZ, opt(TEXT)) -> TIMESTAMPTZ, Stable, Syntax(S::DateTrunc),
+        "cut to a unit: year, month, week, day, hour ... of the session's zone, or of this one",
         "date_trunc('day', timestamptz '2026-11-21 10:20:30+00')", "2026-11-21 00:00:00+00";
     date_trunc(TEXT, INTERVAL) -> INTERVAL, Immutable, Syntax(S::DateTrunc),
         "cut to a unit: year, month, day, hour ...",
@@ -46,7 +46,7 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
         "as a template has it: YYYY, MM, Mon, DD, HH24, MI, SS ...",
         "to_char(timestamp '2026-11-21 10:20:30', 'FMDay, DDth Mon YYYY HH12:MI am')",
         "Saturday, 21st Nov 2026 10:20 am";
-    to_char(TIMESTAMPTZ, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
+    to_char(TIMESTAMPTZ, TEXT) -> TEXT, Stable, Program(F::Template(P::ToChar)),
         "as a template has it: YYYY, MM, Mon, DD, HH24, MI, SS ...",
         "to_char(timestamptz '2026-11-21 10:20:30+00', 'HH24:MI TZ')", "10:20 UTC";
     to_char(INTERVAL, TEXT) -> TEXT, Immutable, Program(F::Template(P::ToChar)),
@@ -54,8 +54,8 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
         "to_char(interval '15 hours 2 minutes', 'HH24:MI')", "15:02";
     to_date(TEXT, TEXT) -> DATE, Immutable, Program(F::Template(P::ToDate)),
         "a text as a template has it", "to_date('21 Nov 2026', 'DD Mon YYYY')", "2026-11-21";
-    to_timestamp(TEXT, TEXT) -> TIMESTAMPTZ, Immutable, Program(F::Template(P::ToTimestamp)),
-        "a text as a template has it; without TZH it is in UTC",
+    to_timestamp(TEXT, TEXT) -> TIMESTAMPTZ, Stable, Program(F::Template(P::ToTimestamp)),
+        "a text as a template has it; without TZH it is in the session's zone",
         "to_timestamp('21.11.26 10:20', 'DD.MM.YY HH24:MI')", "2026-11-21 10:20:00+00";
     to_timestamp(DOUBLE) -> TIMESTAMPTZ, Immutable, Program(F::Template(P::OfEpoch)),
         "so many seconds after 1970 began", "to_timestamp(1795256430.5)",
@@ -99,9 +99,10 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
         -> TIMESTAMP, Immutable, Program(F::MakeTimestamp),
         "of year, month, day, hour, minute and seconds", "make_timestamp(2026, 11, 21, 10, 20, 30)",
         "2026-11-21 10:20:30";
-    make_timestamptz(INTEGER, INTEGER, INTEGER, INTEGER, INTEGER, DOUBLE)
+    make_timestamptz(INTEGER, INTEGER, INTEGER, INTEGER, INTEGER, DOUBLE, opt(TEXT))
         -> TIMESTAMPTZ, Stable, Program(F::MakeTimestamp),
-        "the same, in UTC", "make_timestamptz(2026, 11, 21, 10, 20, 30)", "2026-11-21 10:20:30+00";
+        "the same, in the session's zone, or in this one",
+        "make_timestamptz(2026, 11, 21, 10, 20, 30)", "2026-11-21 10:20:30+00";
     isfinite(DATE) -> BOOLEAN, Immutable, Program(F::IsFinite),
         "whether it is neither infinity nor -infinity", "isfinite(date 'infinity')", "false";
     isfinite(TIMESTAMP) -> BOOLEAN, Immutable, Program(F::IsFinite),
@@ -111,7 +112,7 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
     isfinite(INTERVAL) -> BOOLEAN, Immutable, Program(F::IsFinite),
         "true: no interval is infinite", "isfinite(interval '1 day')", "true";
     timezone(TEXT, TIMESTAMPTZ) -> TIMESTAMP, Immutable, Values(V::AtTimeZone),
-        "what a clock shows then in a zone of one offset; also `time AT TIME ZONE zone`",
+        "what a clock shows then in a zone; also `time AT TIME ZONE zone`",
         "timestamptz '2026-11-21 10:20+00' AT TIME ZONE 'PST'", "2026-11-21 02:20:00";
     timezone(TEXT, TIMESTAMP) -> TIMESTAMPTZ, Immutable, Values(V::AtTimeZone),
         "when a clock there shows it", "timezone('UTC', timestamp '2026-11-21 10:20')",

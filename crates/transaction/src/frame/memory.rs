@@ -14,6 +14,7 @@ use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered, LOOK_EVERY_BYTES};
 use hotrow_base::memory::{Charge, OutOfMemory};
 use hotrow_base::packed;
+use hotrow_base::temporal::EnteredZone;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 
@@ -74,9 +75,10 @@ impl Machine {
         }
     }
 
-    /// Has functions of values that the machine calls obey and pay as the machine does.
-    pub(crate) fn enter(&self) -> Entered {
-        current::enter(self.interrupt.as_ref())
+    /// Has functions of values that the machine calls obey and pay as the machine does, and show
+    /// and read times in its zone.
+    pub(crate) fn enter(&self) -> (Entered, EnteredZone) {
+        (current::enter(self.interrupt.as_ref()), self.zone.enter())
     }
 
     /// As [`Machine::enter`], for sorting so many values, if there are any.
@@ -86,7 +88,7 @@ impl Machine {
         }
         // Their numbers, and again while these are merged.
         let order = self.borrow(values * 2 * size_of::<u32>())?;
-        Ok(Some((self.enter(), order)))
+        Ok(Some((current::enter(self.interrupt.as_ref()), order)))
     }
 
     /// Makes room for so many bytes more of text.

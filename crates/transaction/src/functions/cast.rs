@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hotrow_base::any_numeric::{self, AnyNumeric, NumericError};
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
-use hotrow_base::temporal::{self, Interval, MICROS_PER_DAY};
+use hotrow_base::temporal::{self, Interval, MICROS_PER_DAY, TimeZone};
 use hotrow_base::types::{DataType, NAME_BYTES_MAX};
 use hotrow_base::value::Value;
 
@@ -60,23 +60,53 @@ pub fn cast(
         DataType::Double => to_float(value, from).map(Datum::float),
         DataType::Boolean => Ok(Datum::bool(value.as_int() != 0)),
         DataType::Date if from != DataType::Date => {
-            Ok(Datum::int(temporal::date_of_timestamp(value.as_int()).into()))
+            Ok(Datum::int(temporal::date_of_timestamp(clock(machine, value, from)).into()))
         }
         DataType::Timestamp(_) | DataType::TimestampTz(_) if from == DataType::Date => {
             temporal::timestamp_of_date(value.as_int() as i32)
+                .and_then(|clock| moment(machine, clock, from, to))
                 .map(Datum::int)
                 .ok_or_else(|| Fault::new(b"22008", "date out of range for timestamp"))
         }
         DataType::Timestamp(digits) | DataType::TimestampTz(digits) => {
-            temporal::rounded_timestamp(value.as_int(), digits)
+            let moved = match to {
+                DataType::Timestamp(_) => Some(clock(machine, value, from)),
+                _ => moment(machine, value.as_int(), from, to),
+            };
+            moved
+                .and_then(|micros| temporal::rounded_timestamp(micros, digits))
                 .map(Datum::int)
                 .ok_or_else(|| Fault::new(b"22008", "timestamp out of range"))
         }
-        DataType::Time(digits) => Ok(to_time(value, from, digits)),
+        DataType::Time(digits) => {
+            let value = match from {
+                DataType::TimestampTz(_) => Datum::int(clock(machine, value, from)),
+                _ => value,
+            };
+            Ok(to_time(value, from, digits))
+        }
         DataType::Interval if from != DataType::Interval => {
             Ok(Datum::interval(Interval { micros: value.as_int(), ..Interval::default() }))
         }
         _ => Ok(value),
+    }
+}
+
+/// What a clock shows at a time: of a timestamptz, one in the call's zone.
+fn clock(machine: &Machine, value: Datum, from: DataType) -> i64 {
+    match from {
+        DataType::TimestampTz(_) => machine.zone.clock_at(value.as_int()),
+        _ => value.as_int(),
+    }
+}
+
+/// When a clock shows this: for a timestamptz, one in the call's zone. `None` out of range.
+fn moment(machine: &Machine, clock: i64, from: DataType, to: DataType) -> Option<i64> {
+    match (from, to) {
+        (DataType::Date | DataType::Timestamp(_), DataType::TimestampTz(_)) => {
+            machine.zone.moment_of(clock)
+        }
+        _ => Some(clock),
     }
 }
 
@@ -216,6 +246,7 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
         machine.reserve(any_numeric::text_bytes(machine.bytes(value)))?;
     }
     let start = machine.heap.len();
+    let zone = machine.zone;
     let mut out = HeapWriter(&mut machine.heap);
     let written = match from {
         DataType::SmallInt | DataType::Integer | DataType::BigInt | DataType::Oid => {
@@ -228,14 +259,16 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
         },
         DataType::Date => temporal::write_date(value.as_int() as i32, &mut out),
         DataType::Timestamp(_) => temporal::write_timestamp(value.as_int(), &mut out),
-        DataType::TimestampTz(_) => temporal::write_timestamp_tz(value.as_int(), &mut out),
+        DataType::TimestampTz(_) => temporal::write_timestamp_tz(value.as_int(), zone, &mut out),
         DataType::Time(_) => temporal::write_time(value.as_int(), &mut out),
         DataType::Range(_) => {
+            let _zone = zone.enter();
             let text = Value::from_datum(value, from, out.0).to_string();
             machine.reserve(text.len())?;
             HeapWriter(&mut machine.heap).write_str(&text)
         }
         _ => {
+            let _zone = zone.enter();
             let value = Value::from_datum(value, from, out.0);
             write!(out, "{value}")
         }
@@ -320,7 +353,7 @@ pub enum Fitted {
 }
 
 /// Fits a number into the type of a key column, without rounding.
-pub fn fit(value: Datum, from: DataType, to: DataType, heap: &[u8]) -> Fitted {
+pub fn fit(value: Datum, (from, to): (DataType, DataType), heap: &[u8], zone: TimeZone) -> Fitted {
     match (from, to) {
         (from, _) if from.is_any_numeric() => {
             fit_any_numeric(&any_numeric::read(&heap[value.as_range().range()]), to)
@@ -331,14 +364,32 @@ pub fn fit(value: Datum, from: DataType, to: DataType, heap: &[u8]) -> Fitted {
         }
         (DataType::Real | DataType::Double, _) => fit_float(value.as_float(), to),
         (DataType::Date, DataType::Timestamp(_) | DataType::TimestampTz(_)) => {
-            match temporal::timestamp_of_date(value.as_int() as i32) {
+            let clock = temporal::timestamp_of_date(value.as_int() as i32);
+            let moment = match to {
+                DataType::TimestampTz(_) => clock.and_then(|clock| zone.moment_of(clock)),
+                _ => clock,
+            };
+            match moment {
                 Some(micros) => Fitted::Exact(Datum::int(micros)),
                 // A date behind all timestamps but infinity: none goes back as far.
                 None => Fitted::Below(Datum::int(temporal::TIMESTAMP_INFINITY - 1)),
             }
         }
+        (DataType::Timestamp(_), DataType::TimestampTz(_)) => {
+            match zone.moment_of(value.as_int()) {
+                Some(micros) => Fitted::Exact(Datum::int(micros)),
+                None if value.as_int() < 0 => Fitted::BelowAll,
+                None => Fitted::AboveAll,
+            }
+        }
+        (DataType::TimestampTz(_), DataType::Timestamp(_)) => {
+            Fitted::Exact(Datum::int(zone.clock_at(value.as_int())))
+        }
         (DataType::Timestamp(_) | DataType::TimestampTz(_), DataType::Date) => {
-            let micros = value.as_int();
+            let micros = match from {
+                DataType::TimestampTz(_) => zone.clock_at(value.as_int()),
+                _ => value.as_int(),
+            };
             let day = Datum::int(temporal::date_of_timestamp(micros).into());
             let is_midnight = micros.rem_euclid(MICROS_PER_DAY) == 0;
             if is_midnight || !temporal::is_finite_timestamp(micros) {

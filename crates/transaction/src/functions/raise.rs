@@ -85,5 +85,6 @@ fn text_of(machine: &Machine, slot: u16, sql_type: SqlType) -> String {
 }
 
 fn display(machine: &Machine, datum: Datum, data_type: DataType) -> String {
+    let _zone = machine.zone.enter();
     Value::from_datum(datum, data_type, &machine.heap).to_string()
 }

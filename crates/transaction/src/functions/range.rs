@@ -27,6 +27,7 @@ pub(super) fn call(
         Value::from_datum(machine.slots[slot], data_type, &machine.heap)
     };
     let arguments: Vec<Value> = code.arguments.iter().map(value).collect();
+    let _entered = machine.enter();
     let result = range::call(function, &arguments, code.result).map_err(value_error)?;
     machine.keep_value(&result, code.result)
 }

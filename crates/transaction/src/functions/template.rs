@@ -6,7 +6,7 @@ use hotrow_base::decimal::template::{self as numbers, Number};
 use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
 use hotrow_base::template::TemplateError;
 use hotrow_base::temporal::template::{self as times, Zone};
-use hotrow_base::temporal::timestamp_of_date;
+use hotrow_base::temporal::{TimeZone, timestamp_of_date};
 use hotrow_base::types::DataType;
 
 use super::cast::numeric_overflow;
@@ -47,7 +47,8 @@ pub(super) fn call(
     let result = match function {
         F::ToChar => {
             let of = type_of(code, 0);
-            let shown = shown(value, of, &machine.heap, &template).map_err(fault)?;
+            let shown =
+                shown((value, of), &machine.heap, &template, machine.zone).map_err(fault)?;
             drop(entered);
             return keep(machine, shown.as_deref());
         }
@@ -56,7 +57,8 @@ pub(super) fn call(
             date.map(|days| Datum::int(days.into())).map_err(fault)
         }
         F::ToTimestamp => {
-            times::text_to_moment(&text(machine, value), &template).map(Datum::int).map_err(fault)
+            let moment = times::text_to_moment(&text(machine, value), &template, machine.zone);
+            moment.map(Datum::int).map_err(fault)
         }
         F::ToNumber | F::OfEpoch => {
             let number = numbers::text_to_number(&text(machine, value), &template);
@@ -79,20 +81,21 @@ fn keep(machine: &mut Machine, text: Option<&str>) -> Result<Datum, Fault> {
 
 /// A value by a template; none where that is NULL.
 fn shown(
-    value: Datum,
-    of: DataType,
+    (value, of): (Datum, DataType),
     heap: &[u8],
     template: &str,
+    zone: TimeZone,
 ) -> Result<Option<String>, TemplateError> {
     let of_number = |number: Number| numbers::number_to_text(number, template).map(Some);
     match of {
         DataType::Interval => times::interval_to_text(value.as_interval(), template),
         DataType::Timestamp(_) => times::moment_to_text(value.as_int(), Zone::None, template),
-        DataType::TimestampTz(_) => times::moment_to_text(value.as_int(), Zone::Utc, template),
+        DataType::TimestampTz(_) => times::moment_to_text(value.as_int(), Zone::Of(zone), template),
         DataType::Date => {
             // No date lies beyond 64 bits of microseconds but those that PostgreSQL has not.
-            let micros = timestamp_of_date(value.as_int() as i32).unwrap_or(i64::MAX);
-            times::moment_to_text(micros, Zone::Utc, template)
+            let clock = timestamp_of_date(value.as_int() as i32).unwrap_or(i64::MAX);
+            let micros = zone.moment_of(clock).unwrap_or(clock);
+            times::moment_to_text(micros, Zone::Of(zone), template)
         }
         DataType::SmallInt | DataType::Integer => of_number(Number::Int(value.as_int() as i32)),
         DataType::Numeric { scale, .. } => {

@@ -3,7 +3,7 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
 use hotrow_base::temporal::{
-    self, ExtractField, FieldsError, Interval, MICROS_PER_DAY, MICROS_PER_SECOND, NamedZone,
+    self, ExtractField, FieldsError, Interval, MICROS_PER_DAY, MICROS_PER_SECOND, TimeZone,
     TruncateUnit, is_finite_date, is_finite_timestamp,
 };
 use hotrow_base::types::DataType;
@@ -58,14 +58,13 @@ pub const TRUNCATE_UNITS: [TruncateUnit; 13] = [
 ];
 
 /// Calls a function of dates and timestamps; no argument is NULL.
-pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault> {
+pub(super) fn call(code: &CallCode, arguments: &[Datum], zone: TimeZone) -> Result<Datum, Fault> {
     let (first, second) = (arguments[0], arguments.get(1).copied().unwrap_or_default());
     let [a, b] = [first.as_int(), second.as_int()];
     let result = match code.function {
-        Function::Extract => return extract(code, first, b),
+        Function::Extract => return extract(code, first, b, zone),
         Function::DateTrunc => {
-            let unit = usize::try_from(a).ok().and_then(|a| TRUNCATE_UNITS.get(a));
-            let unit = *unit.ok_or_else(|| Fault::new(b"22023", "unit not recognized"))?;
+            let unit = unit_of(a)?;
             match type_of(code, 1) {
                 DataType::Interval => {
                     let truncated = second.as_interval().truncated(unit);
@@ -73,6 +72,7 @@ pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault>
                 }
                 DataType::Date => temporal::timestamp_of_date(b as i32)
                     .and_then(|micros| temporal::date_trunc(unit, micros)),
+                DataType::TimestampTz(_) => trunc(unit, b, zone),
                 _ => temporal::date_trunc(unit, b),
             }
         }
@@ -90,7 +90,11 @@ pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault>
             return between.map(Datum::interval).ok_or_else(interval_out_of_range);
         }
         Function::Age => {
-            let between = temporal::age(a, b);
+            let clock = |of: i64, at: usize| match type_of(code, at) {
+                DataType::TimestampTz(_) => zone.clock_at(of),
+                _ => of,
+            };
+            let between = temporal::age(clock(a, 0), clock(b, 1));
             return between.map(Datum::interval).ok_or_else(|| out_of_range(code));
         }
         Function::MakeDate => {
@@ -106,7 +110,6 @@ pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault>
                 .map(Datum::int)
                 .map_err(|why| fields_out_of_range(why, "", &time_text(a, b, seconds)));
         }
-        Function::ZoneOffset => return zone_offset(first.as_interval()),
         Function::DateBin => return bin(first.as_interval(), b, arguments[2].as_int()),
         Function::IsFinite => {
             return Ok(Datum::bool(match type_of(code, 0) {
@@ -117,6 +120,9 @@ pub(super) fn call(code: &CallCode, arguments: &[Datum]) -> Result<Datum, Fault>
         }
         _ if matches!(code.result, DataType::Time(_)) => {
             Some(temporal::time_of_day(a + temporal::time_of_day(second.as_interval().micros)))
+        }
+        _ if matches!(type_of(code, 0), DataType::TimestampTz(_)) => {
+            temporal::add_interval_in(a, second.as_interval(), zone)
         }
         _ => temporal::add_interval(a, second.as_interval()),
     };
@@ -164,7 +170,7 @@ pub(super) fn make_interval(machine: &Machine, code: &CallCode) -> Result<Datum,
     made.filter(|_| micros.abs() < 9e18).map(Datum::interval).ok_or_else(interval_out_of_range)
 }
 
-/// make_timestamp(year, month, day, hour, minute, second)
+/// make_timestamp(year, month, day, hour, minute, second), or make_timestamptz, maybe with a zone
 pub(super) fn make_timestamp(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
     let mut parts = [Datum::NULL; 6];
     for (part, (slot, _)) in parts.iter_mut().zip(code.arguments.iter()) {
@@ -173,9 +179,16 @@ pub(super) fn make_timestamp(machine: &Machine, code: &CallCode) -> Result<Datum
             return Ok(Datum::NULL);
         }
     }
+    let zone = match code.arguments.get(parts.len()) {
+        Some(given) => zone_given(machine, *given)?,
+        None if matches!(code.result, DataType::TimestampTz(_)) => Some(machine.zone),
+        None => Some(TimeZone::UTC),
+    };
+    let Some(zone) = zone else { return Ok(Datum::NULL) };
     let [year, month, day, hour, minute, _] = parts.map(Datum::as_int);
     let (date, seconds) = ([year, month, day], parts[5].as_float());
     let made = temporal::make_timestamp(date, [hour, minute], seconds);
+    let made = made.and_then(|clock| zone.moment_of(clock).ok_or(FieldsError::TimestampRange));
     made.map(Datum::int).map_err(|why| {
         fields_out_of_range(why, &date_text(&date), &time_text(hour, minute, seconds))
     })
@@ -222,38 +235,72 @@ fn bin(stride: Interval, micros: i64, origin: i64) -> Result<Datum, Fault> {
     start.map(Datum::int).ok_or_else(|| Fault::new(b"22008", "timestamp out of range"))
 }
 
-/// How far a zone that is told by an interval is ahead of UTC.
-pub(super) fn zone_offset(offset: Interval) -> Result<Datum, Fault> {
-    if offset.months != 0 || offset.days != 0 {
-        let offset = Value::Interval(offset);
-        let message = format!("interval time zone \"{offset}\" must not include months or days");
+/// The zone that an interval tells: so much is it ahead of UTC.
+fn zone_ahead(ahead: Interval) -> Result<TimeZone, Fault> {
+    if ahead.months != 0 || ahead.days != 0 {
+        let ahead = Value::Interval(ahead);
+        let message = format!("interval time zone \"{ahead}\" must not include months or days");
         return Err(Fault::new(b"22023", message));
     }
     // Whole seconds, as of all zones.
-    let micros = offset.micros / MICROS_PER_SECOND * MICROS_PER_SECOND;
-    Ok(Datum::interval(Interval { micros, ..offset }))
+    let seconds = i32::try_from(ahead.micros / MICROS_PER_SECOND).ok().and_then(TimeZone::fixed);
+    seconds.ok_or_else(interval_out_of_range)
+}
+
+/// The zone that a function is given by its name, or by how far it is ahead of UTC.
+fn zone_given(machine: &Machine, (slot, of): (u16, DataType)) -> Result<Option<TimeZone>, Fault> {
+    let zone = machine.slots[slot];
+    Ok(match of {
+        _ if zone.is_null() => None,
+        DataType::Interval => Some(zone_ahead(zone.as_interval())?),
+        _ => Some(known_zone(&String::from_utf8_lossy(machine.bytes(zone)))?),
+    })
 }
 
 /// A timestamp with a zone as a zone's clock shows it, or the timestamp when it shows one.
 pub(super) fn in_zone(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
-    let [(zone, _), (time, of)] = *code.arguments else { return Ok(Datum::NULL) };
-    let (zone, time) = (machine.slots[zone], machine.slots[time]);
-    if zone.is_null() || time.is_null() {
+    let [zone, (time, of)] = *code.arguments else { return Ok(Datum::NULL) };
+    let time = machine.slots[time];
+    let (Some(zone), false) = (zone_given(machine, zone)?, time.is_null()) else {
         return Ok(Datum::NULL);
-    }
-    let name = String::from_utf8_lossy(machine.bytes(zone));
-    let zone = known_zone(&name)?;
-    let micros = time.as_int();
-    if !is_finite_timestamp(micros) {
-        return Ok(time);
-    }
-    let ahead = |seconds: i32| i64::from(seconds) * MICROS_PER_SECOND;
-    let moved = match of {
-        DataType::TimestampTz(_) => micros.checked_add(ahead(zone.offset_at(micros))),
-        _ => micros.checked_sub(ahead(zone.offset_of(micros))),
     };
-    let moved = moved.and_then(temporal::timestamp_in_range);
+    let moved = match of {
+        DataType::TimestampTz(_) => Some(zone.clock_at(time.as_int())),
+        _ => zone.moment_of(time.as_int()),
+    };
+    let moved = moved.filter(|moved| {
+        !is_finite_timestamp(*moved) || temporal::timestamp_in_range(*moved).is_some()
+    });
     moved.map(Datum::int).ok_or_else(|| Fault::new(b"22008", "timestamp out of range"))
+}
+
+/// date_trunc(unit, timestamptz, zone)
+pub(super) fn trunc_in_zone(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let [(unit, _), (time, _), zone] = *code.arguments else { return Ok(Datum::NULL) };
+    let (unit, time) = (machine.slots[unit], machine.slots[time]);
+    match zone_given(machine, zone)? {
+        Some(zone) if !unit.is_null() && !time.is_null() => {
+            let truncated = trunc(unit_of(unit.as_int())?, time.as_int(), zone);
+            truncated.map(Datum::int).ok_or_else(|| out_of_range(code))
+        }
+        _ => Ok(Datum::NULL),
+    }
+}
+
+fn unit_of(code: i64) -> Result<TruncateUnit, Fault> {
+    let unit = usize::try_from(code).ok().and_then(|code| TRUNCATE_UNITS.get(code));
+    unit.copied().ok_or_else(|| Fault::new(b"22023", "unit not recognized"))
+}
+
+/// A timestamptz cut by a zone's clock.
+fn trunc(unit: TruncateUnit, micros: i64, zone: TimeZone) -> Option<i64> {
+    let clock = zone.clock_at(micros);
+    let cut = temporal::date_trunc(unit, clock)?;
+    match unit >= TruncateUnit::Day {
+        true => zone.moment_of(cut),
+        // Within an hour that comes twice it stays in the same one.
+        false => Some(cut - (clock - micros)),
+    }
 }
 
 /// The zone of this name.
@@ -261,8 +308,8 @@ pub(super) fn in_zone(machine: &Machine, code: &CallCode) -> Result<Datum, Fault
 /// # Errors
 ///
 /// 22023: there is none.
-pub fn known_zone(name: &str) -> Result<NamedZone, SqlError> {
-    temporal::zone_named(name).ok_or_else(|| {
+pub fn known_zone(name: &str) -> Result<TimeZone, SqlError> {
+    TimeZone::named(name).ok_or_else(|| {
         let message = format!("time zone \"{name}\" not recognized");
         let hint = Some(temporal::KNOWN_ZONES.to_owned());
         SqlError { hint, ..SqlError::new(b"22023", message) }
@@ -294,7 +341,7 @@ fn out_of_range(code: &CallCode) -> Fault {
     Fault::new(b"22008", format!("{name} out of range"))
 }
 
-fn extract(code: &CallCode, value: Datum, field: i64) -> Result<Datum, Fault> {
+fn extract(code: &CallCode, value: Datum, field: i64, zone: TimeZone) -> Result<Datum, Fault> {
     let field = usize::try_from(field).ok().and_then(|field| EXTRACT_FIELDS.get(field));
     let field = *field.ok_or_else(|| Fault::new(b"22023", "field not recognized"))?;
     let out_of_range = || Fault::new(b"22008", "timestamp out of range");
@@ -307,6 +354,10 @@ fn extract(code: &CallCode, value: Datum, field: i64) -> Result<Datum, Fault> {
         of => {
             let micros = match of {
                 DataType::Date => temporal::timestamp_of_date(value.as_int() as i32),
+                // How long it is since 1970 is the same in all zones.
+                DataType::TimestampTz(_) if field != ExtractField::Epoch => {
+                    Some(zone.clock_at(value.as_int()))
+                }
                 _ => Some(value.as_int()),
             };
             let micros = micros.ok_or_else(out_of_range)?;

@@ -66,6 +66,7 @@ fn rows<A: RecordAccess, H: Hook>(
     };
     let around = Around {
         now_us: frame.slot(NOW).as_int(),
+        zone: frame.machine.zone,
         bytes_max: frame.machine.rows_max(),
         steps: frame.machine.steps(),
         interrupt: frame.machine.interrupt().cloned(),

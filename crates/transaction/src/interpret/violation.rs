@@ -47,7 +47,7 @@ pub(super) fn check(program: &Program, check: u16, machine: &Machine) -> Fault {
     error.constraint = Some(name.clone());
     if let Some(slots) = &code.values {
         let values: Vec<_> = slots.iter().map(|&slot| machine.slots[slot]).collect();
-        error.detail = Some(failing_row(table, &values, &machine.heap));
+        error.detail = Some(failing_row(table, &values, machine));
     }
     error.into()
 }
@@ -64,7 +64,7 @@ fn no_partition(table: &Table, number: usize, code: &CheckCode, machine: &Machin
         let columns = key.iter().map(|column| &table.columns[column.index()]);
         let names: Vec<_> = columns.clone().map(|column| column.name.as_str()).collect();
         let values = key.iter().map(|column| machine.slots[slots[column.index()]]);
-        let values = texts(columns.zip(values), &machine.heap);
+        let values = texts(columns.zip(values), machine);
         let names = names.join(", ");
         error.detail =
             Some(format!("Partition key of the failing row contains ({names}) = ({values})."));
@@ -72,15 +72,16 @@ fn no_partition(table: &Table, number: usize, code: &CheckCode, machine: &Machin
     error
 }
 
-fn failing_row(table: &Table, values: &[Datum], heap: &[u8]) -> String {
-    let shown = texts(table.shown().iter().zip(values.iter().copied()), heap);
+fn failing_row(table: &Table, values: &[Datum], machine: &Machine) -> String {
+    let shown = texts(table.shown().iter().zip(values.iter().copied()), machine);
     format!("Failing row contains ({shown}).")
 }
 
-fn texts<'c>(values: impl Iterator<Item = (&'c Column, Datum)>, heap: &[u8]) -> String {
+fn texts<'c>(values: impl Iterator<Item = (&'c Column, Datum)>, machine: &Machine) -> String {
+    let _zone = machine.zone.enter();
     let text = |(column, datum): (&Column, Datum)| match datum.is_null() {
         true => "null".to_owned(),
-        false => Value::from_datum(datum, column.data_type, heap).to_string(),
+        false => Value::from_datum(datum, column.data_type, &machine.heap).to_string(),
     };
     values.map(text).collect::<Vec<_>>().join(", ")
 }
@@ -100,7 +101,7 @@ pub(super) fn build_row(
     if let Err(error) = table.table.layout.build(values, &machine.heap, row_words) {
         let mut fault = row_error(table, error);
         if let (RowError::NullInNotNull { .. }, Fault::Error(error)) = (error, &mut fault) {
-            error.detail = Some(failing_row(&table.table, values, &machine.heap));
+            error.detail = Some(failing_row(&table.table, values, machine));
         }
         return Err(fault);
     }

@@ -451,10 +451,8 @@ pub(super) fn is_same_datum(from: DataType, to: DataType) -> bool {
             DataType::Numeric { precision, scale },
         ) => from <= precision && from_scale == scale,
         (DataType::Real, DataType::Double) => true,
-        (
-            DataType::Timestamp(from) | DataType::TimestampTz(from),
-            DataType::Timestamp(to) | DataType::TimestampTz(to),
-        ) => from <= to,
+        (DataType::Timestamp(from), DataType::Timestamp(to))
+        | (DataType::TimestampTz(from), DataType::TimestampTz(to)) => from <= to,
         (from, DataType::Text) => from.is_text() || from.is_json(),
         (DataType::Jsonb, DataType::Json) => true,
         (DataType::Varchar(from), DataType::Varchar(to)) => from <= to,

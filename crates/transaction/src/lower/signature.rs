@@ -262,17 +262,19 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         F::Concat => all(W::As(DataType::Text)),
         F::ConcatWs | F::Format => !given.is_empty() && all(W::Text),
         F::Extract => takes(&[W::TimeOrInterval, W::Int]),
-        F::DateTrunc => takes(&[W::Int, W::TimeOrInterval]),
+        F::DateTrunc => takes(&[W::Int, W::TimeOrInterval]) || takes(&[W::Int, W::Time, W::Text]),
         F::DateAdd => takes(&[W::Time, W::Int]),
         F::DateDiff | F::TimestampDiff | F::Age => takes(&[W::Time; 2]),
         F::TimestampAdd => takes(&[W::Time, W::Interval]),
         F::MakeDate => takes(&[W::Int; 3]),
         F::MakeTime => takes(&[W::Int, W::Int, W::Double]),
-        F::MakeTimestamp => takes(&[W::Int, W::Int, W::Int, W::Int, W::Int, W::Double]),
+        F::MakeTimestamp => {
+            let of_fields = [W::Int, W::Int, W::Int, W::Int, W::Int, W::Double, W::Text];
+            takes(&of_fields[..6]) || takes(&of_fields)
+        }
         F::DateBin => takes(&[W::Interval, W::Time, W::Time]),
         F::IsFinite => takes(&[W::TimeOrInterval]),
-        F::ZoneOffset => takes(&[W::Interval]),
-        F::InZone => takes(&[W::Text, W::Time]),
+        F::InZone => takes(&[W::Text, W::Time]) || takes(&[W::Interval, W::Time]),
         F::Interval(function) => match function {
             IntervalFunction::Negate
             | IntervalFunction::JustifyHours

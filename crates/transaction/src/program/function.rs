@@ -382,7 +382,7 @@ pub enum Function {
     MatchesAnyCase,
     /// extract(field from date/timestamp): arguments (value, field code as integer)
     Extract,
-    /// date_trunc(field, timestamp): arguments (field code as integer, value)
+    /// date_trunc(field, timestamp [, zone]): arguments (field code as integer, value [, zone])
     DateTrunc,
     /// date + days
     DateAdd,
@@ -402,15 +402,14 @@ pub enum Function {
     MakeDate,
     /// make_time(hour, minute, second)
     MakeTime,
-    /// make_timestamp(year, month, day, hour, minute, second)
+    /// make_timestamp(year, month, day, hour, minute, second [, zone])
     MakeTimestamp,
     /// date_bin(stride, timestamp, origin)
     DateBin,
     /// isfinite(date, timestamp or interval)
     IsFinite,
-    /// how far a zone is ahead of UTC: of an interval without months and days
-    ZoneOffset,
-    /// a timestamp as a zone's clock shows it, or when that shows one: (the zone's name, time)
+    /// a timestamp as a zone's clock shows it, or when that shows one: (the zone's
+    /// name, or an interval that it is ahead of UTC, time)
     InZone,
     /// elements in an array: 0 for an empty one
     Cardinality,

@@ -6,7 +6,9 @@
 
 use super::super::calendar::days_in_month;
 use super::super::limits::TIMESTAMPS;
-use super::super::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil};
+use super::super::{
+    Civil, MICROS_PER_DAY, MICROS_PER_SECOND, TimeZone, civil_from_days, days_from_civil,
+};
 use super::julian::iso_year_start;
 use super::pattern::{Convention, Field};
 use crate::template::TemplateError;
@@ -57,8 +59,8 @@ struct Moment {
     day: i32,
     /// microseconds of the day
     time: i64,
-    /// seconds east of Greenwich
-    offset: i64,
+    /// seconds east of Greenwich, if it says so
+    offset: Option<i64>,
 }
 
 impl Fields {
@@ -106,15 +108,15 @@ impl Fields {
         Ok((hour, minute, given(self.second, of_day % 60)))
     }
 
-    fn offset(&self, text: &str) -> Result<i64> {
+    fn offset(&self, text: &str) -> Result<Option<i64>> {
         if self.zone_sign == 0 {
-            return Ok(0);
+            return Ok(None);
         }
         if !(0..=15).contains(&self.zone_hour) || !(0..60).contains(&self.zone_minute) {
             let message = format!("time zone displacement out of range: \"{text}\"");
             return Err(TemplateError::new(b"22009", message));
         }
-        Ok(i64::from(self.zone_sign * (self.zone_hour * 60 + self.zone_minute) * 60))
+        Ok(Some(i64::from(self.zone_sign * (self.zone_hour * 60 + self.zone_minute) * 60)))
     }
 
     /// The year: astronomical, 0 if there is none.
@@ -275,12 +277,13 @@ pub(super) fn date(fields: &Fields, text: &str) -> Result<i32> {
     days.ok_or_else(|| TemplateError::new(b"22008", format!("date out of range: \"{text}\"")))
 }
 
-pub(super) fn moment(fields: &Fields, text: &str) -> Result<i64> {
+pub(super) fn moment(fields: &Fields, text: &str, zone: TimeZone) -> Result<i64> {
     let moment = fields.moment(text)?;
+    let ahead = |clock| moment.offset.unwrap_or_else(|| zone.offset_of(clock).into());
     let micros = moment
         .days()
         .and_then(|days| days.checked_mul(MICROS_PER_DAY)?.checked_add(moment.time))
-        .and_then(|local| local.checked_sub(moment.offset * MICROS_PER_SECOND))
+        .and_then(|clock| clock.checked_sub(ahead(clock) * MICROS_PER_SECOND))
         .filter(|micros| TIMESTAMPS.contains(micros))
         .ok_or_else(|| TemplateError::new(b"22008", "timestamp out of range"))?;
     Ok(match fields.fraction_digits {

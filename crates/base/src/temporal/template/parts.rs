@@ -2,13 +2,15 @@
 
 use super::super::calendar::iso_weekday;
 use super::super::{Interval, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days};
-use super::Zone;
 use super::julian::{day_number, iso_year_start};
+use super::{TimeZone, Zone};
 
 /// A value taken apart. Parts of an interval may be negative, or more than a date's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Parts {
     pub(super) kind: Kind,
+    /// when it is, of a moment with a zone: microseconds since 2000 UTC
+    pub(super) at: i64,
     /// astronomical: 0 is 1 BC
     pub(super) year: i32,
     pub(super) month: i32,
@@ -33,12 +35,16 @@ pub(super) enum Kind {
 
 impl Parts {
     pub(super) fn of_moment(micros: i64, zone: Zone) -> Self {
-        let days = micros.div_euclid(MICROS_PER_DAY);
+        let clock = match zone {
+            Zone::None => micros,
+            Zone::Of(zone) => zone.clock_at(micros),
+        };
+        let days = clock.div_euclid(MICROS_PER_DAY);
         let date = civil_from_days(days);
-        let time = Self::of_time(micros.rem_euclid(MICROS_PER_DAY), Kind::Moment(zone));
+        let time = Self::of_time(clock.rem_euclid(MICROS_PER_DAY), Kind::Moment(zone));
         let (year, month, day) = (date.year, date.month.into(), date.day.into());
         let day_of_year = day_number(year, month, day) - day_number(year, 1, 1) + 1;
-        Self { year, month, day, weekday: iso_weekday(days) % 7, day_of_year, ..time }
+        Self { at: micros, year, month, day, weekday: iso_weekday(days) % 7, day_of_year, ..time }
     }
 
     pub(super) fn of_interval(interval: Interval) -> Self {
@@ -52,6 +58,7 @@ impl Parts {
         let seconds = micros / MICROS_PER_SECOND;
         Self {
             kind,
+            at: 0,
             year: 0,
             month: 0,
             day: 0,
@@ -62,6 +69,19 @@ impl Parts {
             weekday: 0,
             day_of_year: 0,
         }
+    }
+
+    /// The zone, of a moment with one.
+    pub(super) const fn zone(&self) -> Option<TimeZone> {
+        match self.kind {
+            Kind::Moment(Zone::Of(zone)) => Some(zone),
+            _ => None,
+        }
+    }
+
+    /// Seconds east of Greenwich; 0 without a zone.
+    pub(super) fn offset(&self) -> i32 {
+        self.zone().map_or(0, |zone| zone.offset_at(self.at))
     }
 
     pub(super) const fn julian_day(&self) -> i32 {

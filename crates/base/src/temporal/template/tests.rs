@@ -65,8 +65,8 @@ fn moments_are_shown() {
         ("2024-12-30 00:00:00", "HH12 FMHH24 FMMI FMSS FMMS", "12 0 0 0 000"),
     ];
     check(&rows, |value, template| {
-        let micros = parse_timestamp_tz(value).expect("a timestamptz");
-        moment_to_text(micros, Zone::Utc, template)
+        let micros = parse_timestamp_tz(value, TimeZone::UTC).expect("a timestamptz");
+        moment_to_text(micros, Zone::Of(TimeZone::UTC), template)
     });
     let micros = parse_timestamp("2026-11-21 10:20:30.045678").expect("a timestamp");
     let text = moment_to_text(micros, Zone::None, "TZ|TZH|OF");
@@ -178,7 +178,8 @@ fn moments_are_read() {
     ];
     check(&rows, |value, template| {
         let mut text = String::new();
-        write_timestamp_tz(text_to_moment(value, template)?, &mut text).expect("a string");
+        let micros = text_to_moment(value, template, TimeZone::UTC)?;
+        write_timestamp_tz(micros, TimeZone::UTC, &mut text).expect("a string");
         Ok(Some(text))
     });
 }
@@ -210,7 +211,7 @@ fn seconds_since_1970_are_moments() {
     for (seconds, expected) in rows {
         let moment = moment_of_epoch(seconds.parse().expect("a double")).map(|micros| {
             let mut text = String::new();
-            write_timestamp_tz(micros, &mut text).expect("a string");
+            write_timestamp_tz(micros, TimeZone::UTC, &mut text).expect("a string");
             Some(text)
         });
         assert_eq!(shown(moment), expected, "{seconds}");

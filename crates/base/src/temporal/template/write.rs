@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use super::Zone;
 use super::names::{DAYS, ERAS, HALVES, MONTHS, ROMAN_MONTHS, in_letters_of, short};
 use super::parts::{Kind, Parts};
 use super::pattern::{Field, Node, Nodes, Pattern};
@@ -191,14 +190,29 @@ fn write_word(parts: &Parts, pattern: &Pattern<'_>, out: &mut String) {
             push(out, format_args!("{},{:03}", year / 1_000, year % 1_000));
             write_ending(pattern.ordinal, year, out);
         }
-        Field::ZoneName if parts.kind == Kind::Moment(Zone::Utc) => {
-            out.push_str(&in_letters_of(pattern.name, "UTC"));
+        Field::ZoneName => {
+            let name = parts.zone().map(|zone| zone.abbreviation_at(parts.at));
+            out.push_str(&in_letters_of(pattern.name, &name.unwrap_or_default()));
         }
-        Field::ZoneHour => out.push_str("+00"),
-        Field::ZoneMinute => out.push_str("00"),
-        Field::Offset => out.push_str(if pattern.is_bare { "+0" } else { "+00" }),
+        Field::ZoneHour => write_hour(parts.offset(), 2, out),
+        Field::ZoneMinute => {
+            push(out, format_args!("{:02}", parts.offset().unsigned_abs() / 60 % 60));
+        }
+        Field::Offset => {
+            let offset = parts.offset();
+            write_hour(offset, if pattern.is_bare { 1 } else { 2 }, out);
+            if offset % 3_600 != 0 {
+                push(out, format_args!(":{:02}", offset.unsigned_abs() / 60 % 60));
+            }
+        }
         _ => {}
     }
+}
+
+/// Writes the hours of an offset, with so many digits at least.
+fn write_hour(offset: i32, digits: usize, out: &mut String) {
+    let sign = if offset < 0 { '-' } else { '+' };
+    push(out, format_args!("{sign}{:0digits$}", offset.unsigned_abs() / 3_600));
 }
 
 /// Months in Roman numerals; of an interval, 12 months are December where they are a year.

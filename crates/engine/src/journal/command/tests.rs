@@ -41,6 +41,7 @@ fn call(parameters: &[(SqlType, Value)]) -> (Vec<Slot>, Invocation) {
         procedure: ProcedureId(300),
         now_us: -5,
         key: b"k7".to_vec(),
+        zone: TimeZone::named("Europe/Berlin").expect("a region"),
         ..Invocation::default()
     };
     for (of, value) in parameters {
@@ -69,6 +70,7 @@ proptest! {
         prop_assert_eq!(head.write_hash, 0x1234_5678 ^ 0x9abc_def0);
         prop_assert_eq!(head.company, Company::Alone);
         prop_assert_eq!(head.key, b"k7");
+        prop_assert_eq!(head.zone, Some("Europe/Berlin"));
         let mut arguments = Arguments::default();
         prop_assert!(decode_arguments(reader, &slots, &mut arguments).is_some());
         // Places in heaps may differ; what lies there may not.
