@@ -39,6 +39,8 @@ pub(crate) struct Context {
     pub(crate) advisory: AdvisoryOwner,
     pub(crate) held_back: Arc<HeldBack>,
     pub(crate) books: OpenBooks,
+    /// DO blocks that run statement by statement, one in the other
+    pub(crate) blocks: Cell<u32>,
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
     identity: RefCell<Arc<Identity>>,
@@ -84,6 +86,7 @@ impl Context {
             advisory: AdvisoryOwner::new(&core.advisory),
             held_back: Arc::default(),
             books: core.library.open(),
+            blocks: Cell::default(),
             call_deadline: Cell::new(core.config.call_deadline),
             identity: RefCell::default(),
             role: RefCell::default(),

@@ -67,6 +67,7 @@ mod error;
 mod explain;
 mod held_back;
 mod inspect;
+mod interpreting;
 mod keeping;
 mod kept;
 mod keyless;

@@ -134,21 +134,8 @@ pub(crate) fn run_in(
     run_compiled(context, prepared, |work, schema, generation| {
         context.drawn().begin_again();
         if let Work::Program(work) = work {
-            bind_all(&work.procedure, values, &mut invocation.arguments)?;
-            context.draw_for(&work.procedure, &mut invocation.arguments)?;
-            loop {
-                transaction.is_last_part();
-                let part = (&**work, generation);
-                let mut done = execute_part(transaction, part, &invocation, frame);
-                let let_go = || transaction.let_others_go_on();
-                let arguments = &mut invocation.arguments;
-                if !context.draws_more(&work.procedure, arguments, &mut done, let_go)? {
-                    if let Ok(None) = done {
-                        give_all_back(&context.core, &work.procedure, arguments);
-                    }
-                    return done;
-                }
-            }
+            let part = (&**work, generation);
+            return run_program(context, part, values, (&mut invocation, frame), transaction);
         }
         let values = prepared.bound(values)?;
         let began = match work {
@@ -190,6 +177,31 @@ pub(crate) fn run_in(
         }
         rows
     })
+}
+
+/// Runs what a program does in a transaction, drawing what it takes; none: the schema is another
+/// one.
+pub(crate) fn run_program(
+    context: &Context,
+    (work, generation): (&StatementProgram, u64),
+    values: &[Value],
+    (invocation, frame): (&mut Invocation, &mut Frame),
+    transaction: &mut impl Parts,
+) -> Result<Option<Rows>, Error> {
+    bind_all(&work.procedure, values, &mut invocation.arguments)?;
+    context.draw_for(&work.procedure, &mut invocation.arguments)?;
+    loop {
+        transaction.is_last_part();
+        let mut done = execute_part(transaction, (work, generation), invocation, frame);
+        let let_go = || transaction.let_others_go_on();
+        let arguments = &mut invocation.arguments;
+        if !context.draws_more(&work.procedure, arguments, &mut done, let_go)? {
+            if let Ok(None) = done {
+                give_all_back(&context.core, &work.procedure, arguments);
+            }
+            return done;
+        }
+    }
 }
 
 /// Executes a part of a statement; its rows. None: the schema is another one.

@@ -4,6 +4,8 @@
 //!              transaction of each; keeps what both need
 //! Concurrency  one session's, and so one thread's
 
+mod steps;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +39,7 @@ use crate::transaction::{
 };
 
 /// Times a statement outside transactions is repeated after a conflict, with growing pauses.
-const REPETITIONS_MAX: u32 = 200;
+pub(crate) const REPETITIONS_MAX: u32 = 200;
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const DOUBLINGS_MAX: u32 = 9;
 /// How long a statement outside transactions waits for a place among those that are open.
@@ -501,13 +503,8 @@ impl SessionTransaction {
                     return context.settle(reply);
                 }
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
-                    self.interrupt.check().map_err(SqlError::from)?;
-                    // It waits for whoever was in its way, though in no queue.
-                    let told = self.interrupt.wait_for_lock();
-                    thread::sleep(FIRST_PAUSE * (1 << repetitions.min(DOUBLINGS_MAX)));
-                    drop(told);
+                    self.pause(repetitions)?;
                     repetitions += 1;
-                    self.books.repeated.increment();
                     transaction.begin_again();
                 }
                 Err(Error::Sql(error)) => {
@@ -594,6 +591,6 @@ fn is_full(error: &SqlError) -> bool {
     error.sqlstate == *b"53300"
 }
 
-fn is_conflict(error: &Error) -> bool {
+pub(crate) fn is_conflict(error: &Error) -> bool {
     matches!(error.sqlstate(), Some("40001" | "40P01"))
 }

@@ -112,8 +112,11 @@ impl Runner<'_> {
             refuse_without(context, compiled)?;
         }
         let rows = match compiled {
+            Some(Compiled::Interpreted) => return self.interpret(prepared),
             None => {
-                let rows = self.run(prepared, values)?;
+                let Some(rows) = self.run_unless_defining(prepared, values)? else {
+                    return self.interpret(prepared);
+                };
                 // Behind the run, which compiles again where the schema has changed.
                 types = prepared.result_types();
                 rows

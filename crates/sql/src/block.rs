@@ -8,7 +8,7 @@
 
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::ambiguity::Ambiguity;
 use crate::block_loop::{
@@ -24,8 +24,9 @@ use crate::dynamic_syntax::execute_statement;
 use crate::endings::ending;
 use crate::error::{Advice, Result, syntax, too_complex, unsupported};
 use crate::exception::{handlers, stacked_diagnostics};
+use crate::interpreted::DefinitionSyntax;
 use crate::raise::raise;
-use crate::script::invocation;
+use crate::script::{invocation, statements_of};
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, Into, Target, TypeName,
     TypeNameKind, VariableSyntax,
@@ -276,19 +277,38 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         }
         "drop" if cursor.is_at(1, "table") => whole_statement(cursor),
         "notify" => whole_statement(cursor),
+        verb if DEFINING.contains(&verb) => definition(cursor),
         _ => Err(refused(cursor)),
     }
+}
+
+/// What begins statements that define something, or are commands of sessions.
+pub(crate) const DEFINING: [&str; 14] = [
+    "create", "alter", "drop", "comment", "grant", "revoke", "truncate", "refresh", "reindex",
+    "lock", "set", "reset", "analyze", "reassign",
+];
+
+/// A definition, of which the place is kept that it has in its text.
+fn definition(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    let place = cursor.place();
+    let count = statements_of(cursor.rest_ahead()).next().map_or(0, <[TokenWithSpan]>::len);
+    let tokens = cursor.take(count);
+    let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else {
+        return Err(cursor.unexpected("a statement"));
+    };
+    let verb = match &first.token {
+        Token::Word(word) => word.value.to_ascii_uppercase(),
+        other => other.to_string(),
+    };
+    let (from, to) = (first.span.start, last.span.end);
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::Definition(DefinitionSyntax { verb, place, from, to }))
 }
 
 /// Statements of PL/pgSQL that the subset leaves out, and what to write instead.
 pub(crate) fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlError {
     const ADVICE: &[(&str, &str)] = &[
         ("savepoint", "a call is one transaction: RAISE EXCEPTION undoes it"),
-        ("truncate", "write DELETE FROM table"),
-        ("create", "tables and indexes are made outside of procedures"),
-        ("alter", "tables and indexes are changed outside of procedures"),
-        ("drop", "tables and indexes are dropped outside of procedures"),
-        ("lock", "the engine locks by itself: leave it out"),
         ("copy", "load data outside of procedures"),
     ];
     let Some(Token::Word(word)) = cursor.peek() else {
@@ -298,6 +318,20 @@ pub(crate) fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlEr
         Some((name, hint)) => unsupported(cursor.place(), name.to_ascii_uppercase(), *hint),
         None => cursor.unexpected("a statement"),
     }
+}
+
+/// The error of a definition in a routine, which is compiled before anything is defined.
+pub(crate) fn no_definition(written: &DefinitionSyntax) -> hotrow_transaction::outcome::SqlError {
+    const ADVICE: &[(&str, &str)] = &[
+        ("TRUNCATE", "write DELETE FROM table"),
+        ("CREATE", "tables and indexes are made outside of procedures"),
+        ("ALTER", "tables and indexes are changed outside of procedures"),
+        ("DROP", "tables and indexes are dropped outside of procedures"),
+        ("LOCK", "the engine locks by itself: leave it out"),
+    ];
+    let found = ADVICE.iter().find(|(verb, _)| *verb == written.verb);
+    let hint = found.map_or("send it by itself, or in a DO block", |(_, hint)| *hint);
+    unsupported(written.place, &written.verb, hint)
 }
 
 pub(crate) fn expression_to_semicolon(cursor: &mut Cursor<'_>) -> Result<ast::Expr> {

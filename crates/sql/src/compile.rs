@@ -20,6 +20,7 @@ use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::extension::create_extension;
+use crate::interpreted::Holds;
 use crate::notify::notification;
 use crate::open_literals::Literals;
 use crate::parameters::parameters_named;
@@ -171,7 +172,14 @@ fn compile_by(
     }
     let compiled = match &statement.syntax {
         Syntax::Routine(routine) => create_procedure(compiler, routine, statement),
-        Syntax::Anonymous(block) => anonymous(compiler, block),
+        Syntax::Anonymous(of) if of.holds() == Holds::Definitions => Ok(Compiled::Interpreted),
+        Syntax::Anonymous(of) => match anonymous(compiler, of.block()) {
+            // What a program cannot have, where its texts may be definitions as well.
+            Err(refused) if of.holds() == Holds::Perhaps && &refused.sqlstate == b"0A000" => {
+                return Ok(Compiled::Interpreted);
+            }
+            compiled => compiled,
+        },
         Syntax::Call { name, arguments, place } => call(compiler, (name, None), arguments, *place),
         Syntax::Explain { name, arguments, place } => {
             let procedure = match arguments {

@@ -164,7 +164,7 @@ impl Compiler<'_> {
 }
 
 /// Whether a variable is a cursor.
-fn is_refcursor(written: &TypeName) -> bool {
+pub(crate) fn is_refcursor(written: &TypeName) -> bool {
     matches!(&written.kind, TypeNameKind::Plain(plain)
         if plain.to_string().eq_ignore_ascii_case("refcursor"))
 }

@@ -19,6 +19,7 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast;
 
+use crate::block::DEFINING;
 use crate::consume::{Sink, no_values};
 use crate::drawn::in_rounds;
 use crate::dynamic_syntax::{parameter_name, statement_of};
@@ -79,6 +80,9 @@ impl DynamicText {
         }
         compiler.take_drawn_slots()?;
         compiler.names.push(names);
+        if is_definition(text) {
+            return Err(no_definition(place));
+        }
         let statement = statement_of(text, self.values.len(), place)?;
         refuse_definition(&statement, place)?;
         compiler.calls.mentions = [false, true]; // the row count is asked for
@@ -102,6 +106,9 @@ impl DynamicText {
     }
 }
 
+/// What a text is that a call does not execute.
+pub(crate) const DEFINITION: &str = "EXECUTE of a definition, or of a command, in a procedure";
+
 /// Definitions are made beside calls and not in them.
 fn refuse_definition(statement: &ast::Statement, place: Place) -> Result<()> {
     let is_change_of_rows = matches!(
@@ -113,11 +120,18 @@ fn refuse_definition(statement: &ast::Statement, place: Place) -> Result<()> {
             | ast::Statement::Merge(_)
             | ast::Statement::NOTIFY { .. }
     );
-    if is_change_of_rows {
-        return Ok(());
-    }
+    if is_change_of_rows { Ok(()) } else { Err(no_definition(place)) }
+}
+
+fn no_definition(place: Place) -> SqlError {
     let advice = "a call changes and reads rows: send the statement by itself";
-    Err(unsupported(place, "EXECUTE of a definition, or of a command, in a procedure", advice))
+    unsupported(place, DEFINITION, advice)
+}
+
+/// Whether a text begins as definitions do, not all of which the parser knows.
+fn is_definition(text: &str) -> bool {
+    let word: String = text.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
+    DEFINING.contains(&word.to_ascii_lowercase().as_str())
 }
 
 impl Compiler<'_> {

@@ -23,6 +23,7 @@
 //! | partitions | `partition`, `partition_checks`, `partition_rows` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
+//! | blocks that are run statement by statement | `interpreted` and what is in it |
 //! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `altered`, `rename`, `like`, `materialized`, `apply` |
 //! | the rest | `maintenance`, `copy`, `setting`, `parameters`, `literals` |
 //! | what comes out | `compiled`, `compile` |
@@ -91,6 +92,7 @@ mod index;
 mod inline;
 mod insert;
 mod instead;
+mod interpreted;
 mod interval;
 mod json;
 mod json_subscripts;
@@ -188,6 +190,7 @@ pub use functions::{
     EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, Volatility,
     function_document, resolve as resolve_function,
 };
+pub use interpreted::{BlockHost, CompileStep, Holds, StepAnswer, is_refused_definition};
 pub use keyless::key_lacked;
 pub use literals::{SHAPED_BYTES_MAX, SHAPED_LINE_FIRST, Shape, parse_shaped, place_in_text};
 pub use maintenance::{EmptiedPartition, Maintenance, Truncation};

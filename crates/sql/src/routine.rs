@@ -12,6 +12,7 @@ use crate::block::{parse_body, type_name};
 use crate::dynamic_syntax::name_parameters;
 use crate::endings::find_last;
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
+use crate::interpreted::Anonymous;
 use crate::marks::MARK;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, Into, Mode, Parameter, Returns,
@@ -192,8 +193,8 @@ fn path_of_body(cursor: &mut Cursor<'_>) -> Result<Option<SearchPath>> {
     Ok(Some(SearchPath::new(schemas)))
 }
 
-/// DO [LANGUAGE plpgsql] $$ ... $$
-pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Block> {
+/// `DO [LANGUAGE plpgsql] $$ ... $$`
+pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Anonymous> {
     let mut language = None;
     let mut text = None;
     while !cursor.at_end() {
@@ -211,7 +212,8 @@ pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Block> {
     let Some((origin, text)) = text else {
         return Err(cursor.unexpected("a body in $$"));
     };
-    Ok(parse_text(&text, origin)?.0)
+    let block = parse_text(&text, origin)?.0;
+    Anonymous::new(block, text, origin)
 }
 
 fn refuse_in_trigger_function(

@@ -125,8 +125,13 @@ impl Iterator for Script {
 /// Errors: 42601 with the place of what could not be read, 0A000 for statements of SQL that
 /// Hotrow does not have, 54001 for a text that is too long or nests too deeply.
 pub fn parse_script(text: &str) -> Result<Vec<ScriptStatement>> {
+    parse_script_at(text, Place { line: 1, column: 1 })
+}
+
+/// As [`parse_script`], of a text that starts at `origin`.
+pub(crate) fn parse_script_at(text: &str, origin: Place) -> Result<Vec<ScriptStatement>> {
     let mut statements = Vec::new();
-    each_statement(text, Place { line: 1, column: 1 }, |statement, _| statements.push(statement))?;
+    each_statement(text, origin, |statement, _| statements.push(statement))?;
     Ok(statements)
 }
 
@@ -181,7 +186,9 @@ fn each_statement_here(
 }
 
 /// The tokens of each statement: semicolons stand between them, and in BEGIN ATOMIC ... END.
-fn statements_of(mut tokens: &[TokenWithSpan]) -> impl Iterator<Item = &[TokenWithSpan]> {
+pub(crate) fn statements_of(
+    mut tokens: &[TokenWithSpan],
+) -> impl Iterator<Item = &[TokenWithSpan]> {
     std::iter::from_fn(move || {
         let is = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
         if tokens.is_empty() {

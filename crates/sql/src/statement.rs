@@ -9,6 +9,7 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast;
 
+use crate::block::no_definition;
 use crate::change::{Receiver, is_of_query};
 use crate::comparison::negated;
 use crate::consume::Sink;
@@ -151,6 +152,7 @@ impl Compiler<'_> {
             Kind::Open(written) => self.open_cursor(written, out),
             Kind::Fetch(written) => self.fetch_row(written, out),
             Kind::Close(target) => self.close_cursor(target, out),
+            Kind::Definition(written) => Err(no_definition(written)),
             Kind::Execute { statement, into } => self.execute(statement, into.as_ref(), out),
             Kind::End { ending, is_last } => self.ending((*ending, *is_last), out),
             Kind::Call(call) => self.call_statement(call, out),

@@ -16,6 +16,7 @@ use crate::comment::CommentSyntax;
 use crate::copy::CopySyntax;
 use crate::domain_syntax::DomainSyntax;
 use crate::grant::GrantSyntax;
+use crate::interpreted::{Anonymous, DefinitionSyntax};
 use crate::maintenance::Maintenance;
 use crate::open_literals::OpenLiterals;
 use crate::policy_syntax::PolicySyntax;
@@ -214,7 +215,7 @@ pub(crate) enum Syntax {
     /// CREATE FUNCTION or PROCEDURE
     Routine(Box<Routine>),
     /// DO $$ ... $$
-    Anonymous(Box<Block>),
+    Anonymous(Box<Anonymous>),
     /// CALL name(arguments); also SELECT * FROM name(arguments)
     Call { name: String, arguments: Vec<CallArgument>, place: Place },
     /// EXPLAIN PROCEDURE name or EXPLAIN PROCEDURE name(arguments)
@@ -550,6 +551,8 @@ pub(crate) enum BlockStatementKind {
         into: Option<Into>,
     },
     Perform(Box<ast::Statement>),
+    /// a definition, or a command of sessions
+    Definition(DefinitionSyntax),
     Call(Box<CallSyntax>),
     Execute {
         statement: Box<ExecuteSyntax>,

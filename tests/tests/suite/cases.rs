@@ -42,5 +42,5 @@ files! {
     wide_numbers_and_names reconnaissance concurrency definitions order json interval lists
     templates times patterns schemas temporary expressions_in_indexes triggers writable_views
     merge overloads array_columns rights numerics alterations materialized variadic row_security
-    instead partitions reports tables_without_keys recursion json_records ranges dynamic
+    instead partitions defining_blocks reports tables_without_keys recursion json_records ranges dynamic
 }

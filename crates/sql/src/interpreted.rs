@@ -1,0 +1,180 @@
+//! DO blocks that hold definitions: run statement by statement.
+//!
+//! Role         such a block cannot be compiled as one program: what it defines is not there when
+//!              it is compiled. Control flow and variables are interpreted over the tree of the
+//!              block ([`run`]); statements and expressions are compiled when their turn comes, as
+//!              programs whose parameters are the variables, and whose result are their values
+//!              behind it ([`step`]); definitions go, by their text, the way of whoever sends them
+//!              by themselves. Runs nothing itself: all that is done is asked of a [`BlockHost`].
+//!              Blocks without definitions are programs as before
+//! Invariants   I1 what is compiled is a part of the block that defines nothing and leaves nothing
+//!              around it, so that it does what it would do in the program of the whole block
+//!              I2 errors of the block, caught ones too, leave nothing of what they end: each block
+//!              with handlers is protected by its host
+//!              I3 each statement, and each turn of a loop, is a step, and the host bounds them;
+//!              blocks nest as deep as the parser lets them (`block`, I1)
+//! Source       PostgreSQL 15, chapter 43. We differ: an expression is compiled for the definitions
+//!              of its moment, and an error inside of it ends a part of the block whose variables
+//!              are as they were before that part
+
+mod cursors;
+mod execute;
+mod holds;
+mod loops;
+mod run;
+mod scopes;
+mod step;
+
+use hotrow_base::stack::with_room;
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{Catalog, SearchPath};
+use hotrow_transaction::outcome::{Notice, SqlError};
+use hotrow_transaction::program::{Place, Procedure};
+use sqlparser::tokenizer::Location;
+
+use crate::error::Result;
+use crate::script::{Offsets, parse_script_at};
+use crate::state::ProcedureNames;
+use crate::syntax::{Block, ScriptStatement, Syntax};
+
+pub use holds::Holds;
+
+/// A DO block, and its text, of which definitions are parts.
+#[derive(Debug)]
+pub(crate) struct Anonymous {
+    block: Block,
+    /// empty where there are no definitions
+    text: String,
+    /// where that starts in the script
+    origin: Place,
+    holds: Holds,
+}
+
+/// A definition in a block, or a command of sessions.
+#[derive(Clone, Debug)]
+pub(crate) struct DefinitionSyntax {
+    /// its first word, in capitals
+    pub(crate) verb: String,
+    pub(crate) place: Place,
+    /// where its text begins, and ends
+    pub(crate) from: Location,
+    pub(crate) to: Location,
+}
+
+impl Anonymous {
+    /// Errors: what parsing the definitions in it says.
+    pub(crate) fn new(block: Block, text: String, origin: Place) -> Result<Self> {
+        let holds = holds::of_block(&block);
+        let mut of = Self { block, text, origin, holds };
+        match holds {
+            Holds::Definitions => holds::each_definition(&of.block, &mut |definition| {
+                parse_script_at(of.text_of(definition), definition.place).map(drop)
+            })?,
+            Holds::Perhaps | Holds::Nothing => of.text = String::new(),
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn block(&self) -> &Block {
+        &self.block
+    }
+
+    pub(crate) fn holds(&self) -> Holds {
+        self.holds
+    }
+
+    fn text_of(&self, definition: &DefinitionSyntax) -> &str {
+        let offsets = Offsets::new(&self.text, self.origin);
+        let range = offsets.of(definition.from)..offsets.of(definition.to);
+        self.text.get(range).unwrap_or_default()
+    }
+}
+
+impl ScriptStatement {
+    /// What a DO block holds of definitions; nothing: it is none, or has none.
+    pub fn holds_definitions(&self) -> Holds {
+        match &self.syntax {
+            Syntax::Anonymous(of) => of.holds,
+            _ => Holds::Nothing,
+        }
+    }
+
+    /// Runs a DO block statement by statement; what it has said, also where it fails.
+    ///
+    /// Errors: those of the block, and of the host.
+    pub fn interpret<H: BlockHost>(
+        &self,
+        host: &mut H,
+    ) -> (Vec<Notice>, std::result::Result<(), H::Error>) {
+        let Syntax::Anonymous(of) = &self.syntax else { return (Vec::new(), Ok(())) };
+        with_room(|| run::run(of, host))
+    }
+
+    /// Whether it may stand in a block as it is: a query, or a change of rows.
+    fn is_step(&self) -> bool {
+        use sqlparser::ast::Statement as S;
+        let Syntax::Sql(statement) = &self.syntax else { return false };
+        matches!(
+            **statement,
+            S::Query(_)
+                | S::Insert(_)
+                | S::Update(_)
+                | S::Delete(_)
+                | S::Merge(_)
+                | S::NOTIFY { .. }
+        )
+    }
+}
+
+/// Compiles a step for the definitions in force.
+pub type CompileStep<'s> =
+    dyn FnMut(&Catalog, &dyn ProcedureNames, &SearchPath) -> Result<Procedure> + 's;
+
+/// What a step gave.
+#[derive(Default, Debug)]
+pub struct StepAnswer {
+    /// row after row
+    pub values: Vec<Value>,
+    /// of a definition or a command: rows that it changed
+    pub touched: u64,
+    /// what it has said
+    pub notices: Vec<Notice>,
+}
+
+/// What runs the statements of a block: a session, in its transaction.
+pub trait BlockHost {
+    /// Why something did not happen.
+    type Error: From<SqlError>;
+
+    /// Compiles a step, and runs it with values for its parameters. Where it fails it has changed
+    /// nothing, but [`BlockHost::unprotect`] has to come before the next step.
+    fn step(
+        &mut self,
+        compile: &mut CompileStep<'_>,
+        values: &[Value],
+    ) -> std::result::Result<StepAnswer, Self::Error>;
+
+    /// Executes a statement as if it had been sent by itself.
+    fn send(&mut self, statement: ScriptStatement) -> std::result::Result<StepAnswer, Self::Error>;
+
+    /// Begins what can be taken back.
+    fn protect(&mut self) -> std::result::Result<(), Self::Error>;
+
+    /// Ends the youngest of these: what was done in it stays, or is taken back.
+    fn unprotect(&mut self, stays: bool) -> std::result::Result<(), Self::Error>;
+
+    /// Fails where the statement is to end.
+    fn check(&mut self) -> std::result::Result<(), Self::Error>;
+
+    /// Steps that a block may take.
+    fn steps_max(&self) -> u64;
+
+    /// The error, if it is one of SQL.
+    fn sql_error(error: Self::Error) -> std::result::Result<SqlError, Self::Error>;
+}
+
+/// Whether an error is that of a definition in the text of an EXECUTE, which a block that is run
+/// statement by statement makes.
+pub fn is_refused_definition(error: &SqlError) -> bool {
+    &error.sqlstate == b"0A000" && error.message.starts_with(crate::dynamic_text::DEFINITION)
+}

@@ -1,0 +1,430 @@
+//! Running a block: its statements, one after the other, and what handles their errors.
+//!
+//! Role         statements without definitions in them are steps as they are ([`is_part`]); of
+//!              others the control flow is followed here
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::outcome::{Notice, SqlError};
+use hotrow_transaction::program::{ErrorPart, Place};
+use sqlparser::ast;
+
+use crate::error::{Advice, Result, error, syntax};
+use crate::interpreted::holds::{has_bodies, is_part};
+use crate::interpreted::scopes::{Held, HeldCursor, Scope, Scopes, given, is_variable};
+use crate::interpreted::step::{self, Compiled, Seen, Step};
+use crate::interpreted::{Anonymous, BlockHost, StepAnswer};
+use crate::script::parse_script_at;
+use crate::syntax::{
+    Block, BlockStatement, BlockStatementKind as Kind, Declaration, HandlerSyntax, LeaveSyntax,
+    Target, TypeNameKind, Way,
+};
+
+/// Where it goes on behind a statement.
+pub(super) enum Flow<'b> {
+    Next,
+    /// behind the block or loop with this label, the innermost loop if there is none, or at its
+    /// next turn
+    Leave(Way, Option<&'b String>),
+    Return,
+}
+
+type Ended<T, H> = std::result::Result<T, <H as BlockHost>::Error>;
+
+/// A block while it runs.
+pub(super) struct Run<'h, 'b, H: BlockHost> {
+    pub(super) host: &'h mut H,
+    of: &'b Anonymous,
+    pub(super) scopes: Scopes<'b>,
+    pub(super) found: bool,
+    pub(super) row_count: i64,
+    /// errors whose handlers run, the innermost last
+    caught: Vec<SqlError>,
+    /// blocks with handlers around the current statement
+    protected: usize,
+    steps_left: u64,
+    notices: Vec<Notice>,
+}
+
+/// Runs a block; what it has said, also where it fails.
+pub(super) fn run<H: BlockHost>(of: &Anonymous, host: &mut H) -> (Vec<Notice>, Ended<(), H>) {
+    let steps_left = host.steps_max();
+    let mut run = Run {
+        host,
+        of,
+        scopes: Scopes::default(),
+        found: false,
+        row_count: 0,
+        caught: Vec::new(),
+        protected: 0,
+        steps_left,
+        notices: Vec::new(),
+    };
+    let done = run.block(&of.block).map(drop);
+    (run.notices, done)
+}
+
+impl<'b, H: BlockHost> Run<'_, 'b, H> {
+    /// Counts a step, and fails where there are too many or the statement is to end.
+    pub(super) fn count_step(&mut self) -> Ended<(), H> {
+        self.host.check()?;
+        match self.steps_left.checked_sub(1) {
+            Some(left) => self.steps_left = left,
+            None => return Err(SqlError::new(b"54000", "step budget exceeded").into()),
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &'b Block) -> Ended<Flow<'b>, H> {
+        let around = self.scopes.len();
+        self.scopes.push(Scope { label: block.label.as_ref(), variables: Vec::new() });
+        let ambiguity = self.scopes.ambiguity;
+        let flow = self.declare_all(block).and_then(|()| match block.handlers.is_empty() {
+            true => self.body(&block.statements),
+            false => self.protected(block),
+        });
+        self.scopes.truncate(around);
+        self.scopes.ambiguity = ambiguity;
+        Ok(match flow? {
+            Flow::Leave(Way::Exit, Some(label)) if block.label.as_ref() == Some(label) => {
+                Flow::Next
+            }
+            flow => flow,
+        })
+    }
+
+    fn declare_all(&mut self, block: &'b Block) -> Ended<(), H> {
+        for declaration in &block.declarations {
+            self.count_step()?;
+            self.declare(declaration)?;
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, declaration: &'b Declaration) -> Ended<(), H> {
+        let place = declaration.place();
+        if is_variable(declaration)
+            && let Declaration::Variable(written) = declaration
+        {
+            let (values, mut compiled) = self.compiled(Step::Declaration(declaration), place)?;
+            if let TypeNameKind::Record = written.type_name.kind
+                && let Some(step_shape) = compiled.shapes.last_mut()
+            {
+                step_shape.stay_open();
+            }
+            self.scopes.take_declared(&written.name, compiled.shapes, values);
+            return Ok(());
+        }
+        let (name, held) = match declaration {
+            Declaration::Ambiguous(_, ambiguity) => {
+                self.scopes.ambiguity = *ambiguity;
+                return Ok(());
+            }
+            Declaration::Alias { name, of, .. } => {
+                if self.scopes.find(of).is_none() {
+                    let of = of.join(".");
+                    let message = format!("variable \"{of}\" does not exist");
+                    return Err(error(b"42704", place, message).into());
+                }
+                (name, Held::Alias(of.clone()))
+            }
+            Declaration::Cursor(of) => {
+                let cursor = HeldCursor { of: Some(of), scrolls: of.scrolls, open: None };
+                (&of.name, Held::Cursor(Box::new(cursor)))
+            }
+            Declaration::Variable(written) => {
+                let cursor = HeldCursor { of: None, scrolls: true, open: None };
+                (&written.name, Held::Cursor(Box::new(cursor)))
+            }
+        };
+        if self.scopes.has_declared(name) {
+            let message = format!("duplicate declaration of \"{name}\"");
+            return Err(error(b"42601", place, message).into());
+        }
+        self.scopes.declare(name, held);
+        Ok(())
+    }
+
+    /// The statements of a block with handlers.
+    fn protected(&mut self, block: &'b Block) -> Ended<Flow<'b>, H> {
+        let around = self.scopes.len();
+        self.host.protect()?;
+        self.protected += 1;
+        let done = self.body(&block.statements);
+        self.protected -= 1;
+        let failed = match done {
+            Ok(flow) => return self.host.unprotect(true).map(|()| flow),
+            Err(failed) => failed,
+        };
+        self.scopes.truncate(around);
+        let mut failed = H::sql_error(failed)?;
+        let handler = block.handlers.iter().find(|handler| handles(handler, &failed));
+        // What cannot be taken back is over, and the error is why.
+        let (Ok(()), Some(handler)) = (self.host.unprotect(false), handler) else {
+            return Err(failed.into());
+        };
+        self.notices.append(&mut failed.notices);
+        let text = |part: &str| (SqlType::Scalar(DataType::Text), Value::from(part));
+        let told = [("sqlstate", text(failed.code())), ("sqlerrm", text(&failed.message))];
+        self.scopes.push(Scope::default());
+        for (name, (sql_type, value)) in told {
+            let held = Held::Scalar { sql_type, value, constant: true, not_null: false };
+            self.scopes.declare(name, held);
+        }
+        self.caught.push(failed);
+        let flow = self.body(&handler.statements);
+        self.caught.pop();
+        self.scopes.truncate(around);
+        flow
+    }
+
+    pub(super) fn body(&mut self, statements: &'b [BlockStatement]) -> Ended<Flow<'b>, H> {
+        for statement in statements {
+            self.count_step()?;
+            match self.statement(statement)? {
+                Flow::Next => {}
+                flow => return Ok(flow),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn statement(&mut self, statement: &'b BlockStatement) -> Ended<Flow<'b>, H> {
+        let place = statement.place;
+        // Where an error may be caught, what came before it in a body counts.
+        let is_divided = self.protected > 0 && has_bodies(&statement.kind);
+        if !is_divided && is_part(statement) {
+            self.change(Step::Statement(statement), place)?;
+            return Ok(Flow::Next);
+        }
+        match &statement.kind {
+            Kind::Block(block) => self.block(block),
+            Kind::If { arms, otherwise } => {
+                for (condition, body) in arms {
+                    if self.holds(Step::Condition(condition, "IF"), place)? {
+                        return self.body(body);
+                    }
+                }
+                self.body(otherwise)
+            }
+            Kind::Case { operand, arms, otherwise } => {
+                self.case(operand.as_ref(), arms, otherwise.as_ref(), place)
+            }
+            Kind::ForRange(written) => self.for_range(written, place),
+            Kind::ForEach { target, array, body } => self.for_each(target, array, body, place),
+            Kind::ForQuery { targets, query, body } => self.for_query(targets, query, body, place),
+            Kind::ForCursor { target, cursor, arguments, body } => {
+                self.for_cursor((target, cursor), arguments, body)
+            }
+            Kind::Loop { condition, body } => self.unbounded(condition.as_ref(), body, place),
+            Kind::Leave(written) => self.leave(written, place),
+            Kind::Definition(written) => {
+                let text = self.of.text_of(written);
+                self.define(text, written.place)?;
+                Ok(Flow::Next)
+            }
+            // CREATE TEMP TABLE, and DROP TABLE.
+            Kind::Sql { statement, .. } => {
+                self.define(&statement.to_string(), place)?;
+                Ok(Flow::Next)
+            }
+            Kind::Execute { statement, into } => {
+                self.execute(statement, into.as_ref(), place)?;
+                Ok(Flow::Next)
+            }
+            Kind::Open(written) => self.open(written, place).map(|()| Flow::Next),
+            Kind::Fetch(written) => self.fetch(written, place).map(|()| Flow::Next),
+            Kind::Close(target) => self.close(target).map(|()| Flow::Next),
+            Kind::Return(None) => Ok(Flow::Return),
+            Kind::RaiseAgain => {
+                Err(self.innermost_caught(place, "RAISE without parameters")?.into())
+            }
+            Kind::Stacked(items) => {
+                self.stacked(items, place)?;
+                Ok(Flow::Next)
+            }
+            Kind::End { .. } => {
+                let hint = "a block with definitions is one transaction";
+                Err(error(b"2D000", place, "invalid transaction termination").hint(hint).into())
+            }
+            // Compiling it says why it cannot be.
+            _ => {
+                self.change(Step::Statement(statement), place)?;
+                Ok(Flow::Next)
+            }
+        }
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&'b ast::Expr>,
+        arms: &'b [(Vec<ast::Expr>, Vec<BlockStatement>)],
+        otherwise: Option<&'b Vec<BlockStatement>>,
+        place: Place,
+    ) -> Ended<Flow<'b>, H> {
+        for (values, body) in arms {
+            for value in values {
+                let step = match operand {
+                    Some(operand) => Step::Equal(operand, value),
+                    None => Step::Condition(value, "CASE/WHEN"),
+                };
+                if self.holds(step, place)? {
+                    return self.body(body);
+                }
+            }
+        }
+        match otherwise {
+            Some(body) => self.body(body),
+            None => {
+                let hint = "CASE statement is missing ELSE part.";
+                Err(error(b"20000", place, "case not found").hint(hint).into())
+            }
+        }
+    }
+
+    fn leave(&mut self, written: &'b LeaveSyntax, place: Place) -> Ended<Flow<'b>, H> {
+        let what = if written.way == Way::Exit { "EXIT" } else { "CONTINUE" };
+        if let Some(condition) = &written.condition
+            && !self.holds(Step::Condition(condition, what), place)?
+        {
+            return Ok(Flow::Next);
+        }
+        Ok(Flow::Leave(written.way, written.label.as_ref().map(|(label, _)| label)))
+    }
+
+    /// GET STACKED DIAGNOSTICS
+    fn stacked(&mut self, items: &'b [(Target, ErrorPart)], place: Place) -> Ended<(), H> {
+        let caught = self.innermost_caught(place, "GET STACKED DIAGNOSTICS")?;
+        for (target, part) in items {
+            let told = match part {
+                ErrorPart::State => Some(caught.code().to_owned()),
+                ErrorPart::Message => Some(caught.message.clone()),
+                ErrorPart::Detail => caught.detail.clone(),
+                ErrorPart::Hint => caught.hint.clone(),
+                ErrorPart::Constraint => caught.constraint.clone(),
+                ErrorPart::Table => caught.table.clone(),
+                ErrorPart::Column => caught.column.clone(),
+            };
+            let value = Value::Text(told.unwrap_or_default());
+            let text = SqlType::Scalar(DataType::Text);
+            self.assign(std::slice::from_ref(target), &[text], vec![value], target.place)?;
+        }
+        Ok(())
+    }
+
+    fn innermost_caught(&self, place: Place, what: &str) -> Result<SqlError> {
+        self.caught.last().cloned().ok_or_else(|| {
+            let message = format!("{what} cannot be used outside an exception handler");
+            error(b"0Z002", place, message)
+        })
+    }
+
+    /// Runs a definition, or another command, by its text.
+    pub(super) fn define(&mut self, text: &str, place: Place) -> Ended<(), H> {
+        for statement in parse_script_at(text, place)? {
+            let text = statement.text.clone();
+            let done = self.host.send(statement);
+            self.take(done).map_err(|failed| placed::<H>(failed, place, Some(&text)))?;
+        }
+        Ok(())
+    }
+
+    /// Notes what an answer says, and what an error has said.
+    pub(super) fn take(&mut self, done: Ended<StepAnswer, H>) -> Ended<StepAnswer, H> {
+        match done {
+            Ok(mut answer) => {
+                self.notices.append(&mut answer.notices);
+                Ok(answer)
+            }
+            Err(failed) => {
+                let mut failed = H::sql_error(failed)?;
+                self.notices.append(&mut failed.notices);
+                Err(failed.into())
+            }
+        }
+    }
+
+    /// Runs a step that may change variables.
+    pub(super) fn change(&mut self, step: Step<'_>, place: Place) -> Ended<(), H> {
+        let (values, compiled) = self.compiled(step, place)?;
+        self.scopes.take(compiled.shapes, values);
+        Ok(())
+    }
+
+    /// Whether a condition holds.
+    pub(super) fn holds(&mut self, step: Step<'_>, place: Place) -> Ended<bool, H> {
+        let (values, _) = self.compiled(step, place)?;
+        Ok(values.first() == Some(&Value::Bool(true)))
+    }
+
+    /// Gives values to variables.
+    pub(super) fn assign(
+        &mut self,
+        targets: &[Target],
+        types: &[SqlType],
+        values: Vec<Value>,
+        place: Place,
+    ) -> Ended<(), H> {
+        let around = self.scopes.len();
+        self.scopes.push(given(types.iter().copied(), values));
+        let done = self.change(Step::Assign(targets), place);
+        self.scopes.truncate(around);
+        done
+    }
+
+    /// Compiles and runs a step: the values that it gives, of variables where it may change these.
+    pub(super) fn compiled(
+        &mut self,
+        step: Step<'_>,
+        place: Place,
+    ) -> Ended<(Vec<Value>, Compiled), H> {
+        let mut values = vec![Value::Bool(self.found), Value::BigInt(self.row_count)];
+        values.append(&mut self.scopes.values());
+        let (scopes, mut compiled) = (&self.scopes, Compiled::default());
+        let done = self.host.step(
+            &mut |catalog, procedures, path| {
+                let seen = Seen { catalog, procedures, path, place };
+                let procedure;
+                (procedure, compiled) = step::compile(&seen, scopes, step)?;
+                Ok(procedure)
+            },
+            &values,
+        );
+        let mut values = self.take(done).map_err(|failed| placed::<H>(failed, place, None))?.values;
+        if step.is_change() && values.len() >= 2 {
+            let own = values.split_off(2);
+            self.found = values[0] == Value::Bool(true);
+            if let Value::BigInt(count) = values[1] {
+                self.row_count = count;
+            }
+            values = own;
+        }
+        Ok((values, compiled))
+    }
+}
+
+/// An error with the place of its statement in the script, if it has none; with a text it is that
+/// of another statement, which is told instead.
+pub(super) fn placed<H: BlockHost>(failed: H::Error, place: Place, text: Option<&str>) -> H::Error {
+    match H::sql_error(failed) {
+        Err(failed) => failed,
+        Ok(mut failed) => {
+            if let Some(text) = text {
+                failed.place = place;
+                failed.context.get_or_insert_with(|| format!("SQL statement \"{text}\""));
+            }
+            failed.or_at(place).into()
+        }
+    }
+}
+
+fn handles(handler: &HandlerSyntax, failed: &SqlError) -> bool {
+    !failed.is_beyond_handlers() && handler.catches.iter().any(|catch| catch.names(failed.sqlstate))
+}
+
+/// The error of a variable that is none.
+pub(super) fn unknown(target: &Target) -> SqlError {
+    let name = target.parts.join(".");
+    syntax(target.place, format!("\"{name}\" is not a known variable"))
+        .hint("declare it between DECLARE and BEGIN")
+}
