@@ -32,7 +32,7 @@ use crate::run::Runner;
 use crate::session_settings::control_transaction;
 use crate::session_transaction::{REPETITIONS_MAX, is_conflict};
 use crate::verifier::conceal;
-use crate::work::StatementProgram;
+use crate::work::Work;
 
 /// How deep blocks may execute each other.
 const DEPTH_MAX: u32 = 8;
@@ -147,17 +147,18 @@ impl BlockHost for Runner<'_> {
                     let generation = core.schema.generation();
                     let schema = core.schema.current();
                     apart(|| {
-                        let procedure = compile(&schema.catalog, &registered(&schema), &path)?;
-                        let work = StatementProgram::of(&schema, procedure)?;
-                        Ok::<_, SqlError>((schema, work, generation))
+                        let compiled = compile(&schema.catalog, &registered(&schema), &path)?;
+                        let needs = compiled.needs().cloned().unwrap_or_default();
+                        let work = Work::of(&schema, compiled)?;
+                        Ok::<_, SqlError>((schema, work, needs, generation))
                     })
                 };
                 let first = compile_once();
                 let compiled = with_keys(context, self.transaction, first, compile_once)?;
-                let (schema, work, generation) = compiled?;
-                context.refuse_without(&schema.catalog, &work.procedure.needs)?;
-                let part = (&work, generation);
-                if let Some(rows) = self.transaction.step(context, part, values)? {
+                let (schema, work, needs, generation) = compiled?;
+                context.refuse_without(&schema.catalog, &needs)?;
+                let compiled = (&work, &*schema, generation);
+                if let Some(rows) = self.transaction.step(context, compiled, values)? {
                     return Ok(rows);
                 }
             }
@@ -175,7 +176,6 @@ impl BlockHost for Runner<'_> {
                 if let Error::Sql(failed) = &mut failed {
                     failed.notices.retain(is_notice);
                 }
-                self.transaction.fail();
                 Err(failed)
             }
         }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
+use hotrow_engine::schema::Schema;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::SqlError;
 
 use crate::arguments::bind_all;
 use crate::context::Context;
@@ -129,59 +131,72 @@ pub(crate) fn run_in(
     transaction: &mut impl Parts,
 ) -> Result<Rows, Error> {
     let mut invocation = Invocation::at(now_us);
-    let core = &*context.core;
     context.drawn().begin();
     run_compiled(context, prepared, |work, schema, generation| {
         context.drawn().begin_again();
-        if let Work::Program(work) = work {
-            let part = (&**work, generation);
-            return run_program(context, part, values, (&mut invocation, frame), transaction);
-        }
-        let values = prepared.bound(values)?;
-        let began = match work {
-            Work::Change(_) => Some(transaction.begin()?),
-            Work::Query(work) if work.writes() => Some(transaction.begin()?),
-            _ => None,
-        };
-        // Numbers are drawn in transactions of their own.
-        let is_alone = work.reads_tables_only() && transaction.hold();
-        let around = Around { core, schema, context, now_us, is_alone };
-        let rows = {
-            let mut execute = |part: &StatementProgram, invocation: &Invocation| {
-                execute_part(transaction, (part, generation), invocation, frame)
-            };
-            match work {
-                Work::Query(work) => query::run(work, &values, &around, &mut execute),
-                Work::Change(work) => query::run(&work.rows, &values, &around, &mut execute),
-                Work::Call { .. } | Work::Program(_) => Ok(None),
-            }
-        };
-        let rows = match (work, rows) {
-            (Work::Change(work), Ok(Some(rows))) => {
-                if !work.apply.procedure.draws.is_empty() {
-                    transaction.let_others_go_on();
-                }
-                context.numbers_for(&work.apply.procedure, rows.len()).and_then(|numbers| {
-                    transaction.hold();
-                    let mut execute = |part: &StatementProgram, invocation: &Invocation| {
-                        execute_part(transaction, (part, generation), invocation, frame)
-                    };
-                    query::apply(work, (&values, &rows, &numbers), &around, &mut execute)
-                })
-            }
-            (_, rows) => rows,
-        };
-        transaction.let_go();
-        if let Some(began) = began {
-            transaction.end(began, &rows);
-        }
-        rows
+        let given = (values, || prepared.bound(values));
+        let compiled = (work, schema, generation);
+        run_work(context, compiled, given, (&mut invocation, frame), transaction)
     })
+}
+
+/// Runs what a statement was compiled to in a transaction, with values for its parameters as they
+/// are given, and as they are of the parameters' types. None: the schema is another one.
+pub(crate) fn run_work<P: Parts>(
+    context: &Context,
+    (work, schema, generation): (&Work, &Schema, u64),
+    (values, bound): (&[Value], impl FnOnce() -> Result<Vec<Value>, SqlError>),
+    (invocation, frame): (&mut Invocation, &mut Frame),
+    transaction: &mut P,
+) -> Result<Option<Rows>, Error> {
+    if let Work::Program(work) = work {
+        let part = (&**work, generation);
+        return run_program(context, part, values, (invocation, frame), transaction);
+    }
+    let (values, now_us, core) = (bound()?, invocation.now_us, &*context.core);
+    let began = match work {
+        Work::Change(_) => Some(transaction.begin()?),
+        Work::Query(work) if work.writes() => Some(transaction.begin()?),
+        _ => None,
+    };
+    // Numbers are drawn in transactions of their own.
+    let is_alone = work.reads_tables_only() && transaction.hold();
+    let around = Around { core, schema, context, now_us, is_alone };
+    let rows = {
+        let mut execute = |part: &StatementProgram, invocation: &Invocation| {
+            execute_part(transaction, (part, generation), invocation, frame)
+        };
+        match work {
+            Work::Query(work) => query::run(work, &values, &around, &mut execute),
+            Work::Change(work) => query::run(&work.rows, &values, &around, &mut execute),
+            Work::Call { .. } | Work::Program(_) => Ok(None),
+        }
+    };
+    let rows = match (work, rows) {
+        (Work::Change(work), Ok(Some(rows))) => {
+            if !work.apply.procedure.draws.is_empty() {
+                transaction.let_others_go_on();
+            }
+            context.numbers_for(&work.apply.procedure, rows.len()).and_then(|numbers| {
+                transaction.hold();
+                let mut execute = |part: &StatementProgram, invocation: &Invocation| {
+                    execute_part(transaction, (part, generation), invocation, frame)
+                };
+                query::apply(work, (&values, &rows, &numbers), &around, &mut execute)
+            })
+        }
+        (_, rows) => rows,
+    };
+    transaction.let_go();
+    if let Some(began) = began {
+        transaction.end(began, &rows);
+    }
+    rows
 }
 
 /// Runs what a program does in a transaction, drawing what it takes; none: the schema is another
 /// one.
-pub(crate) fn run_program(
+fn run_program(
     context: &Context,
     (work, generation): (&StatementProgram, u64),
     values: &[Value],

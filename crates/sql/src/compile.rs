@@ -8,6 +8,7 @@ use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{Catalog, SearchPath, local, split};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::needs::Needs;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure, Statement};
 use sqlparser::ast;
 
@@ -23,6 +24,7 @@ use crate::extension::create_extension;
 use crate::interpreted::Holds;
 use crate::notify::notification;
 use crate::open_literals::Literals;
+use crate::operators::is_for_sessions;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
@@ -174,8 +176,7 @@ fn compile_by(
         Syntax::Routine(routine) => create_procedure(compiler, routine, statement),
         Syntax::Anonymous(of) if of.holds() == Holds::Definitions => Ok(Compiled::Interpreted),
         Syntax::Anonymous(of) => match anonymous(compiler, of.block()) {
-            // What a program cannot have, where its texts may be definitions as well.
-            Err(refused) if of.holds() == Holds::Perhaps && &refused.sqlstate == b"0A000" => {
+            Err(refused) if is_interpreted(of.holds(), &refused) => {
                 return Ok(Compiled::Interpreted);
             }
             compiled => compiled,
@@ -242,6 +243,14 @@ fn compile_by(
     Ok(compiled)
 }
 
+/// Whether a block that is refused as a program can be run statement by statement: what it lacks
+/// may be what its texts define, or is what sessions can ask.
+fn is_interpreted(holds: Holds, refused: &SqlError) -> bool {
+    let lacks =
+        || matches!(&refused.sqlstate, b"0A000" | b"42P01" | b"42703" | b"42704" | b"42883");
+    is_for_sessions(refused) || holds == Holds::Perhaps && lacks()
+}
+
 fn call(
     compiler: &mut Compiler<'_>,
     (name, label): (&str, Option<String>),
@@ -257,7 +266,7 @@ fn call(
     Ok(Compiled::Call { name, arguments, label })
 }
 
-fn sql_statement(
+pub(crate) fn sql_statement(
     compiler: &mut Compiler<'_>,
     procedures: &impl ProcedureNames,
     statement: &ast::Statement,
@@ -373,7 +382,7 @@ fn sql_statement(
 }
 
 /// A query: one access, or operators.
-fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
+pub(crate) fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
     if let ast::SetExpr::Select(select) = &*query.body
         && select.projection.is_empty()
     {

@@ -131,7 +131,8 @@ fn no_definition(place: Place) -> SqlError {
 /// Whether a text begins as definitions do, not all of which the parser knows.
 fn is_definition(text: &str) -> bool {
     let word: String = text.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
-    DEFINING.contains(&word.to_ascii_lowercase().as_str())
+    let word = word.to_ascii_lowercase();
+    word == "do" || DEFINING.contains(&word.as_str())
 }
 
 impl Compiler<'_> {

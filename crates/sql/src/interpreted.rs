@@ -9,6 +9,8 @@
 //!              Blocks without definitions are programs as before
 //! Invariants   I1 what is compiled is a part of the block that defines nothing and leaves nothing
 //!              around it, so that it does what it would do in the program of the whole block
+//!              What a program cannot have, such as the system catalog, is asked as the session's
+//!              own query ([`refused`])
 //!              I2 errors of the block, caught ones too, leave nothing of what they end: each block
 //!              with handlers is protected by its host
 //!              I3 each statement, and each turn of a loop, is a step, and the host bounds them;
@@ -21,6 +23,7 @@ mod cursors;
 mod execute;
 mod holds;
 mod loops;
+mod refused;
 mod run;
 mod scopes;
 mod step;
@@ -29,9 +32,10 @@ use hotrow_base::stack::with_room;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::outcome::{Notice, SqlError};
-use hotrow_transaction::program::{Place, Procedure};
+use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Location;
 
+use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::script::{Offsets, parse_script_at};
 use crate::state::ProcedureNames;
@@ -128,7 +132,7 @@ impl ScriptStatement {
 
 /// Compiles a step for the definitions in force.
 pub type CompileStep<'s> =
-    dyn FnMut(&Catalog, &dyn ProcedureNames, &SearchPath) -> Result<Procedure> + 's;
+    dyn FnMut(&Catalog, &dyn ProcedureNames, &SearchPath) -> Result<Compiled> + 's;
 
 /// What a step gave.
 #[derive(Default, Debug)]
@@ -147,7 +151,7 @@ pub trait BlockHost {
     type Error: From<SqlError>;
 
     /// Compiles a step, and runs it with values for its parameters. Where it fails it has changed
-    /// nothing, but [`BlockHost::unprotect`] has to come before the next step.
+    /// nothing; unless that was told by `compile`, the transaction may have ended with it.
     fn step(
         &mut self,
         compile: &mut CompileStep<'_>,

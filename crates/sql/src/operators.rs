@@ -14,6 +14,7 @@ use std::sync::Arc;
 use hotrow_base::types::DataType;
 use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
 use hotrow_transaction::needs::Needs;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     CompareOp, Consume, Effect, Expr, ExprKind, FOUND, OperatorLoop, OperatorRead, ROW_COUNT,
     ResultColumn, RowSource, RowsTo, SlotId, Statement, StatementKind,
@@ -42,6 +43,14 @@ pub(crate) struct OperatorQuery {
     into: Vec<SlotId>,
     /// names and values of its columns
     pub(crate) columns: Vec<(String, Expr)>,
+}
+
+/// What is said where a program would ask what only sessions can.
+const OF_SESSIONS: &str = "ask it in a statement of its own, and give the procedure what it says";
+
+/// Whether an error is that of what only sessions can ask.
+pub(crate) fn is_for_sessions(refused: &SqlError) -> bool {
+    refused.hint.as_deref() == Some(OF_SESSIONS)
 }
 
 impl Compiler<'_> {
@@ -123,10 +132,7 @@ impl Compiler<'_> {
             }
             _ => {}
         });
-        refused.map_or(Ok(()), |what| {
-            let advice = "ask it in a statement of its own, and give the procedure what it says";
-            Err(unsupported(self.place, what, advice))
-        })
+        refused.map_or(Ok(()), |what| Err(unsupported(self.place, what, OF_SESSIONS)))
     }
 
     /// A one-table read of a query that is compiled for a procedure; its place among the query's

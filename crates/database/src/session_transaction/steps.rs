@@ -2,18 +2,19 @@
 
 use hotrow_base::thread;
 use hotrow_base::value::Value;
+use hotrow_engine::schema::Schema;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::parts::run_program;
+use crate::parts::run_work;
 use crate::rows::Rows;
 use crate::session_transaction::{DOUBLINGS_MAX, FIRST_PAUSE, SessionTransaction};
 use crate::settings::TransactionStep;
 use crate::transaction::{Extent, OpenTransaction};
-use crate::work::StatementProgram;
+use crate::work::Work;
 
 /// What savepoints of blocks are called, which no client sees: the youngest one is meant.
 const OF_BLOCK: &str = "?block";
@@ -24,12 +25,12 @@ impl SessionTransaction {
         self.open.as_ref().is_some_and(|open| open.extent() == Extent::Block)
     }
 
-    /// Runs a program in the open transaction, which is told of nobody: what it gives is a part of
-    /// what a block does. None: it was compiled for another schema.
+    /// Runs a step of a block in the open transaction. Its end is told nobody: it is a part of
+    /// what the block does. None: it was compiled for another schema.
     pub(crate) fn step(
         &mut self,
         context: &Context,
-        part: (&StatementProgram, u64),
+        compiled: (&Work, &Schema, u64),
         values: &[Value],
     ) -> Result<Option<Rows>, Error> {
         let taken = self.take_up(context);
@@ -39,7 +40,8 @@ impl SessionTransaction {
             Some(open) => {
                 let mut invocation = Invocation { now_us: open.now_us, ..Invocation::default() };
                 context.drawn().begin_again();
-                run_program(context, part, values, (&mut invocation, frame), open)
+                let given = (values, || Ok(values.to_vec()));
+                run_work(context, compiled, given, (&mut invocation, frame), open)
             }
         };
         self.put_down(taken);

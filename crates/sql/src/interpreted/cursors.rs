@@ -41,7 +41,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             let message = format!("cursor \"{}\" has no query of its own", target.parts.join("."));
             return Err(error(b"42601", place, message).hint("OPEN it FOR a query").into());
         };
-        let (values, compiled) = self.compiled(Step::Rows(&query), place)?;
+        let (values, compiled) = self.compiled(Step::Sent(&query), place)?;
         Ok(OpenRows { columns: compiled.columns, values, at: 0 })
     }
 

@@ -53,7 +53,14 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             values.iter().map(|(of, _)| *of),
             values.iter().map(|(_, value)| value.clone()),
         ));
-        let done = self.change(Step::Executed(&statement, into), place);
+        let done =
+            self.tried(Step::Executed(&statement, into), place).and_then(|done| match done {
+                Ok((values, made)) => {
+                    self.scopes.take(made.shapes, values);
+                    Ok(())
+                }
+                Err(refused) => self.send_instead(&statement, into, place, refused),
+            });
         self.scopes.truncate(around);
         self.found = found;
         done
@@ -92,7 +99,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             .map_err(|failed| in_text(failed.into()))?;
         let around = self.scopes.len();
         self.scopes.push(given);
-        let done = self.compiled(Step::Rows(&statement), place);
+        let done = self.compiled(Step::Sent(&statement), place);
         self.scopes.truncate(around);
         let (values, compiled) = done.map_err(in_text)?;
         if compiled.columns.is_empty() {

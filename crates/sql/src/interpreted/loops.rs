@@ -171,7 +171,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         place: Place,
     ) -> Ended<OpenRows, H> {
         let (values, compiled) = match query {
-            StatementSource::Written(statement) => self.compiled(Step::Rows(statement), place)?,
+            StatementSource::Written(statement) => self.compiled(Step::Sent(statement), place)?,
             StatementSource::Execute(written) => return self.rows_of_text(written, place),
         };
         Ok(OpenRows { columns: compiled.columns, values, at: 0 })

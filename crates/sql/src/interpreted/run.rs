@@ -12,12 +12,13 @@ use sqlparser::ast;
 use crate::error::{Advice, Result, error, syntax};
 use crate::interpreted::holds::{has_bodies, is_part};
 use crate::interpreted::scopes::{Held, HeldCursor, Scope, Scopes, given, is_variable};
-use crate::interpreted::step::{self, Compiled, Seen, Step};
+use crate::interpreted::step::{self, Made, Seen, Step};
 use crate::interpreted::{Anonymous, BlockHost, StepAnswer};
+use crate::keyless::key_lacked;
 use crate::script::parse_script_at;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, HandlerSyntax, LeaveSyntax,
-    Target, TypeNameKind, Way,
+    Target, TypeNameKind, VariableSyntax, Way,
 };
 
 /// Where it goes on behind a statement.
@@ -106,14 +107,13 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         if is_variable(declaration)
             && let Declaration::Variable(written) = declaration
         {
-            let (values, mut compiled) = self.compiled(Step::Declaration(declaration), place)?;
-            if let TypeNameKind::Record = written.type_name.kind
-                && let Some(step_shape) = compiled.shapes.last_mut()
-            {
-                step_shape.stay_open();
-            }
-            self.scopes.take_declared(&written.name, compiled.shapes, values);
-            return Ok(());
+            return match self.tried(Step::Declaration(declaration), place)? {
+                Ok((values, made)) => {
+                    self.declared(written, values, made);
+                    Ok(())
+                }
+                Err(refused) => self.declare_instead(written, refused),
+            };
         }
         let (name, held) = match declaration {
             Declaration::Ambiguous(_, ambiguity) => {
@@ -143,6 +143,15 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         }
         self.scopes.declare(name, held);
         Ok(())
+    }
+
+    /// Notes a variable as a step has declared it.
+    pub(super) fn declared(&mut self, written: &VariableSyntax, values: Vec<Value>, made: Made) {
+        let mut shapes = made.shapes;
+        if let (TypeNameKind::Record, Some(shape)) = (&written.type_name.kind, shapes.last_mut()) {
+            shape.stay_open();
+        }
+        self.scopes.take_declared(&written.name, shapes, values);
     }
 
     /// The statements of a block with handlers.
@@ -194,8 +203,17 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         // Where an error may be caught, what came before it in a body counts.
         let is_divided = self.protected > 0 && has_bodies(&statement.kind);
         if !is_divided && is_part(statement) {
-            self.change(Step::Statement(statement), place)?;
-            return Ok(Flow::Next);
+            match self.tried(Step::Statement(statement), place)? {
+                Ok((values, made)) => {
+                    self.scopes.take(made.shapes, values);
+                    return Ok(Flow::Next);
+                }
+                // Parts of it may be no part of a program.
+                Err(_) if has_bodies(&statement.kind) => {}
+                Err(refused) => {
+                    return self.instead(statement, refused).map(|()| Flow::Next);
+                }
+            }
         }
         match &statement.kind {
             Kind::Block(block) => self.block(block),
@@ -346,8 +364,8 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
 
     /// Runs a step that may change variables.
     pub(super) fn change(&mut self, step: Step<'_>, place: Place) -> Ended<(), H> {
-        let (values, compiled) = self.compiled(step, place)?;
-        self.scopes.take(compiled.shapes, values);
+        let (values, made) = self.compiled(step, place)?;
+        self.scopes.take(made.shapes, values);
         Ok(())
     }
 
@@ -377,20 +395,38 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         &mut self,
         step: Step<'_>,
         place: Place,
-    ) -> Ended<(Vec<Value>, Compiled), H> {
-        let mut values = vec![Value::Bool(self.found), Value::BigInt(self.row_count)];
-        values.append(&mut self.scopes.values());
-        let (scopes, mut compiled) = (&self.scopes, Compiled::default());
+    ) -> Ended<(Vec<Value>, Made), H> {
+        match self.tried(step, place)? {
+            Ok(done) => Ok(done),
+            Err(refused) => self.values_instead(step, place, refused),
+        }
+    }
+
+    /// As [`Run::compiled`]; inside: why a program cannot have it, which has done nothing.
+    pub(super) fn tried(
+        &mut self,
+        step: Step<'_>,
+        place: Place,
+    ) -> Ended<Result<(Vec<Value>, Made)>, H> {
+        let mut given = vec![Value::Bool(self.found), Value::BigInt(self.row_count)];
+        given.append(&mut self.scopes.values());
+        let (scopes, mut made, mut refused) = (&self.scopes, Made::default(), None);
         let done = self.host.step(
             &mut |catalog, procedures, path| {
                 let seen = Seen { catalog, procedures, path, place };
-                let procedure;
-                (procedure, compiled) = step::compile(&seen, scopes, step)?;
-                Ok(procedure)
+                let tried = step::compile(&seen, scopes, step);
+                refused = tried.as_ref().err().filter(|why| is_refusal(why)).cloned();
+                let compiled;
+                (compiled, made) = tried?;
+                Ok(compiled)
             },
-            &values,
+            &given,
         );
-        let mut values = self.take(done).map_err(|failed| placed::<H>(failed, place, None))?.values;
+        if let Some(refused) = refused {
+            return Ok(Err(refused));
+        }
+        let done = self.take(done).map_err(|failed| placed::<H>(failed, place, None))?;
+        let mut values = done.values;
         if step.is_change() && values.len() >= 2 {
             let own = values.split_off(2);
             self.found = values[0] == Value::Bool(true);
@@ -398,9 +434,17 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
                 self.row_count = count;
             }
             values = own;
+        } else if let Step::Sent(_) = step {
+            let rows = values.len().checked_div(made.columns.len());
+            self.row_count = rows.map_or(done.touched as i64, |rows| rows as i64);
         }
-        Ok((values, compiled))
+        Ok(Ok((values, made)))
     }
+}
+
+/// Whether a step that is refused so may be done in another way.
+fn is_refusal(why: &SqlError) -> bool {
+    &why.sqlstate == b"0A000" && key_lacked(why).is_none()
 }
 
 /// An error with the place of its statement in the script, if it has none; with a text it is that

@@ -158,7 +158,7 @@ impl<'b> Scopes<'b> {
                 let variable = match held {
                     Held::Scalar { sql_type, constant, not_null, .. } => {
                         let slot = compiler.slot(name, *sql_type)?;
-                        compiler.parameters.push(slot);
+                        compiler.take_variable(slot);
                         let (constant, not_null) = (*constant, *not_null);
                         Variable::Scalar { slot, constant, not_null }
                     }
@@ -166,7 +166,7 @@ impl<'b> Scopes<'b> {
                         let mut slots = Vec::new();
                         for (field, sql_type, _) in fields {
                             let slot = compiler.slot(&format!("{name}.{field}"), *sql_type)?;
-                            compiler.parameters.push(slot);
+                            compiler.take_variable(slot);
                             slots.push((field.clone(), slot));
                         }
                         Variable::Record { fields: slots, open: *is_open }
@@ -250,6 +250,14 @@ impl<'b> Scopes<'b> {
         };
         self.take(shapes, values);
         self.declare(name, held);
+    }
+}
+
+impl Compiler<'_> {
+    /// Has a slot be the next parameter.
+    pub(super) fn take_variable(&mut self, slot: SlotId) {
+        self.parameters.push(slot);
+        self.given.push(Some(self.slot_type(slot)));
     }
 }
 

@@ -4,10 +4,13 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{
-    CompareOp, Expr, FOUND, Place, Procedure, ROW_COUNT, ResultColumn, Statement, StatementKind,
+    CompareOp, Expr, FOUND, Place, Procedure, ROW_COUNT, ResultColumn, SlotId, Statement,
+    StatementKind,
 };
 use sqlparser::ast;
 
+use crate::compile::{query_of_rows, sql_statement};
+use crate::compiled::Compiled;
 use crate::consume::Sink;
 use crate::drawn::in_rounds;
 use crate::error::{Advice, Result, place_in};
@@ -15,9 +18,10 @@ use crate::interpreted::scopes::{Scopes, Shape, given_name};
 use crate::operand::Operand;
 use crate::relation::one_access::Wanted;
 use crate::scope::Compiler;
-use crate::state::{ProcedureNames, Variable};
+use crate::state::{ProcedureNames, Programs, Variable};
 use crate::syntax::{BlockStatement, Declaration, ExecuteSyntax, ForRange, Into, Target};
 use crate::typing::{Coercion, assign, packed, spread};
+use crate::written::{changed_by, has_changes};
 
 /// A part of a block.
 #[derive(Clone, Copy)]
@@ -36,8 +40,8 @@ pub(super) enum Step<'a> {
     Bounds(&'a ForRange),
     /// any value
     Value(&'a ast::Expr),
-    /// a query, or a change of rows that gives some
-    Rows(&'a ast::Statement),
+    /// a query, or a change of rows, as the session would have sent it; its rows
+    Sent(&'a ast::Statement),
     /// the text of EXECUTE and its values
     Text(&'a ExecuteSyntax),
 }
@@ -52,9 +56,9 @@ impl Step<'_> {
     }
 }
 
-/// What a step was compiled to, beside its program.
+/// What a step was compiled to, beside what runs.
 #[derive(Default)]
-pub(super) struct Compiled {
+pub(super) struct Made {
     /// of one that changes variables
     pub(super) shapes: Vec<Shape>,
     /// of one that does not: its columns
@@ -75,59 +79,98 @@ pub(super) fn compile(
     seen: &Seen<'_>,
     scopes: &Scopes<'_>,
     step: Step<'_>,
-) -> Result<(Procedure, Compiled)> {
+) -> Result<(Compiled, Made)> {
     let compile = |room: Vec<Draw>| {
         let mut compiler = Compiler::new(seen.catalog);
         (compiler.room, compiler.path, compiler.place) = (room, seen.path.clone(), seen.place);
         compiler.procedures = Some(seen.procedures);
-        compiler.is_procedure = true;
         compiler.calls.mentions = [true, true];
-        let (procedure, compiled) = in_scopes(&mut compiler, scopes, step)?;
-        Ok((procedure.draws.clone(), (procedure, compiled)))
+        let found = compiler.slot("?found", SqlType::Scalar(DataType::Boolean))?;
+        let count = compiler.slot("?row_count", SqlType::Scalar(DataType::BigInt))?;
+        compiler.take_variable(found);
+        compiler.take_variable(count);
+        scopes.make_known(&mut compiler)?;
+        compiler.take_drawn_slots()?;
+        let made = match step {
+            Step::Sent(statement) => sent(&mut compiler, seen, found, statement)?,
+            step => program(&mut compiler, scopes, step)?,
+        };
+        let draws = match &made.0 {
+            Compiled::Statement(procedure) => procedure.draws.clone(),
+            _ => Vec::new(),
+        };
+        Ok((draws, made))
     };
     in_rounds(compile).map_err(|error| error.or_at(seen.place))
 }
 
-fn in_scopes(
+/// A statement as the session would have sent it, with variables as parameters.
+fn sent(
+    compiler: &mut Compiler<'_>,
+    seen: &Seen<'_>,
+    found: SlotId,
+    statement: &ast::Statement,
+) -> Result<(Compiled, Made)> {
+    // Outside of procedures FOUND is no name.
+    let variable = Variable::Scalar { slot: found, constant: true, not_null: false };
+    compiler.names[0].variables.push(("found".to_owned(), variable));
+    compiler.programs = Programs::IfNeedBe;
+    let mut compiled = match statement {
+        ast::Statement::Query(query) if !has_changes(query) && changed_by(query).is_none() => {
+            query_of_rows(compiler, query)?
+        }
+        statement => sql_statement(compiler, &seen.procedures, statement)?,
+    };
+    compiler.needs_query.take().map_or(Ok(()), Err)?;
+    compiler.give_needs(&mut compiled);
+    let of_result = |result: &[ResultColumn]| {
+        let column = |of: &ResultColumn| (of.name.clone(), SqlType::Scalar(of.data_type).spread());
+        result.iter().map(column).collect()
+    };
+    let columns = match &compiled {
+        Compiled::Statement(procedure) => of_result(&procedure.result),
+        Compiled::Change(change) => of_result(&change.apply.result),
+        Compiled::Query(query) => {
+            let named = query.columns.iter().zip(&query.outputs);
+            let column = |(of, slot): (&ResultColumn, &SlotId)| {
+                (of.name.clone(), query.slots[slot.index()].sql_type.spread())
+            };
+            named.map(column).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok((compiled, Made { columns, shapes: Vec::new() }))
+}
+
+/// A step as a program.
+fn program(
     compiler: &mut Compiler<'_>,
     scopes: &Scopes<'_>,
     step: Step<'_>,
-) -> Result<(Procedure, Compiled)> {
-    let found = compiler.slot("?found", SqlType::Scalar(DataType::Boolean))?;
-    let count = compiler.slot("?row_count", SqlType::Scalar(DataType::BigInt))?;
-    compiler.parameters.extend([found, count]);
-    scopes.make_known(compiler)?;
-    compiler.take_drawn_slots()?;
+) -> Result<(Compiled, Made)> {
+    compiler.is_procedure = true;
     let mut out = Vec::new();
-    compiler.emit_assign(&mut out, FOUND, compiler.slot_expr(found));
-    compiler.emit_assign(&mut out, ROW_COUNT, compiler.slot_expr(count));
-    if let Step::Rows(_) = step {
-        // As a session's own, it knows no FOUND.
-        compiler.ad_hoc = true;
-        let variable = Variable::Scalar { slot: found, constant: true, not_null: false };
-        compiler.names[0].variables.push(("found".to_owned(), variable));
+    for (slot, given) in [FOUND, ROW_COUNT].into_iter().zip(compiler.parameters.clone()) {
+        compiler.emit_assign(&mut out, slot, compiler.slot_expr(given));
     }
-    let mut compiled = Compiled::default();
+    let mut made = Made::default();
     compiler.with_what_comes_before(&mut out, |compiler, out| match step.is_change() {
         true => change(compiler, step, out),
         false => compiler.given_by(step, out),
     })?;
     if step.is_change() {
         let (shapes, slots) = scopes.shapes(compiler);
-        compiled.shapes = shapes;
+        made.shapes = shapes;
         let all = [FOUND, ROW_COUNT].into_iter().chain(slots);
         let values: Vec<_> = all.map(|slot| compiler.slot_expr(slot)).collect();
-        compiler.give_row(values.into_iter().map(|value| (String::new(), value)), &mut out);
+        compiler.give_row(values, &mut out);
     }
     compiler.needs_query.take().map_or(Ok(()), Err)?;
-    let columns = compiler.result.iter();
-    compiled.columns = columns
-        .map(|column| (column.name.clone(), SqlType::Scalar(column.data_type).spread()))
-        .collect();
+    let column = |of: &ResultColumn| (of.name.clone(), SqlType::Scalar(of.data_type).spread());
+    made.columns = compiler.result.iter().map(column).collect();
     let needs = std::mem::take(&mut compiler.needs);
-    let returns_set = !compiler.result.is_empty();
-    let procedure = Procedure { needs, ..compiler.take_procedure("", out, returns_set) };
-    Ok((procedure, compiled))
+    let procedure = Procedure { needs, ..compiler.take_procedure("", out, true) };
+    Ok((Compiled::Statement(Box::new(procedure)), made))
 }
 
 /// A step that may change variables.
@@ -205,36 +248,18 @@ impl Compiler<'_> {
                     });
                 }
             }
-            Step::Rows(statement) => return self.rows_of_step(statement, out),
             _ => {}
         }
         out.append(&mut self.before);
-        self.give_row(values.into_iter().map(|value| (String::new(), value)), out);
+        self.give_row(values, out);
         Ok(())
     }
 
-    fn rows_of_step(&mut self, statement: &ast::Statement, out: &mut Vec<Statement>) -> Result<()> {
-        match statement {
-            ast::Statement::Query(query) if !crate::written::has_changes(query) => {
-                self.emit_query(out, query, Wanted::All, |_, _| Ok(Sink::Result))
-            }
-            statement => self.sql(statement, None, out),
-        }
-    }
-
     /// Gives a row, which is all of the result.
-    fn give_row(
-        &mut self,
-        columns: impl Iterator<Item = (String, Expr)>,
-        out: &mut Vec<Statement>,
-    ) {
-        let (mut values, mut result) = (Vec::new(), Vec::new());
-        for (name, value) in columns {
-            let value = packed(value);
-            result.push(ResultColumn::new(name, value.sql_type.packed()));
-            values.push(value);
-        }
-        self.result = result;
+    fn give_row(&mut self, columns: Vec<Expr>, out: &mut Vec<Statement>) {
+        let values: Vec<_> = columns.into_iter().map(packed).collect();
+        let column = |value: &Expr| ResultColumn::new("", value.sql_type.packed());
+        self.result = values.iter().map(column).collect();
         self.emit(out, StatementKind::ReturnNext(values));
     }
 }
