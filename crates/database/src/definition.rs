@@ -14,6 +14,7 @@
 
 mod broken_views;
 mod next;
+mod routine_altered;
 mod rows_anew;
 mod sources;
 mod triggers;
@@ -40,6 +41,7 @@ use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
 pub(crate) use self::next::Next;
 use self::next::Texts;
+use self::routine_altered::alter_routine;
 use self::rows_anew::{add_rebuilt, empty, rebuilt};
 pub(crate) use self::sources::{Definition, Sources};
 use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
@@ -106,6 +108,7 @@ pub(crate) fn make(
             let source = (at_place(&source, entry.place), maker);
             create_procedure(schema, sources, *procedure, source).map(Some)
         }
+        Compiled::AlterRoutine(altered) => alter_routine(schema, sources, &altered).map(Some),
         Compiled::DropProcedures { names, if_exists, cascades } => {
             drop_procedures(schema, sources, &names, (if_exists, cascades))
         }

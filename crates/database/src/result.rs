@@ -68,13 +68,14 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     if begins("SELECT") {
         return counted("SELECT", rows.len() as u64);
     }
-    const OBJECTS: [&str; 16] = [
+    const OBJECTS: [&str; 17] = [
         "TABLE",
         "INDEX",
         "FUNCTION",
         "TRIGGER",
         "POLICY",
         "PROCEDURE",
+        "ROUTINE",
         "SEQUENCE",
         "VIEW",
         "TYPE",

@@ -202,6 +202,7 @@ fn compile_by(
             if_exists: *if_exists,
             cascades: *cascades,
         }),
+        Syntax::AlterRoutine(written) => compiler.alter_routine(written),
         Syntax::Refresh(written) => compiler.refresh(written).map(Compiled::Refresh),
         Syntax::Comment(written) => compiler.comment(written).map(Compiled::Catalog),
         Syntax::Alter(written) => compiler.altering(written).map(Compiled::Catalog),

@@ -8,6 +8,7 @@ use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::{Place, Procedure};
 
+use crate::alter_routine::AlteredRoutine;
 use crate::call::Argument;
 use crate::changes::CatalogChange;
 use crate::copy::Copy;
@@ -42,6 +43,8 @@ pub enum Compiled {
         /// CASCADE: triggers that use them go with them
         cascades: bool,
     },
+    /// ALTER FUNCTION, PROCEDURE or ROUTINE
+    AlterRoutine(AlteredRoutine),
     /// SELECT, INSERT, UPDATE, DELETE or DO: a procedure without a name and parameters, to be run
     /// once
     Statement(Box<Procedure>),

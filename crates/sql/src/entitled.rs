@@ -45,6 +45,10 @@ pub fn refuse_not_entitled(
                 None => asked.creates_in(procedure.schema()),
             }
         }
+        Compiled::AlterRoutine(altered) => {
+            asked.owner(&Object::Function(altered.name.as_str().into()))?;
+            altered.schema.iter().try_for_each(|schema| asked.creates_in(schema))
+        }
         Compiled::DropProcedures { names, .. } => {
             names.iter().try_for_each(|dropped| match procedures.procedure(&dropped.name) {
                 Some(_) => asked.owner(&Object::Function(dropped.name.as_str().into())),

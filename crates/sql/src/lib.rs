@@ -35,6 +35,7 @@
 
 mod aggregate;
 mod alter;
+mod alter_routine;
 mod alter_syntax;
 mod altered;
 mod altering;
@@ -175,6 +176,7 @@ mod variadic;
 mod view;
 mod written;
 
+pub use alter_routine::{AlteredRoutine, RoutineChange, RoutineKind, RoutineOption};
 pub use apply::{apply, tables_with, views_with};
 pub use call::Argument;
 pub use changes::{

@@ -18,7 +18,7 @@ use crate::operand::Operand;
 use crate::relation::level::Level;
 use crate::scope::Compiler;
 use crate::state::{ProcedureNames, Variable};
-use crate::syntax::{DroppedRoutine, Mode};
+use crate::syntax::{DroppedRoutine, Mode, Parameter};
 use crate::types::sql_type;
 use crate::variadic::{element_of, first_gathered, gathered};
 use crate::written::{bare, dotted};
@@ -168,8 +168,7 @@ impl<'c> Compiler<'c> {
             let name = self.routine_alone(name, *place)?.map_or(name, |of| &of.name).clone();
             return Ok(Dropped { name, place: *place });
         };
-        let given = parameters.iter().filter(|parameter| parameter.mode != Mode::Out);
-        let types: Vec<_> = given.map(|of| self.type_of(&of.type_name)).collect::<Result<_>>()?;
+        let types = self.types_taken(parameters)?;
         let seen = self.routines_seen(name).into_iter();
         let mut same = seen.filter(|of| types_of(of).eq(types.iter().copied()));
         let name = match same.next() {
@@ -177,6 +176,12 @@ impl<'c> Compiler<'c> {
             None => format!("{}({})", shown(name.clone()), listed(types.iter())),
         };
         Ok(Dropped { name, place: *place })
+    }
+
+    /// The types of what a caller gives, by parameters as they are written.
+    pub(crate) fn types_taken(&self, parameters: &[Parameter]) -> Result<Vec<SqlType>> {
+        let given = parameters.iter().filter(|parameter| parameter.mode != Mode::Out);
+        given.map(|of| self.type_of(&of.type_name)).collect()
     }
 
     /// The type of an argument, as far as it is known before it is compiled.
@@ -240,10 +245,12 @@ impl<'c> Compiler<'c> {
     }
 }
 
-fn types_of(procedure: &Procedure) -> impl Iterator<Item = SqlType> + '_ {
+/// The types of what a caller gives.
+pub(crate) fn types_of(procedure: &Procedure) -> impl Iterator<Item = SqlType> + '_ {
     procedure.given().iter().map(|parameter| parameter.sql_type)
 }
 
-fn listed<'t>(types: impl Iterator<Item = &'t SqlType>) -> String {
+/// Types with commas between them.
+pub(crate) fn listed<'t>(types: impl Iterator<Item = &'t SqlType>) -> String {
     types.map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

@@ -169,7 +169,7 @@ pub(crate) fn end_of_atomic(tokens: &[TokenWithSpan]) -> Option<usize> {
 
 /// What stands behind SET in CREATE FUNCTION: the path of the body's bare names; none: FROM
 /// CURRENT, which they have anyway.
-fn path_of_body(cursor: &mut Cursor<'_>) -> Result<Option<SearchPath>> {
+pub(crate) fn path_of_body(cursor: &mut Cursor<'_>) -> Result<Option<SearchPath>> {
     let place = cursor.place();
     if !cursor.accept("search_path") {
         let what = format!("SET {} in CREATE FUNCTION", cursor.identifier()?);
@@ -318,7 +318,7 @@ fn parse_sql(
 }
 
 /// SECURITY DEFINER or INVOKER; none: it is something else.
-fn security(cursor: &mut Cursor<'_>) -> Option<bool> {
+pub(crate) fn security(cursor: &mut Cursor<'_>) -> Option<bool> {
     cursor.accept("external");
     [("definer", true), ("invoker", false)]
         .into_iter()
@@ -327,7 +327,7 @@ fn security(cursor: &mut Cursor<'_>) -> Option<bool> {
 }
 
 /// STRICT, or RETURNS NULL ON NULL INPUT.
-fn is_strict_here(cursor: &mut Cursor<'_>) -> bool {
+pub(crate) fn is_strict_here(cursor: &mut Cursor<'_>) -> bool {
     cursor.accept("strict") || cursor.accept_all(&["returns", "null", "on", "null", "input"])
 }
 

@@ -26,7 +26,7 @@ const RESERVED: &str = "pg_";
 const SYSTEM: [&str; 2] = ["information_schema", "hotrow"];
 
 /// 3F000
-fn no_schema(name: &str, place: Place) -> SqlError {
+pub(crate) fn no_schema(name: &str, place: Place) -> SqlError {
     let message = format!("schema \"{name}\" does not exist");
     error(b"3F000", place, message).hint("CREATE SCHEMA makes one; public is always there")
 }

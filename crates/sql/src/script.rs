@@ -12,6 +12,7 @@ use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
+use crate::alter_routine::alter_routine;
 use crate::alter_syntax::with_data;
 use crate::altering::{altering, refresh};
 use crate::call_syntax::CallArgument;
@@ -354,6 +355,9 @@ fn statement(
     }
     if let Some(refreshed) = refresh(&mut Cursor::new(tokens, end))? {
         return Ok(refreshed);
+    }
+    if let Some(altered) = alter_routine(&mut Cursor::new(tokens, end))? {
+        return Ok(altered);
     }
     if let Some(altered) = altering(&mut Cursor::new(tokens, end))? {
         return Ok(altered);

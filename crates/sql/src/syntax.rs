@@ -9,6 +9,7 @@ use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
 
+use crate::alter_routine::AlterRoutineSyntax;
 use crate::alter_syntax::{AlterSyntax, RefreshSyntax, filling};
 use crate::ambiguity::Ambiguity;
 use crate::call_syntax::{CallArgument, CallSyntax};
@@ -112,10 +113,10 @@ impl ScriptStatement {
         matches!(self.syntax, Syntax::Routine(_))
     }
 
-    /// Whether it may be about a routine that there is: its owner, rights to it, or a trigger that
-    /// executes it.
+    /// Whether it may be about a routine that there is: what it is, its owner, rights to it, or a
+    /// trigger that executes it.
     pub fn concerns_routine(&self) -> bool {
-        matches!(self.syntax, Syntax::Grant(_) | Syntax::Trigger(_))
+        matches!(self.syntax, Syntax::Grant(_) | Syntax::AlterRoutine(_) | Syntax::Trigger(_))
     }
 
     /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.
@@ -226,6 +227,8 @@ pub(crate) enum Syntax {
     Refresh(RefreshSyntax),
     /// RENAME TO, RENAME CONSTRAINT, OWNED BY
     Alter(Box<AlterSyntax>),
+    /// ALTER FUNCTION, PROCEDURE, ROUTINE
+    AlterRoutine(Box<AlterRoutineSyntax>),
     /// COMMENT
     Comment(Box<CommentSyntax>),
     /// ALTER TABLE ... SET SCHEMA

@@ -638,6 +638,12 @@ impl Catalog {
         self.comments.move_to(object, next);
     }
 
+    /// Has a thing that got another name be whose it was, and be said of it what was.
+    pub fn move_object(&mut self, object: &Object, next: &Object) {
+        self.rights.move_to(object, next);
+        self.comments.move_to(object, next);
+    }
+
     /// Forgets whose a thing was that there is no more, and what was said of it.
     pub fn forget(&mut self, object: &Object) {
         self.rights.forget(object);

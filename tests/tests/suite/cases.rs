@@ -43,4 +43,5 @@ files! {
     templates times patterns schemas temporary expressions_in_indexes triggers writable_views
     merge overloads array_columns rights numerics alterations materialized variadic row_security
     instead partitions defining_blocks reports tables_without_keys recursion json_records ranges dynamic
+    altered_routines instead partitions reports tables_without_keys recursion json_records ranges dynamic
 }

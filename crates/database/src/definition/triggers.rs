@@ -7,8 +7,9 @@ use std::sync::Arc;
 use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{CatalogChange, tables_with, views_with};
+use hotrow_transaction::catalog::{Catalog, Trigger, shown};
 use hotrow_transaction::outcome::{Notice, SqlError};
-use hotrow_transaction::program::Procedure;
+use hotrow_transaction::program::{Procedure, routine_name};
 
 use crate::error::advised;
 
@@ -51,6 +52,35 @@ pub(super) fn replaced(
     }
 }
 
+/// What a procedure that gets another name changes of triggers that execute it.
+pub(super) fn renamed(
+    catalog: &Catalog,
+    before: &str,
+    procedure: &Procedure,
+) -> Vec<CatalogChange> {
+    let Some(function) = &procedure.trigger else { return Vec::new() };
+    let take = |trigger: &mut Trigger| {
+        if trigger.function.name == before {
+            trigger.function = Arc::clone(function);
+        }
+    };
+    let mut changes = Vec::new();
+    for table in tables_with(catalog, before) {
+        let triggers = catalog.table(table).triggers.iter();
+        for trigger in triggers.filter(|trigger| trigger.function.name == before) {
+            let mut trigger = trigger.clone();
+            take(&mut trigger);
+            changes.push(CatalogChange::SetTrigger { table, trigger });
+        }
+    }
+    for view in views_with(catalog, before) {
+        let mut view = view.clone();
+        view.triggers.iter_mut().for_each(take);
+        changes.push(CatalogChange::SetView(view));
+    }
+    changes
+}
+
 /// What DROP takes along of the triggers that execute a function.
 ///
 /// # Errors
@@ -63,6 +93,7 @@ pub(super) fn dropped(
 ) -> Result<Vec<CatalogChange>, SqlError> {
     let mut changes = Vec::new();
     let mut list = Vec::new();
+    let called = shown(routine_name(function).to_owned());
     for id in tables_with(&schema.catalog, function) {
         let table = schema.catalog.table(id);
         for trigger in table.triggers.iter().filter(|of| of.function.name == function) {
@@ -74,7 +105,7 @@ pub(super) fn dropped(
                 let notice = Notice::new(SqlError::new(b"00000", text));
                 changes.push(CatalogChange::Nothing(notice));
             }
-            list.push(format!("{what} depends on function {function}()"));
+            list.push(format!("{what} depends on function {called}()"));
         }
     }
     for view in views_with(&schema.catalog, function) {
@@ -88,13 +119,13 @@ pub(super) fn dropped(
                 let notice = Notice::new(SqlError::new(b"00000", text));
                 changes.push(CatalogChange::Nothing(notice));
             }
-            list.push(format!("{what} depends on function {function}()"));
+            list.push(format!("{what} depends on function {called}()"));
         }
     }
     if list.is_empty() || cascades {
         return Ok(changes);
     }
-    let message = format!("cannot drop function {function}() because other objects depend on it");
+    let message = format!("cannot drop function {called}() because other objects depend on it");
     let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
     let mut error = advised(b"2BP01", message, hint);
     error.detail = Some(list.join("\n"));

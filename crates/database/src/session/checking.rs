@@ -74,6 +74,7 @@ fn is_definition(compiled: &Compiled) -> bool {
         compiled,
         Compiled::Catalog(_)
             | Compiled::CreateProcedure { .. }
+            | Compiled::AlterRoutine(_)
             | Compiled::DropProcedures { .. }
             | Compiled::Setting(_)
     )

@@ -439,6 +439,20 @@ impl Rights {
         }
     }
 
+    /// Has a thing that got another name be whose it was, with what has been given of it.
+    pub(super) fn move_to(&mut self, object: &Object, next: &Object) {
+        if let Some(owner) = self.owners.get(object).cloned() {
+            self.owners.insert_mut(next.clone(), owner);
+        }
+        if let Some(grants) = self.grants.get(object).cloned() {
+            self.grants.insert_mut(next.clone(), grants);
+        }
+        for (column, grants) in self.columns_of(object) {
+            self.column_grants.insert_mut((next.clone(), column), grants);
+        }
+        self.forget(object);
+    }
+
     /// Has columns' rights stand where the columns do; none: one is gone.
     pub(super) fn move_columns(&mut self, object: &Object, now_at: &[Option<ColumnId>]) {
         let all = self.columns_of(object);

@@ -331,7 +331,7 @@ const KEYWORDS: [&str; 151] = [
 ];
 
 /// A name, in quotes where it needs them.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()

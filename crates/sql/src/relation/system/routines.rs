@@ -53,11 +53,15 @@ pub(super) fn written(source: &str) -> Written {
             }
             of if is_word(of, "definer") => written.is_definer = true,
             of if is_word(of, "set") => {
-                let value = tokens.get(at + 3).map(|token| token.token.to_string());
-                if let (Some(name), Some(value)) = (next, value) {
-                    written.settings.push(format!("{name}={}", value.trim_matches('\'')));
+                let values = tokens[(at + 3).min(tokens.len())..].chunks(2);
+                let is_last = |of: &[TokenWithSpan]| of.get(1).is_none_or(|t| t.token != Token::Comma);
+                let count = values.clone().position(is_last).map_or(0, |last| last + 1);
+                let values = values.take(count).filter_map(|of| Some(of.first()?.token.to_string()));
+                let values: Vec<_> = values.map(|of| of.trim_matches('\'').to_owned()).collect();
+                if let (Some(name), false) = (next, values.is_empty()) {
+                    written.settings.push(format!("{name}={}", values.join(", ")));
                 }
-                at += 3;
+                at += 1 + 2 * count;
             }
             of if is_word(of, "as") => {
                 if let Some(body) = next.and_then(string) {
