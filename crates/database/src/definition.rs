@@ -16,6 +16,7 @@ mod broken_views;
 mod next;
 mod routine_altered;
 mod rows_anew;
+mod schema_renamed;
 mod sources;
 mod triggers;
 
@@ -43,6 +44,7 @@ pub(crate) use self::next::Next;
 use self::next::Texts;
 use self::routine_altered::alter_routine;
 use self::rows_anew::{add_rebuilt, empty, rebuilt};
+use self::schema_renamed::rename_schema;
 pub(crate) use self::sources::{Definition, Sources};
 use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
 use crate::error::advised;
@@ -134,6 +136,10 @@ fn change_catalog(
 ) -> Result<Option<Next>, SqlError> {
     if changes.iter().all(|change| matches!(change, CatalogChange::Nothing(_))) {
         return Ok(None);
+    }
+    if let [CatalogChange::RenameSchema { name, to }, ..] = changes.as_slice() {
+        let names = (name.clone(), to.clone());
+        return rename_schema(schema, sources, changes, (&names.0, &names.1)).map(Some);
     }
     let (routines, changes) = with_routines(schema, changes)?;
     let mut all_rebuilt: Vec<Rebuilt> = Vec::new();

@@ -309,7 +309,11 @@ impl<'c> Compiler<'c> {
                 }
             }
         }
-        let shown = format!("{}({})", found.shown_name(), listed(found.given().iter().map(|of| &of.sql_type)));
+        let shown = format!(
+            "{}({})",
+            found.shown_name(),
+            listed(found.given().iter().map(|of| &of.sql_type))
+        );
         let (name, kind) = (found.name.clone(), *kind);
         Ok(Compiled::AlterRoutine(AlteredRoutine { name, place, kind, change, shown, schema }))
     }

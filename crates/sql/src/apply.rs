@@ -17,6 +17,7 @@ use crate::changes::{
 };
 use crate::error::{Advice, Result, error};
 use crate::relation::key_name;
+use crate::rename_schema::apply_renamed;
 
 /// Applies a change that was compiled against this catalog.
 ///
@@ -30,6 +31,10 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
         }
         CatalogChange::DropSchema(name) => {
             catalog.drop_schema(name);
+            Ok(())
+        }
+        CatalogChange::RenameSchema { name, to } => {
+            apply_renamed(catalog, name, to);
             Ok(())
         }
         CatalogChange::MoveTable { table, schema } => {

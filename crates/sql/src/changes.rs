@@ -18,6 +18,13 @@ pub enum CatalogChange {
     CreateSchema(String),
     /// DROP SCHEMA, in which nothing is left
     DropSchema(String),
+    /// ALTER SCHEMA ... RENAME TO
+    RenameSchema {
+        /// its name
+        name: String,
+        /// how it is called then
+        to: String,
+    },
     /// ALTER TABLE ... SET SCHEMA, of a table or a sequence
     MoveTable {
         /// which

@@ -206,6 +206,9 @@ fn compile_by(
         Syntax::Refresh(written) => compiler.refresh(written).map(Compiled::Refresh),
         Syntax::Comment(written) => compiler.comment(written).map(Compiled::Catalog),
         Syntax::Alter(written) => compiler.altering(written).map(Compiled::Catalog),
+        Syntax::RenameSchema { name, to, place } => {
+            compiler.rename_schema((name, *place), to).map(Compiled::Catalog)
+        }
         Syntax::SetSchema { table, schema, if_exists, place } => {
             compiler.set_schema((table, *place), schema, *if_exists).map(Compiled::Catalog)
         }

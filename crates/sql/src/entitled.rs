@@ -125,6 +125,10 @@ impl Asked<'_> {
                 self.catalog.refuse_denied(self.actor, &Object::Database, Privileges::CREATE)
             }
             CatalogChange::DropSchema(name) => self.owner(&Object::Schema(name.as_str().into())),
+            CatalogChange::RenameSchema { name, .. } => {
+                self.owner(&Object::Schema(name.as_str().into()))?;
+                self.catalog.refuse_denied(self.actor, &Object::Database, Privileges::CREATE)
+            }
             CatalogChange::MoveTable { schema, .. } => self.creates_in(schema),
             CatalogChange::CreateTable(definition) => {
                 self.creates_in(&definition.schema)?;

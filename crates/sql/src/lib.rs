@@ -138,6 +138,7 @@ mod ranges;
 mod recursion;
 mod relation;
 mod rename;
+mod rename_schema;
 mod role;
 mod roles;
 mod rounding;
@@ -201,6 +202,7 @@ pub use relation::{
     Change, Fields, SystemContext, has_right, is_function, sequence_named, system_function,
     system_rows, table_number,
 };
+pub use rename_schema::{renamed_in_definition, renamed_in_text};
 pub use role::shown;
 pub use script::{Offsets, Script, TREES_MAX, parse_script};
 pub use search_path::{

@@ -21,7 +21,7 @@ use crate::types::TypeNames;
 use crate::written::{ident_name, object_name};
 
 /// Schemas whose names begin so are PostgreSQL's own, or those of temporary tables.
-const RESERVED: &str = "pg_";
+pub(crate) const RESERVED: &str = "pg_";
 /// Schemas of the database's own making.
 const SYSTEM: [&str; 2] = ["information_schema", "hotrow"];
 
@@ -302,6 +302,7 @@ fn told(text: String) -> CatalogChange {
     CatalogChange::Nothing(left_out(text))
 }
 
-fn is_system(schema: &str) -> bool {
+/// Whether a schema is of the database's own making.
+pub(crate) fn is_system(schema: &str) -> bool {
     SYSTEM.contains(&schema) || schema == "pg_catalog"
 }

@@ -27,6 +27,7 @@ use crate::parser_order::{
     columns_of_query, in_parsers_order, with_check_option, with_values_of_options,
 };
 use crate::policy_syntax::policy;
+use crate::rename_schema::rename_schema;
 use crate::role::role;
 use crate::routine::{anonymous, end_of_atomic, routine};
 use crate::search_path::{
@@ -358,6 +359,9 @@ fn statement(
     }
     if let Some(altered) = alter_routine(&mut Cursor::new(tokens, end))? {
         return Ok(altered);
+    }
+    if let Some(renamed) = rename_schema(&mut Cursor::new(tokens, end))? {
+        return Ok(renamed);
     }
     if let Some(altered) = altering(&mut Cursor::new(tokens, end))? {
         return Ok(altered);

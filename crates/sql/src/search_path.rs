@@ -107,6 +107,14 @@ pub fn path_before(text: &str) -> Option<SearchPath> {
     SearchPath::read_displayed(&path.replace("*\\/", "*/"))
 }
 
+/// A text whose path, if it tells one, has a schema's next name.
+pub(crate) fn with_path_renamed(text: &str, from: &str, to: &str) -> String {
+    let Some(path) = path_before(text) else { return text.to_owned() };
+    let behind = split_sender(text.trim_start());
+    let before = &text[..text.len() - behind.len()];
+    format!("{before}{}", with_path(split_path(behind).1, &path.with_renamed(from, to)))
+}
+
 impl ScriptStatement {
     /// The zone that its text tells, of who has sent it
     /// ([`TimeZone::of_kept_name`](hotrow_base::temporal::TimeZone::of_kept_name)); none: UTC.

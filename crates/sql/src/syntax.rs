@@ -229,6 +229,8 @@ pub(crate) enum Syntax {
     Alter(Box<AlterSyntax>),
     /// ALTER FUNCTION, PROCEDURE, ROUTINE
     AlterRoutine(Box<AlterRoutineSyntax>),
+    /// ALTER SCHEMA ... RENAME TO
+    RenameSchema { name: String, to: String, place: Place },
     /// COMMENT
     Comment(Box<CommentSyntax>),
     /// ALTER TABLE ... SET SCHEMA

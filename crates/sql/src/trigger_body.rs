@@ -4,10 +4,12 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Table, Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming,
+    Table, Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming, shown,
 };
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Expr, ExprKind, Place, Raise, Statement, StatementKind};
+use hotrow_transaction::program::{
+    Expr, ExprKind, Place, Raise, Statement, StatementKind, routine_name,
+};
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
@@ -19,6 +21,7 @@ use crate::path::truth;
 use crate::relation::table_number;
 use crate::routine::routine_with;
 use crate::scope::Compiler;
+use crate::search_path::path_before;
 use crate::state::{ChangedRows, MayEnd, Names, Returning, TriggerReturn, Variable};
 use crate::syntax::Routine;
 use crate::token::{Cursor, parse_expression, tokenize};
@@ -363,7 +366,10 @@ pub(crate) fn routine_of(function: &TriggerFunction, fields: &[String]) -> Resul
     let mut cursor = Cursor::new(&tokens, end);
     cursor.expect("create")?;
     let or_replace = cursor.accept_all(&["or", "replace"]);
-    routine_with(&mut cursor, or_replace, |tokens| with_fields(tokens, fields))
+    let routine = routine_with(&mut cursor, or_replace, |tokens| with_fields(tokens, fields))?;
+    // Its names are looked for where its maker had them looked for, whoever fires it.
+    let own = path_before(&function.text).filter(|path| path.schemas().next().is_some());
+    Ok(Routine { path: routine.path.or(own), ..routine })
 }
 
 /// The error of what a trigger does, at the statement that fires it.
@@ -372,7 +378,8 @@ pub(crate) fn in_trigger(mut error: SqlError, fired: &Fired<'_>, place: Place) -
         return error;
     }
     if error.detail.is_none() {
-        let (function, name) = (&fired.trigger.function.name, &fired.trigger.name);
+        let function = shown(routine_name(&fired.trigger.function.name).to_owned());
+        let name = &fired.trigger.name;
         let table = &fired.table.name;
         let line = error.place.line;
         error.detail = Some(format!(

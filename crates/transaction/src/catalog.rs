@@ -16,6 +16,7 @@ mod foreign_key;
 mod named;
 mod partition;
 mod policy;
+mod renamed_schema;
 mod rights;
 mod role;
 mod schemas;

@@ -44,4 +44,6 @@ files! {
     merge overloads array_columns rights numerics alterations materialized variadic row_security
     instead partitions defining_blocks reports tables_without_keys recursion json_records ranges dynamic
     altered_routines instead partitions reports tables_without_keys recursion json_records ranges dynamic
+    altered_routines renamed_schemas
+    instead partitions reports tables_without_keys recursion json_records ranges dynamic
 }

@@ -3,7 +3,7 @@
 //! Role         kept to compile procedures again, for a checkpoint, and for whoever asks for them
 
 use hotrow_base::ids::ProcedureId;
-use hotrow_sql::{CatalogChange, split_path};
+use hotrow_sql::{CatalogChange, renamed_in_text, split_path};
 use hotrow_transaction::catalog::{Catalog, qualified};
 use hotrow_transaction::program::Place;
 
@@ -67,6 +67,9 @@ impl Sources {
     /// Takes over the texts of views that were made, replaced or dropped.
     pub(super) fn set_views(&mut self, before: &Catalog, changes: &[CatalogChange]) {
         for change in changes {
+            if let CatalogChange::RenameSchema { name, to } = change {
+                self.rename_schema(before, (name, to));
+            }
             let (name, text) = match change {
                 CatalogChange::SetView(view) => (view.qualified_name(), Some(&view.text)),
                 CatalogChange::DropView(name) => (name.clone(), None),
@@ -85,6 +88,17 @@ impl Sources {
                 self.mentions.forget(&who, &old.text);
             }
             text.iter().for_each(|text| self.mentions.note(&who, text));
+        }
+    }
+
+    fn rename_schema(&mut self, before: &Catalog, (from, to): (&str, &str)) {
+        for view in before.views() {
+            let next = if view.schema == from { to } else { &view.schema };
+            let next = qualified(next, &view.name);
+            let old = Mentioner::View(view.qualified_name().as_str().into());
+            self.mentions.forget(&old, &view.text);
+            let text = renamed_in_text(&view.text, from, to);
+            self.mentions.note(&Mentioner::View(next.as_str().into()), &text);
         }
     }
 

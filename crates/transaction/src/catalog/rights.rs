@@ -430,6 +430,18 @@ impl Rights {
         }
     }
 
+    /// Has default privileges in a schema be those of its next name.
+    pub(super) fn rename_schema(&mut self, from: &str, to: &str) {
+        let is_there = |key: &&(_, Option<Arc<str>>, _)| key.1.as_deref() == Some(from);
+        let keys: Vec<_> = self.defaults.keys().filter(is_there).cloned().collect();
+        for key in keys {
+            if let Some(grants) = self.defaults.get(&key).cloned() {
+                self.defaults.insert_mut((key.0.clone(), Some(to.into()), key.2), grants);
+            }
+            self.defaults.remove_mut(&key);
+        }
+    }
+
     /// Forgets what there is no more.
     pub fn forget(&mut self, object: &Object) {
         self.owners.remove_mut(object);

@@ -98,6 +98,13 @@ impl SearchPath {
         Self { temporary: Some(Arc::new(temporary)), ..self }
     }
 
+    /// With a schema under its next name.
+    #[must_use]
+    pub fn with_renamed(&self, from: &str, to: &str) -> Self {
+        let next = |name: &String| if name == from { to.to_owned() } else { name.clone() };
+        Self { temporary: self.temporary.clone(), schemas: self.schemas.iter().map(next).collect() }
+    }
+
     /// Without temporary relations.
     #[must_use]
     pub fn without_temporary(&self) -> Self {

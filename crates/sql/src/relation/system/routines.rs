@@ -54,9 +54,11 @@ pub(super) fn written(source: &str) -> Written {
             of if is_word(of, "definer") => written.is_definer = true,
             of if is_word(of, "set") => {
                 let values = tokens[(at + 3).min(tokens.len())..].chunks(2);
-                let is_last = |of: &[TokenWithSpan]| of.get(1).is_none_or(|t| t.token != Token::Comma);
+                let is_last =
+                    |of: &[TokenWithSpan]| of.get(1).is_none_or(|t| t.token != Token::Comma);
                 let count = values.clone().position(is_last).map_or(0, |last| last + 1);
-                let values = values.take(count).filter_map(|of| Some(of.first()?.token.to_string()));
+                let values =
+                    values.take(count).filter_map(|of| Some(of.first()?.token.to_string()));
                 let values: Vec<_> = values.map(|of| of.trim_matches('\'').to_owned()).collect();
                 if let (Some(name), false) = (next, values.is_empty()) {
                     written.settings.push(format!("{name}={}", values.join(", ")));
@@ -68,6 +70,16 @@ pub(super) fn written(source: &str) -> Written {
                     written.body = body;
                     at += 1;
                 }
+            }
+            of if is_word(of, "begin") => {
+                let inner = tokens[(at + 2).min(tokens.len())..].iter();
+                let inner = inner.map(|token| token.token.to_string());
+                let mut inner: Vec<String> = inner.collect();
+                inner.truncate(
+                    inner.iter().rposition(|t| t.eq_ignore_ascii_case("end")).unwrap_or(0),
+                );
+                written.body = inner.join(" ");
+                break;
             }
             of if is_word(of, "return") => {
                 let rest = tokens[at + 1..].iter().map(|token| token.token.to_string());
