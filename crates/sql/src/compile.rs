@@ -27,6 +27,7 @@ use crate::open_literals::Literals;
 use crate::operators::is_for_sessions;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
+use crate::returned_queries::returns_queries;
 use crate::scope::Compiler;
 use crate::state::{Calls, ProcedureNames, Programs};
 use crate::syntax::{Block, ScriptStatement, Syntax};
@@ -311,7 +312,8 @@ pub(crate) fn sql_statement(
             drop_relations(compiler, *object_type, (*if_exists, *cascade), names)
         }
         ast::Statement::Query(query) => {
-            if has_changes(query) {
+            let shows = changed_by(query).is_some_and(|(_, change)| returns_queries(change));
+            if has_changes(query) || shows {
                 return one_program(compiler, |compiler, body| compiler.sql(statement, None, body));
             }
             if let Some((_, change)) = changed_by(query) {
@@ -329,7 +331,7 @@ pub(crate) fn sql_statement(
             one_program(compiler, |compiler, body| compiler.sql(statement, None, body))
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)
-            if compiler.view_that_acts(statement)?.is_some() =>
+            if returns_queries(statement) || compiler.view_that_acts(statement)?.is_some() =>
         {
             one_program(compiler, |compiler, body| compiler.sql(statement, None, body))
         }

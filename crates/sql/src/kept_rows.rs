@@ -112,7 +112,8 @@ impl Compiler<'_> {
             return Ok(());
         }
         let name = &self.catalog.table(table).name;
-        let what = format!("reading table \"{name}\", which WITH changes,");
+        let by = if self.keeping.changes_return { "RETURNING's statement" } else { "WITH" };
+        let what = format!("reading table \"{name}\", which {by} changes,");
         let advice = "read what the change returns, or write it as a statement of its own before";
         Err(unsupported(place, what, advice))
     }
@@ -229,7 +230,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn note_changed(&mut self, body: &[Statement]) {
+    /// Notes the tables that statements change.
+    pub(crate) fn note_changed(&mut self, body: &[Statement]) {
         let changed = &mut self.keeping.changed;
         walk::statements(body, &mut |statement| match &statement.kind {
             StatementKind::Insert(insert) => changed.push(insert.table),

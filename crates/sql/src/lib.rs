@@ -139,6 +139,7 @@ mod recursion;
 mod relation;
 mod rename;
 mod rename_schema;
+mod returned_queries;
 mod role;
 mod roles;
 mod rounding;

@@ -503,6 +503,8 @@ pub(crate) struct Keeping {
     pub(crate) open: Option<Vec<KeptColumn>>,
     /// tables that WITH has changed
     pub(crate) changed: Vec<TableId>,
+    /// it was no WITH, but the statement whose RETURNING is compiled
+    pub(crate) changes_return: bool,
 }
 
 impl Keeping {

@@ -21,6 +21,7 @@ use crate::json_subscripts::JsonTarget;
 use crate::notify::notification;
 use crate::relation::FoundRow;
 use crate::relation::one_access::{Rows, Wanted};
+use crate::returned_queries::returns_queries;
 use crate::scope::Compiler;
 use crate::script::{FREE_BYTES, STATEMENT_BYTES};
 use crate::state::{Names, Returning};
@@ -453,6 +454,9 @@ impl Compiler<'_> {
             ast::Statement::Query(query) if changed_by(query).is_some() => {
                 self.behind_changes(out, query, |this, out, query| match changed_by(query) {
                     Some((_, change)) if query.with.is_none() => this.sql(change, into, out),
+                    Some((_, change)) if returns_queries(change) => {
+                        this.change_shown_by_query(out, (change, query.with.as_ref()), into)
+                    }
                     Some((_, change)) => {
                         this.change_of_rows(out, (change, query.with.as_ref()), into)
                     }
@@ -478,6 +482,9 @@ impl Compiler<'_> {
                     None => Ok(Sink::Result),
                     Some(_) => this.sink_of(into, columns),
                 })
+            }
+            change if returns_queries(change) => {
+                self.change_shown_by_query(out, (change, None), into)
             }
             ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)
                 if self.view_that_acts(statement)?.is_some() =>

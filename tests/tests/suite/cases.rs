@@ -45,5 +45,6 @@ files! {
     instead partitions defining_blocks reports tables_without_keys recursion json_records ranges dynamic
     altered_routines instead partitions reports tables_without_keys recursion json_records ranges dynamic
     altered_routines renamed_schemas
+    altered_routines renamed_schemas returned_queries
     instead partitions reports tables_without_keys recursion json_records ranges dynamic
 }
