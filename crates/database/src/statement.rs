@@ -195,7 +195,8 @@ impl Runner<'_> {
             Some(definition) => {
                 refuse_lock_out(context, &definition)?;
                 let dropped = temporary::dropped_by(&core.schema.current().catalog, &definition);
-                if let Some(names) = dropped {
+                let may_be_read = context.temporary().has_views();
+                if let Some(names) = dropped.filter(|_| !may_be_read) {
                     self.transaction.refuse_failed()?;
                     context.temporary().let_go(&names);
                     let (tag, rows) = (tag(&statement.text, &Rows::default()), Rows::default());

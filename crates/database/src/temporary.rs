@@ -4,7 +4,7 @@
 //!              schema `pg_temp_N` of which only the session with that number knows. What a session
 //!              lets go of is emptied and kept, and is there at once for the next one that creates
 //!              it by the same text: tables have 65,000 numbers in a database's life, and sessions
-//!              create many more
+//!              create many more. A sequence is kept, too, and begins anew; a view is dropped
 //! States       of a table: made -> a session's -> (let go of) to be emptied -> kept -> a session's
 //!              again, or dropped to make room for another one with its name
 //! Invariants   I1 a number is one session's at a time
@@ -18,7 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hotrow_engine::schema::Schema;
-use hotrow_sql::{AtCommit, CatalogChange, Compiled, Temporary, quoted_name};
+use hotrow_sql::{
+    AtCommit, CatalogChange, Compiled, Temporary, TemporaryKind as Kind, quoted_name,
+};
 use hotrow_transaction::catalog::{
     Catalog, Column, SearchPath, Table, is_temporary, qualified, temporary_schema,
 };
@@ -57,6 +59,7 @@ pub(crate) struct TemporaryTables {
 /// One of them.
 struct SessionTable {
     name: String,
+    kind: Kind,
     /// it, its indexes and its sequences
     relations: BTreeSet<String>,
     has_sequences: bool,
@@ -106,13 +109,29 @@ impl TemporaryTables {
     ) -> Before {
         let Some(number) = self.number else { return Before::Nothing };
         let name = qualified_in(number, &wanted.name);
+        let quoted = quoted_name(&name);
+        if catalog.view(&name).is_some() {
+            return match self.tables.iter().any(|of| of.name == wanted.name) {
+                true => Before::Nothing, // OR REPLACE
+                false => Before::Drop(format!("DROP VIEW {quoted} CASCADE")),
+            };
+        }
         let Some(kept) = catalog.table_named(&name) else { return Before::Nothing };
         let texts = &mut core.temporary.of_all.lock().texts;
         let is_by_text = texts.get(&(number, wanted.name.clone())).is_some_and(|of| of == text);
+        if let Some(sequence) = kept.sequence {
+            let text = quoted.replace('\'', "''");
+            return match is_by_text {
+                true => {
+                    Before::Delete(format!("SELECT setval('{text}', {}, false)", sequence.start))
+                }
+                false => Before::Drop(format!("DROP SEQUENCE {quoted} CASCADE")),
+            };
+        }
         // Its types may be others by now, and the columns of its query.
         match is_by_text && has_columns_of(kept, definition) {
             true if self.left.iter().any(|left| left.name == wanted.name) => {
-                Before::Delete(format!("DELETE FROM {}", quoted_name(&name)))
+                Before::Delete(format!("DELETE FROM {quoted}"))
             }
             true => Before::TakeKept,
             false => {
@@ -122,7 +141,7 @@ impl TemporaryTables {
                 for other in catalog.tables().iter().filter(refers) {
                     texts.remove(&(number, other.name.clone()));
                 }
-                Before::Drop(format!("DROP TABLE {} CASCADE", quoted_name(&name)))
+                Before::Drop(format!("DROP TABLE {quoted} CASCADE"))
             }
         }
     }
@@ -136,13 +155,15 @@ impl TemporaryTables {
         (text, is_in_transaction): (&str, bool),
     ) {
         let Some(number) = self.number else { return };
-        let Some(table) = catalog.table_named(&qualified_in(number, &wanted.name)) else { return };
+        let table = catalog.table_named(&qualified_in(number, &wanted.name));
+        let own = || BTreeSet::from([wanted.name.clone()]);
         self.left.retain(|left| left.name != wanted.name);
-        let sequences = sequences_of(catalog, table);
+        self.tables.retain(|replaced| replaced.name != wanted.name);
         self.tables.push(SessionTable {
-            name: table.name.clone(),
-            relations: relations_of(catalog, table),
-            has_sequences: sequences.count() > 0,
+            name: wanted.name.clone(),
+            kind: wanted.kind.clone(),
+            relations: table.map_or_else(own, |table| relations_of(catalog, table)),
+            has_sequences: table.is_some_and(|table| sequences_of(catalog, table).count() > 0),
             at_commit: wanted.at_commit,
             is_of_transaction: is_in_transaction,
         });
@@ -153,8 +174,25 @@ impl TemporaryTables {
 
     /// Lets go of tables of these names.
     pub(crate) fn let_go(&mut self, names: &[String]) {
-        let goes = |table: &mut SessionTable| names.contains(&table.name);
-        self.left.extend(self.tables.extract_if(.., goes));
+        self.leave(|table| names.contains(&table.name));
+    }
+
+    /// Whether the session has views, which may read what is dropped.
+    pub(crate) fn has_views(&self) -> bool {
+        self.tables.iter().any(|table| matches!(table.kind, Kind::View(_)))
+    }
+
+    /// Lets go of some, and of the views that read them.
+    fn leave(&mut self, goes: impl Fn(&SessionTable) -> bool) {
+        let before = self.left.len();
+        self.left.extend(self.tables.extract_if(.., |table| goes(table)));
+        let mut looked_at = before;
+        while looked_at < self.left.len() {
+            let gone = self.left[looked_at].name.clone();
+            let reads = |of: &mut SessionTable| matches!(&of.kind, Kind::View(reads) if reads.contains(&gone));
+            self.left.extend(self.tables.extract_if(.., reads));
+            looked_at += 1;
+        }
         self.path = None;
     }
 
@@ -172,8 +210,11 @@ impl TemporaryTables {
             return;
         }
         self.tables.retain_mut(|table| {
-            let named = schema.catalog.table_named(&qualified_in(number, &table.name));
-            let Some(found) = named else { return false };
+            let name = qualified_in(number, &table.name);
+            if matches!(table.kind, Kind::View(_)) {
+                return schema.catalog.view(&name).is_some();
+            }
+            let Some(found) = schema.catalog.table_named(&name) else { return false };
             table.relations = relations_of(&schema.catalog, found);
             // By another text than this one.
             core.temporary.of_all.lock().texts.remove(&(number, table.name.clone()));
@@ -187,8 +228,7 @@ impl TemporaryTables {
         if self.tables.is_empty() {
             return;
         }
-        let goes = |table: &mut SessionTable| table.is_of_transaction && !is_committed;
-        self.left.extend(self.tables.extract_if(.., goes));
+        self.leave(|table| table.is_of_transaction && !is_committed);
         self.tables.iter_mut().for_each(|table| table.is_of_transaction = false);
         self.path = None;
     }
@@ -201,13 +241,12 @@ impl TemporaryTables {
     /// Does what is to be done while no transaction is open: ON COMMIT, and emptying what was let
     /// go of.
     pub(crate) fn settle(&mut self, core: &Arc<Core>) {
-        let goes = |table: &mut SessionTable| table.at_commit == AtCommit::Goes;
-        self.left.extend(self.tables.extract_if(.., goes));
-        self.path = None;
+        self.leave(|table| table.at_commit == AtCommit::Goes);
         let Some(number) = self.number else { return };
         let empties = self.tables.iter().filter(|table| table.at_commit == AtCommit::Empties);
         tell_failure(empty(core, number, empties, Sequences::Stay));
         let left = std::mem::take(&mut self.left);
+        tell_failure(drop_views(core, number, &left));
         if let Err(error) = empty(core, number, left.iter(), Sequences::BeginAnew) {
             // Not empty, and so not to be taken again (I2).
             let mut all = core.temporary.of_all.lock();
@@ -255,7 +294,7 @@ fn empty<'t>(
 ) -> Result<(), Error> {
     let run = |text: &str| (core.run_own)(core, text, &[]);
     let (mut names, mut is_large) = (Vec::new(), false);
-    for table in tables {
+    for table in tables.filter(|table| table.kind == Kind::Table) {
         let name = quoted_name(&qualified_in(number, &table.name));
         let begins_anew = sequences == Sequences::BeginAnew && table.has_sequences;
         let rows = run(&format!("SELECT 1 FROM {name} LIMIT {}", DELETED_MAX + 1))?.len();
@@ -270,6 +309,22 @@ fn empty<'t>(
         all => {
             let restart = if sequences == Sequences::BeginAnew { " RESTART IDENTITY" } else { "" };
             run(&format!("TRUNCATE TABLE {}{restart}", all.join(", "))).map(drop)
+        }
+    }
+}
+
+/// Drops views that were let go of: nobody else is to be refused for their sake.
+fn drop_views(core: &Arc<Core>, number: u32, left: &[SessionTable]) -> Result<(), Error> {
+    let views = left.iter().filter(|table| matches!(table.kind, Kind::View(_)));
+    let schema = core.schema.current();
+    let names = views.map(|view| qualified_in(number, &view.name));
+    let names = names.filter(|name| schema.catalog.view(name).is_some());
+    let names: Vec<String> = names.map(|name| quoted_name(&name)).collect();
+    match names.is_empty() {
+        true => Ok(()),
+        false => {
+            let text = format!("DROP VIEW {} CASCADE", names.join(", "));
+            (core.run_own)(core, &text, &[]).map(drop)
         }
     }
 }

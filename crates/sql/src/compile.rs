@@ -283,7 +283,7 @@ pub(crate) fn sql_statement(
             compiler.create_schema(schema_name, *if_not_exists).map(Compiled::Catalog)
         }
         ast::Statement::CreateSequence { .. } => {
-            Ok(Compiled::Catalog(vec![compiler.create_sequence(statement)?]))
+            compiler.create_sequence(statement).map(Compiled::Catalog)
         }
         ast::Statement::CreateExtension(extension) => {
             create_extension(extension, place).map(Compiled::Catalog)

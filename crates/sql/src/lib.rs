@@ -212,7 +212,7 @@ pub use search_path::{
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::{ProcedureNames, Registered};
 pub use syntax::ScriptStatement;
-pub use temporary::{AtCommit, Temporary};
+pub use temporary::{AtCommit, Temporary, TemporaryKind};
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name, tokenize};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use type_table::{KnownType, enum_with_oid, known_type, of_known_type, type_modifier};

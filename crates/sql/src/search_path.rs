@@ -13,6 +13,7 @@ use sqlparser::ast;
 
 use crate::setting::Naming;
 use crate::syntax::{ScriptStatement, Syntax};
+use crate::temporary::is_temporary_view;
 
 const BEGINS: &str = "/*@search_path ";
 const ROLE_BEGINS: &str = "/*@role ";
@@ -129,7 +130,10 @@ impl ScriptStatement {
         // What others see must not change with what a session has.
         let is_for_all = match &self.syntax {
             Syntax::Routine(_) => true,
-            Syntax::Sql(statement) => matches!(**statement, ast::Statement::CreateView(_)),
+            Syntax::Sql(statement) => match &**statement {
+                ast::Statement::CreateView(view) => !is_temporary_view(view, path),
+                _ => false,
+            },
             _ => false,
         };
         let path = &if is_for_all { path.without_temporary() } else { path.clone() };

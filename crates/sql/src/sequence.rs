@@ -191,7 +191,7 @@ impl Compiler<'_> {
     }
 
     /// CREATE SEQUENCE.
-    pub(crate) fn create_sequence(&self, written: &ast::Statement) -> Result<CatalogChange> {
+    pub(crate) fn create_sequence(&self, written: &ast::Statement) -> Result<Vec<CatalogChange>> {
         let ast::Statement::CreateSequence {
             temporary,
             if_not_exists,
@@ -204,13 +204,15 @@ impl Compiler<'_> {
             return Err(unsupported(self.place, "this statement", "write CREATE SEQUENCE"));
         };
         let place = place_in(name, self.place);
-        let name = self.new_name(&object_name(name, place)?, place)?;
-        if self.is_there(&name, *if_not_exists, place)? {
-            return Ok(CatalogChange::Nothing(is_there(local(&name))));
-        }
-        if *temporary {
-            let hint = "create a sequence, and drop it when you are done";
-            return Err(unsupported(place, "a temporary sequence", hint));
+        let named = object_name(name, place)?;
+        let name = match temporary {
+            true => self.temporary_name(&named, place)?,
+            false => self.new_name(&named, place)?,
+        };
+        // Others are kept, and make room.
+        let is_seen = !temporary || self.path.has_temporary(local(&name));
+        if is_seen && self.is_there(&name, *if_not_exists, place)? {
+            return Ok(vec![CatalogChange::Nothing(is_there(local(&name)))]);
         }
         if owned_by.as_ref().is_some_and(|owner| !owner.to_string().eq_ignore_ascii_case("none")) {
             let hint = "write ALTER SEQUENCE ... OWNED BY behind it";
@@ -220,7 +222,9 @@ impl Compiler<'_> {
             .as_ref()
             .map_or(Ok(DataType::BigInt), |of| data_type(of, self.type_names(), place))?;
         let sequence = sequence_of(of, sequence_options, place)?;
-        Ok(CatalogChange::CreateSequence(SequenceDefinition { name, sequence }))
+        let schema = self.temporary_schema_made(&name).filter(|_| *temporary);
+        let created = CatalogChange::CreateSequence(SequenceDefinition { name, sequence });
+        Ok(schema.into_iter().chain([created]).collect())
     }
 
     /// The sequence with this name, as it is stored.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::stack::with_room;
-use hotrow_transaction::catalog::{SearchPath, local};
+use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
@@ -24,10 +24,9 @@ use crate::policy_syntax::PolicySyntax;
 use crate::role::RoleSyntax;
 use crate::setting::{Naming, Setting};
 use crate::state::Programs;
-use crate::temporary::{AtCommit, Temporary};
 use crate::transaction_control::TransactionControl;
 use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
-use crate::written::{changed_by, has_changes, object_name};
+use crate::written::{changed_by, has_changes};
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
 #[derive(Debug)]
@@ -164,27 +163,6 @@ impl ScriptStatement {
         let (ast::CreateTable { name, with_data, .. }, query) = self.table_of_query()?;
         let is_filled = with_data.as_ref().is_none_or(|with| with.data);
         is_filled.then(|| (format!("DROP TABLE {name}"), format!("INSERT INTO {name} {query}")))
-    }
-
-    /// The temporary table that it creates, by its name in its schema, and what becomes of that
-    /// when a transaction ends.
-    pub fn temporary(&self) -> Option<Temporary> {
-        let Syntax::Sql(statement) = &self.syntax else { return None };
-        let ast::Statement::CreateTable(table) = &**statement else { return None };
-        if !table.temporary {
-            return None;
-        }
-        let name = object_name(&table.name, self.place).ok()?;
-        let at_commit = match table.on_commit {
-            None | Some(ast::OnCommit::PreserveRows) => AtCommit::Stays,
-            Some(ast::OnCommit::DeleteRows) => AtCommit::Empties,
-            Some(ast::OnCommit::Drop) => AtCommit::Goes,
-        };
-        Some(Temporary {
-            name: local(&name).to_owned(),
-            at_commit,
-            is_query: self.filled().is_some(),
-        })
     }
 
     /// PREPARE, EXECUTE and the like, which are for who has prepared statements by name.

@@ -31,6 +31,7 @@ use crate::scope::Compiler;
 use crate::script::parse_script;
 use crate::state::ProcedureNames;
 use crate::syntax::{ScriptStatement, Syntax};
+use crate::temporary::is_temporary_view;
 use crate::token::{folded, quoted};
 use crate::written::object_name;
 
@@ -39,13 +40,26 @@ impl Compiler<'_> {
     pub(crate) fn create_view(&mut self, written: &ast::CreateView) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.name, self.place);
         refuse_clauses(written, place)?;
-        let name = self.new_name(&object_name(&written.name, place)?, place)?;
-        let old = self.view_named(&name).filter(|_| written.or_replace).cloned();
+        let named = object_name(&written.name, place)?;
+        let is_temporary = is_temporary_view(written, &self.path);
+        let name = match is_temporary {
+            true => self.temporary_name(&named, place)?,
+            false => self.new_name(&named, place)?,
+        };
+        // Others are let go of, and make room.
+        let is_seen = !is_temporary || self.path.has_temporary(local(&name));
+        let old = self.view_named(&name).filter(|_| written.or_replace && is_seen).cloned();
         if old.as_ref().is_some_and(|old| old.kind != ViewKind::Plain) {
             return Err(error(b"42809", place, format!("\"{}\" is not a view", local(&name))));
         }
-        if old.is_none() && self.is_there(&name, written.if_not_exists, place)? {
+        if old.is_none() && is_seen && self.is_there(&name, written.if_not_exists, place)? {
             return Ok(vec![CatalogChange::Nothing(is_there(local(&name)))]);
+        }
+        let made = self.temporary_schema_made(&name).filter(|_| is_temporary);
+        let mut changes: Vec<_> = made.into_iter().collect();
+        if is_temporary && !written.temporary {
+            let text = format!("view \"{}\" will be a temporary view", local(&name));
+            changes.push(CatalogChange::Nothing(left_out(text)));
         }
         let ViewOptions { check, is_barrier } = ViewOptions::read(options_of(written), place)?;
         let mut view = self.view(name, written, check, place)?;
@@ -59,7 +73,7 @@ impl Compiler<'_> {
                     .hint("drop the view, and create it anew"));
             }
         }
-        let mut changes = vec![CatalogChange::SetView(view)];
+        changes.push(CatalogChange::SetView(view));
         if is_barrier {
             let text = "security_barrier has no effect: conditions around the view may be \
                         evaluated before its own, and their errors may tell of rows that it does \
@@ -286,8 +300,9 @@ pub fn broken_view(
 ) -> Result<Option<(String, SqlError)>> {
     let broken = |view: &Arc<View>| {
         let all = format!("SELECT * FROM {}.{}", quoted(&view.schema), quoted(&view.name));
-        let compiled = parse_script(&all).and_then(|statements| match statements.as_slice() {
-            [statement] => compile(catalog, &procedures, statement).map(drop),
+        let compiled = parse_script(&all).and_then(|mut all| match (all.pop(), all.is_empty()) {
+            // Of the database's own making: temporary ones are their session's alone.
+            (Some(statement), true) => compile(catalog, &procedures, &statement.as_own()).map(drop),
             _ => Err(SqlError::new(b"XX000", "a view's name is not one name")),
         });
         compiled.err().map(|error| (view.qualified_name(), error))
@@ -355,10 +370,9 @@ impl ViewOptions {
 }
 
 fn refuse_clauses(written: &ast::CreateView, place: Place) -> Result<()> {
-    let ast::CreateView { materialized, temporary, or_alter, secure, .. } = written;
+    let ast::CreateView { materialized, or_alter, secure, .. } = written;
     let what = match () {
         () if *materialized => "this form of a materialized view",
-        () if *temporary => "a temporary view",
         () if *or_alter || *secure || written.to.is_some() || !written.cluster_by.is_empty() => {
             "this kind of view"
         }
