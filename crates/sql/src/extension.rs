@@ -10,7 +10,7 @@ use crate::written::ident_name;
 /// Extensions of which something is built in, and what.
 const BUILT_IN: [(&str, &str); 3] = [
     ("plpgsql", "PL/pgSQL"),
-    ("pgcrypto", "digest(), hmac() and gen_random_uuid()"),
+    ("pgcrypto", "digest(), hmac(), gen_random_uuid() and gen_random_bytes()"),
     ("uuid-ossp", "uuid_generate_v4()"),
 ];
 

@@ -264,6 +264,7 @@ impl Compiler<'_> {
                 self.scalar_type(&sequence, place)?;
                 self.host(next, &[cast(sequence, DataType::Text)], gives)
             }
+            (SyntaxForm::RandomBytes, [count]) => self.random_bytes(name, count, place),
             _ => Err(functions::no_function(name, &vec![None; written.len()], place)),
         }
     }

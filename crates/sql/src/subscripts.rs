@@ -247,7 +247,7 @@ fn assignments(all: &mut Vec<ast::Assignment>, of: Option<&Ident>) -> Result<()>
             }
         }
         given.push(assignment.value);
-        assignment = ast::Assignment { target, value: set_call(&function, given) };
+        assignment = ast::Assignment { target, value: called(&function, given) };
         all.push(assignment);
     }
     Ok(())
@@ -269,7 +269,8 @@ pub(crate) fn is_slice_assignment(function: &ast::Function) -> bool {
     name.is_some_and(|name| name.value == SLICE)
 }
 
-fn set_call(name: &str, arguments: Vec<ast::Expr>) -> ast::Expr {
+/// The call of a function that users have a name for, or that they have none for.
+pub(crate) fn called(name: &str, arguments: Vec<ast::Expr>) -> ast::Expr {
     let of = |argument| ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument));
     let name = Ident::with_quote('"', name);
     ast::Expr::Function(ast::Function {

@@ -110,7 +110,8 @@ pub(crate) fn function_name(function: &ast::Function) -> String {
 }
 
 /// Functions that PostgreSQL has by CREATE EXTENSION uuid-ossp and pgcrypto.
-const OF_EXTENSIONS: [&str; 4] = ["uuid_generate_v4", "gen_random_uuid", "digest", "hmac"];
+const OF_EXTENSIONS: [&str; 5] =
+    ["uuid_generate_v4", "gen_random_uuid", "gen_random_bytes", "digest", "hmac"];
 
 /// The name of what is called, with its schema if it is written; PostgreSQL's own have none.
 pub(crate) fn called_name(name: &ast::ObjectName) -> String {

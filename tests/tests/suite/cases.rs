@@ -46,5 +46,6 @@ files! {
     altered_routines instead partitions reports tables_without_keys recursion json_records ranges dynamic
     altered_routines renamed_schemas
     altered_routines renamed_schemas returned_queries
+    altered_routines renamed_schemas returned_queries random_bytes
     instead partitions reports tables_without_keys recursion json_records ranges dynamic
 }

@@ -142,6 +142,8 @@ pub(crate) enum SyntaxForm {
     /// the name of its argument's type; the argument is not evaluated
     TypeName,
     NextNumber,
+    /// gen_random_bytes: of a random value, which is drawn for it
+    RandomBytes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,8 +9,8 @@ use super::row::{
     Constant as C, FunctionGroup, FunctionRow, SyntaxForm, ValueForm as V, Volatility, functions,
 };
 use super::signature::{
-    ANY, ARRAY, BIGINT, BOOLEAN, DOUBLE, INTEGER, INTEGERS, OID, RELATION, TEXT, UUID, VOID, many,
-    opt,
+    ANY, ARRAY, BIGINT, BOOLEAN, BYTEA, DOUBLE, INTEGER, INTEGERS, OID, RELATION, TEXT, UUID, VOID,
+    many, opt,
 };
 
 pub(super) const CHOICES: FunctionGroup = functions! { "Choices":
@@ -39,6 +39,8 @@ pub(super) const DRAWN: FunctionGroup = functions! { "Sequences and random value
         "from 0 to below 1", "random() < 1", "true";
     gen_random_uuid | uuid_generate_v4() -> UUID, Volatile, Random(R::Uuid),
         "a random UUID", "length(gen_random_uuid()::text)", "36";
+    gen_random_bytes(INTEGER) -> BYTEA, Volatile, Syntax(SyntaxForm::RandomBytes),
+        "so many random bytes, 1024 at most", "length(gen_random_bytes(20))", "20";
     uuidv7() -> UUID, Volatile, Random(R::OrderedUuid),
         "a UUID that begins with the time", "substr(uuidv7()::text, 15, 1)", "7";
 };

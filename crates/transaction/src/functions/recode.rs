@@ -85,6 +85,7 @@ pub(super) fn call(
             let name = String::from_utf8_lossy(machine.bytes(arguments[2]));
             Algorithm::named(&name)?.code(bytes, machine.bytes(arguments[1]))
         }
+        T::RandomBytes => random_bytes(bytes, int(1))?,
         T::Encode => encoded(bytes, &String::from_utf8_lossy(machine.bytes(arguments[1])))?,
         T::Decode => decoded(bytes, &String::from_utf8_lossy(machine.bytes(arguments[1])))?,
         T::Character | T::Hex32 | T::Hex64 => Vec::new(),
@@ -152,6 +153,19 @@ impl Algorithm {
 fn made(machine: &mut Machine, bytes: Vec<u8>) -> Result<Datum, Fault> {
     machine.reserve(bytes.len())?;
     Ok(machine.keep(&bytes))
+}
+
+/// Bytes computed from a random value, which they do not tell: checksums of it and their numbers.
+fn random_bytes(value: &[u8], count: i64) -> Result<Vec<u8>, Fault> {
+    const COUNT_MAX: i64 = 1024;
+    if !(1..=COUNT_MAX).contains(&count) {
+        return Err(Fault::new(b"39000", "Length not in range"));
+    }
+    let checksum = |number: u64| -> [u8; 32] {
+        let hash = Sha256::new().chain_update(value).chain_update(number.to_le_bytes());
+        hash.finalize().into()
+    };
+    Ok((0..).flat_map(checksum).take(count as usize).collect())
 }
 
 fn character(machine: &mut Machine, code: i64) -> Result<Datum, Fault> {

@@ -246,7 +246,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
             TextFunction::InitCap | TextFunction::Code => takes(&[W::Text]),
             TextFunction::Character | TextFunction::Hex32 | TextFunction::Hex64 => takes(&[W::Int]),
             TextFunction::Encode | TextFunction::Decode => takes(&[W::Bytes, W::Text]),
-            TextFunction::GetByte => takes(&[W::Bytes, W::Int]),
+            TextFunction::GetByte | TextFunction::RandomBytes => takes(&[W::Bytes, W::Int]),
             TextFunction::Digest => takes(&[W::Bytes, W::Text]),
             TextFunction::Hmac => takes(&[W::Bytes, W::Bytes, W::Text]),
             _ => takes(&[W::Bytes]),

@@ -189,6 +189,8 @@ pub enum TextFunction {
     Decode,
     /// get_byte(bytea, number)
     GetByte,
+    /// as many bytes as are asked for, computed from a random value: gen_random_bytes(number)
+    RandomBytes,
 }
 
 /// How far an array reaches.

@@ -5,7 +5,7 @@ use hotrow_base::range::RangeFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::functions::time::{EXTRACT_FIELDS, TRUNCATE_UNITS};
-use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function};
+use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, TextFunction};
 
 use crate::functions;
 
@@ -130,6 +130,9 @@ pub(super) fn text(expr: &Expr, called: &Called<'_>) -> String {
         ExprKind::Call(Function::CurrentUser, _) => "CURRENT_USER".to_owned(),
         ExprKind::Call(Function::SessionUser, _) => "SESSION_USER".to_owned(),
         ExprKind::Call(Function::Random(what), _) => format!("{}()", what.name()),
+        ExprKind::Call(Function::Recode(TextFunction::RandomBytes), list) if list.len() == 2 => {
+            format!("gen_random_bytes({})", of(&list[1]))
+        }
         ExprKind::Call(Function::Range(function), list) => match (function, list.as_slice()) {
             (RangeFunction::Make, list) => {
                 let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
