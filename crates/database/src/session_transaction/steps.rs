@@ -38,7 +38,7 @@ impl SessionTransaction {
         let done = match open {
             None => Err(SqlError::new(b"25P01", "the transaction of the block has ended").into()),
             Some(open) => {
-                let mut invocation = Invocation { now_us: open.now_us, ..Invocation::default() };
+                let mut invocation = Invocation::at(open.now_us);
                 context.drawn().begin_again();
                 let given = (values, || Ok(values.to_vec()));
                 run_work(context, compiled, given, (&mut invocation, frame), open)

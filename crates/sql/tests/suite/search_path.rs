@@ -1,6 +1,9 @@
 //! The path and the role that a text tells before its statement.
 
-use hotrow_sql::{maker_before, path_before, role_before, split_path, with_path, with_sender};
+use hotrow_base::temporal::TimeZone;
+use hotrow_sql::{
+    Sender, maker_before, path_before, role_before, split_path, with_path, with_sender, zone_before,
+};
 use hotrow_transaction::catalog::SearchPath;
 
 #[test]
@@ -20,14 +23,26 @@ fn a_path_is_read_as_it_was_written() {
     let role = "a*/ \"b";
     let path = SearchPath::new(["c".to_owned()]);
     let text = with_path("SELECT 1", &path).into_owned();
-    for (role, maker) in [(Some(role), None), (Some("r"), Some("m")), (None, Some(role))] {
-        let text = with_sender(&text, role, maker).into_owned();
+    let berlin = TimeZone::named("Europe/Berlin").expect("a region");
+    for (role, maker, zone) in [
+        (Some(role), None, TimeZone::UTC),
+        (Some("r"), Some("m"), berlin),
+        (None, Some(role), TimeZone::UTC),
+        (None, None, berlin),
+    ] {
+        let sender = Sender { role, maker, zone };
+        let text = with_sender(&text, sender).into_owned();
         assert_eq!((role_before(&text).as_deref(), path_before(&text)), (role, Some(path.clone())));
         assert_eq!(maker_before(&text).as_deref(), maker);
+        assert_eq!(
+            zone_before(&text).and_then(|it| TimeZone::of_kept_name(&it)),
+            (zone != TimeZone::UTC).then_some(zone),
+            "{text}"
+        );
         assert_eq!(split_path(&text).1, "SELECT 1");
-        assert_eq!(with_sender(&text, role, maker), text);
+        assert_eq!(with_sender(&text, sender), text);
     }
-    assert_eq!(with_sender("SELECT 1", None, None), "SELECT 1");
+    assert_eq!(with_sender("SELECT 1", Sender::default()), "SELECT 1");
     assert_eq!(path_before("SELECT 1"), None);
     assert_eq!(split_path("SELECT 1"), ("", "SELECT 1"));
 }
