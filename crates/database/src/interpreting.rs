@@ -169,8 +169,7 @@ impl BlockHost for Runner<'_> {
                 context.note_notifications(rows.notices_mut());
                 let (touched, notices) = (rows.touched(), std::mem::take(rows.notices_mut()));
                 let (values, charge) = rows.into_parts();
-                drop(charge);
-                Ok(StepAnswer { values, touched, notices })
+                Ok(StepAnswer { values, touched, notices, charge })
             }
             Err(mut failed) => {
                 if let Error::Sql(failed) = &mut failed {
@@ -185,7 +184,7 @@ impl BlockHost for Runner<'_> {
         let statement = in_parts(self.context, conceal(statement)?);
         let done = self.execute(&Prepared::of_script(statement), &[])?;
         let touched = done.rows.touched();
-        Ok(StepAnswer { values: Vec::new(), touched, notices: done.notices })
+        Ok(StepAnswer { touched, notices: done.notices, ..StepAnswer::default() })
     }
 
     fn protect(&mut self) -> Result<(), Error> {

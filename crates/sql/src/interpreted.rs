@@ -28,6 +28,7 @@ mod run;
 mod scopes;
 mod step;
 
+use hotrow_base::memory::Charge;
 use hotrow_base::stack::with_room;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, SearchPath};
@@ -143,6 +144,8 @@ pub struct StepAnswer {
     pub touched: u64,
     /// what it has said
     pub notices: Vec<Notice>,
+    /// what many values take of the statement's memory
+    pub charge: Charge,
 }
 
 /// What runs the statements of a block: a session, in its transaction.

@@ -42,7 +42,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             return Err(error(b"42601", place, message).hint("OPEN it FOR a query").into());
         };
         let (values, compiled) = self.compiled(Step::Sent(&query), place)?;
-        Ok(OpenRows { columns: compiled.columns, values, at: 0 })
+        Ok(OpenRows::new(values, compiled))
     }
 
     /// FOR r IN cursor

@@ -106,7 +106,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             let message = "cannot open a statement without rows as cursor";
             return Err(error(b"42P11", place, message).hint("FOR needs a SELECT").into());
         }
-        Ok(OpenRows { columns: compiled.columns, values, at: 0 })
+        Ok(OpenRows::new(values, compiled))
     }
 
     /// The text, and the values of USING as a scope.

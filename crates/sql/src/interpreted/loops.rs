@@ -174,7 +174,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             StatementSource::Written(statement) => self.compiled(Step::Sent(statement), place)?,
             StatementSource::Execute(written) => return self.rows_of_text(written, place),
         };
-        Ok(OpenRows { columns: compiled.columns, values, at: 0 })
+        Ok(OpenRows::new(values, compiled))
     }
 
     /// Gives a row to variables.

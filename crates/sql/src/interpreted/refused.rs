@@ -127,9 +127,12 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
 
     /// The only row of a query that computes values.
     fn queried(&mut self, written: Vec<ast::Expr>, place: Place) -> Ended<(Vec<Value>, Made), H> {
-        let query = query_of(written, place)?;
+        let (query, count) = (query_of(written, place)?, self.row_count);
         match self.tried(Step::Sent(&query), place)? {
-            Ok(done) => Ok(done),
+            Ok(done) => {
+                self.row_count = count; // no statement's
+                Ok(done)
+            }
             Err(refused) => Err(refused.into()),
         }
     }
@@ -159,7 +162,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         let count = self.row_count;
         self.found = count > 0;
         let Some(into) = into else { return Ok(()) };
-        let rows = OpenRows { columns: made.columns, values, at: 0 };
+        let rows = OpenRows::new(values, made);
         let is_change = !matches!(statement, ast::Statement::Query(_));
         match rows.len() {
             0 if into.strict => {

@@ -3,6 +3,8 @@
 //! Role         statements without definitions in them are steps as they are ([`is_part`]); of
 //!              others the control flow is followed here
 
+use hotrow_base::interrupt::current;
+use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::{Notice, SqlError};
@@ -45,6 +47,8 @@ pub(super) struct Run<'h, 'b, H: BlockHost> {
     protected: usize,
     steps_left: u64,
     notices: Vec<Notice>,
+    /// what these take
+    charge: Charge,
 }
 
 /// Runs a block; what it has said, also where it fails.
@@ -60,8 +64,12 @@ pub(super) fn run<H: BlockHost>(of: &Anonymous, host: &mut H) -> (Vec<Notice>, E
         protected: 0,
         steps_left,
         notices: Vec::new(),
+        charge: current::charge(),
     };
-    let done = run.block(&of.block).map(drop);
+    let done = match run.block(&of.block) {
+        Ok(Flow::Leave(way, label)) => Err(nothing_left(way, label).into()),
+        done => done.map(drop),
+    };
     (run.notices, done)
 }
 
@@ -166,13 +174,12 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             Err(failed) => failed,
         };
         self.scopes.truncate(around);
-        let mut failed = H::sql_error(failed)?;
+        let failed = H::sql_error(failed)?;
         let handler = block.handlers.iter().find(|handler| handles(handler, &failed));
         // What cannot be taken back is over, and the error is why.
         let (Ok(()), Some(handler)) = (self.host.unprotect(false), handler) else {
             return Err(failed.into());
         };
-        self.notices.append(&mut failed.notices);
         let text = |part: &str| (SqlType::Scalar(DataType::Text), Value::from(part));
         let told = [("sqlstate", text(failed.code())), ("sqlerrm", text(&failed.message))];
         self.scopes.push(Scope::default());
@@ -351,15 +358,22 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
     pub(super) fn take(&mut self, done: Ended<StepAnswer, H>) -> Ended<StepAnswer, H> {
         match done {
             Ok(mut answer) => {
-                self.notices.append(&mut answer.notices);
+                self.note(&mut answer.notices)?;
                 Ok(answer)
             }
             Err(failed) => {
                 let mut failed = H::sql_error(failed)?;
-                self.notices.append(&mut failed.notices);
+                self.note(&mut failed.notices)?;
                 Err(failed.into())
             }
         }
+    }
+
+    fn note(&mut self, notices: &mut Vec<Notice>) -> Result<()> {
+        let bytes = |notice: &Notice| size_of::<Notice>() + notice.said.message.len();
+        self.charge.add(notices.iter().map(bytes).sum())?;
+        self.notices.append(notices);
+        Ok(())
     }
 
     /// Runs a step that may change variables.
@@ -426,6 +440,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             return Ok(Err(refused));
         }
         let done = self.take(done).map_err(|failed| placed::<H>(failed, place, None))?;
+        made.charge = done.charge;
         let mut values = done.values;
         if step.is_change() && values.len() >= 2 {
             let own = values.split_off(2);
@@ -460,6 +475,18 @@ pub(super) fn placed<H: BlockHost>(failed: H::Error, place: Place, text: Option<
             failed.or_at(place).into()
         }
     }
+}
+
+/// The error of EXIT and CONTINUE that find nothing to leave.
+fn nothing_left(way: Way, label: Option<&String>) -> SqlError {
+    let message = match (way, label) {
+        (_, Some(label)) => format!(
+            "there is no label \"{label}\" attached to any block or loop enclosing this statement"
+        ),
+        (Way::Exit, None) => "EXIT cannot be used outside a loop, unless it has a label".to_owned(),
+        (Way::Continue, None) => "CONTINUE cannot be used outside a loop".to_owned(),
+    };
+    SqlError::new(b"42601", message)
 }
 
 fn handles(handler: &HandlerSyntax, failed: &SqlError) -> bool {

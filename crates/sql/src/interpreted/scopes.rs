@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::memory::Charge;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_transaction::program::SlotId;
@@ -15,6 +16,7 @@ use sqlparser::ast;
 
 use crate::ambiguity::Ambiguity;
 use crate::error::Result;
+use crate::interpreted::step::Made;
 use crate::scope::Compiler;
 use crate::state::{Names, Variable};
 use crate::syntax::{CursorSyntax, Declaration};
@@ -58,9 +60,15 @@ pub(super) struct OpenRows {
     pub(super) values: Vec<Value>,
     /// at which of them, from 1; 0: before the first
     pub(super) at: usize,
+    /// what they take, as long as they are kept
+    _charge: Charge,
 }
 
 impl OpenRows {
+    pub(super) fn new(values: Vec<Value>, made: Made) -> Self {
+        Self { columns: made.columns, values, at: 0, _charge: made.charge }
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.values.len().checked_div(self.columns.len()).unwrap_or(0)

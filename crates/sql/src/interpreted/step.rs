@@ -1,5 +1,6 @@
 //! Steps of a block: compiled as programs that take its variables and give them back.
 
+use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::draw::Draw;
@@ -63,6 +64,8 @@ pub(super) struct Made {
     pub(super) shapes: Vec<Shape>,
     /// of one that does not: its columns
     pub(super) columns: Vec<(String, SqlType)>,
+    /// and what its values take
+    pub(super) charge: Charge,
 }
 
 /// What a step is compiled with.
@@ -139,7 +142,7 @@ fn sent(
         }
         _ => Vec::new(),
     };
-    Ok((compiled, Made { columns, shapes: Vec::new() }))
+    Ok((compiled, Made { columns, ..Made::default() }))
 }
 
 /// A step as a program.
