@@ -62,10 +62,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             default: None,
         };
         let declaration = Declaration::Variable(Box::new(bare));
-        let (values, made) = match self.tried(Step::Declaration(&declaration), written.place)? {
-            Ok(done) => done,
-            Err(refused) => return Err(refused.into()),
-        };
+        let (values, made) = self.tried(Step::Declaration(&declaration), written.place)??;
         self.declared(written, values, made);
         let target = Target { parts: vec![written.name.clone()], place: written.place };
         self.assign_queried(&target, default, written.place)
