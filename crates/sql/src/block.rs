@@ -11,6 +11,7 @@ use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::ambiguity::Ambiguity;
+use crate::anonymous::DefinitionSyntax;
 use crate::block_loop::{
     end_label, for_statement, foreach_statement, label, leave_statement, loop_statement,
 };
@@ -24,7 +25,6 @@ use crate::dynamic_syntax::execute_statement;
 use crate::endings::ending;
 use crate::error::{Advice, Result, syntax, too_complex, unsupported};
 use crate::exception::{handlers, stacked_diagnostics};
-use crate::interpreted::DefinitionSyntax;
 use crate::raise::raise;
 use crate::script::{invocation, statements_of};
 use crate::syntax::{

@@ -12,6 +12,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure, Statement};
 use sqlparser::ast;
 
+use crate::anonymous::Holds;
 use crate::call_syntax::{CallArgument, written_arguments};
 use crate::compiled::Compiled;
 use crate::consume::Sink;
@@ -21,7 +22,6 @@ use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::extension::create_extension;
-use crate::interpreted::Holds;
 use crate::notify::notification;
 use crate::open_literals::Literals;
 use crate::operators::is_for_sessions;
@@ -175,9 +175,9 @@ fn compile_by(
     }
     let compiled = match &statement.syntax {
         Syntax::Routine(routine) => create_procedure(compiler, routine, statement),
-        Syntax::Anonymous(of) if of.holds() == Holds::Definitions => Ok(Compiled::Interpreted),
-        Syntax::Anonymous(of) => match anonymous(compiler, of.block()) {
-            Err(refused) if is_interpreted(of.holds(), &refused) => {
+        Syntax::Anonymous(of) if of.holds == Holds::Definitions => Ok(Compiled::Interpreted),
+        Syntax::Anonymous(of) => match anonymous(compiler, &of.block) {
+            Err(refused) if is_interpreted(of.holds, &refused) => {
                 return Ok(Compiled::Interpreted);
             }
             compiled => compiled,

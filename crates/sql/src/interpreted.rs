@@ -21,8 +21,8 @@
 
 mod cursors;
 mod execute;
-mod holds;
 mod loops;
+mod parts;
 mod refused;
 mod run;
 mod scopes;
@@ -33,66 +33,19 @@ use hotrow_base::stack::with_room;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::outcome::{Notice, SqlError};
-use hotrow_transaction::program::Place;
-use sqlparser::tokenizer::Location;
 
+use crate::anonymous::{Anonymous, DefinitionSyntax, Holds};
 use crate::compiled::Compiled;
 use crate::error::Result;
-use crate::script::{Offsets, parse_script_at};
+use crate::script::Offsets;
 use crate::state::ProcedureNames;
-use crate::syntax::{Block, ScriptStatement, Syntax};
+use crate::syntax::{ScriptStatement, Syntax};
 
-pub use holds::Holds;
-
-/// A DO block, and its text, of which definitions are parts.
-#[derive(Debug)]
-pub(crate) struct Anonymous {
-    block: Block,
-    /// empty where there are no definitions
-    text: String,
-    /// where that starts in the script
-    origin: Place,
-    holds: Holds,
-}
-
-/// A definition in a block, or a command of sessions.
-#[derive(Clone, Debug)]
-pub(crate) struct DefinitionSyntax {
-    /// its first word, in capitals
-    pub(crate) verb: String,
-    pub(crate) place: Place,
-    /// where its text begins, and ends
-    pub(crate) from: Location,
-    pub(crate) to: Location,
-}
-
-impl Anonymous {
-    /// Errors: what parsing the definitions in it says.
-    pub(crate) fn new(block: Block, text: String, origin: Place) -> Result<Self> {
-        let holds = holds::of_block(&block);
-        let mut of = Self { block, text, origin, holds };
-        match holds {
-            Holds::Definitions => holds::each_definition(&of.block, &mut |definition| {
-                parse_script_at(of.text_of(definition), definition.place).map(drop)
-            })?,
-            Holds::Perhaps | Holds::Nothing => of.text = String::new(),
-        }
-        Ok(of)
-    }
-
-    pub(crate) fn block(&self) -> &Block {
-        &self.block
-    }
-
-    pub(crate) fn holds(&self) -> Holds {
-        self.holds
-    }
-
-    fn text_of(&self, definition: &DefinitionSyntax) -> &str {
-        let offsets = Offsets::new(&self.text, self.origin);
-        let range = offsets.of(definition.from)..offsets.of(definition.to);
-        self.text.get(range).unwrap_or_default()
-    }
+/// The text of a definition in a block.
+fn text_of<'t>(of: &'t Anonymous, definition: &DefinitionSyntax) -> &'t str {
+    let offsets = Offsets::new(&of.text, of.origin);
+    let range = offsets.of(definition.from)..offsets.of(definition.to);
+    of.text.get(range).unwrap_or_default()
 }
 
 impl ScriptStatement {

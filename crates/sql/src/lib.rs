@@ -14,7 +14,7 @@
 //! | texts | `token`, `written`, `search_path`, `error` |
 //! | what there is to call | `functions` |
 //! | what a compilation keeps in mind | `state`, `relation::level`, `operand`, `open_literals`, `scope` |
-//! | statements as trees | `syntax`, `script`, `routine`, `block`, `transaction_control` |
+//! | statements as trees | `syntax`, `anonymous`, `holds`, `script`, `routine`, `block`, `transaction_control` |
 //! | expressions | `typing`, `types`, `expression`, `function`, `operator`, `temporal`, `json` |
 //! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
 //! | which rows are for whom | `secured`, `policy` |
@@ -40,6 +40,7 @@ mod alter_syntax;
 mod altered;
 mod altering;
 mod ambiguity;
+mod anonymous;
 mod apply;
 mod assignment;
 mod block;
@@ -89,6 +90,7 @@ mod grant;
 mod granted;
 mod grouping_syntax;
 mod hidden;
+mod holds;
 mod index;
 mod inline;
 mod insert;
@@ -179,6 +181,7 @@ mod view;
 mod written;
 
 pub use alter_routine::{AlteredRoutine, RoutineChange, RoutineKind, RoutineOption};
+pub use anonymous::Holds;
 pub use apply::{apply, tables_with, views_with};
 pub use call::Argument;
 pub use changes::{
@@ -194,7 +197,7 @@ pub use functions::{
     EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, Volatility,
     function_document, resolve as resolve_function,
 };
-pub use interpreted::{BlockHost, CompileStep, Holds, StepAnswer, is_refused_definition};
+pub use interpreted::{BlockHost, CompileStep, StepAnswer, is_refused_definition};
 pub use keyless::key_lacked;
 pub use literals::{SHAPED_BYTES_MAX, SHAPED_LINE_FIRST, Shape, parse_shaped, place_in_text};
 pub use maintenance::{EmptiedPartition, Maintenance, Truncation};

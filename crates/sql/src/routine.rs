@@ -8,12 +8,14 @@ use sqlparser::ast::{self, BinaryOperator, Expr, Ident, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::ambiguity::Ambiguity;
+use crate::anonymous::{Anonymous, Holds};
 use crate::block::{parse_body, type_name};
 use crate::dynamic_syntax::name_parameters;
 use crate::endings::find_last;
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
-use crate::interpreted::Anonymous;
+use crate::holds::{each_definition, of_block};
 use crate::marks::MARK;
+use crate::script::{Offsets, parse_script_at};
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, Into, Mode, Parameter, Returns,
     Routine, StatementSource, Target, VariableSyntax,
@@ -213,7 +215,16 @@ pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Anonymous> {
         return Err(cursor.unexpected("a body in $$"));
     };
     let block = parse_text(&text, origin)?.0;
-    Anonymous::new(block, text, origin)
+    let holds = of_block(&block);
+    if holds != Holds::Definitions {
+        return Ok(Anonymous { block, text: String::new(), origin, holds });
+    }
+    let offsets = Offsets::new(&text, origin);
+    each_definition(&block, &mut |definition| {
+        let range = offsets.of(definition.from)..offsets.of(definition.to);
+        parse_script_at(text.get(range).unwrap_or_default(), definition.place).map(drop)
+    })?;
+    Ok(Anonymous { block, text, origin, holds })
 }
 
 fn refuse_in_trigger_function(

@@ -11,11 +11,12 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{ErrorPart, Place};
 use sqlparser::ast;
 
+use crate::anonymous::Anonymous;
 use crate::error::{Advice, Result, error, syntax};
-use crate::interpreted::holds::{has_bodies, is_part};
+use crate::interpreted::parts::{has_bodies, is_part};
 use crate::interpreted::scopes::{Held, HeldCursor, Scope, Scopes, given, is_variable};
 use crate::interpreted::step::{self, Made, Seen, Step};
-use crate::interpreted::{Anonymous, BlockHost, StepAnswer};
+use crate::interpreted::{BlockHost, StepAnswer, text_of};
 use crate::keyless::key_lacked;
 use crate::script::parse_script_at;
 use crate::syntax::{
@@ -244,7 +245,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             Kind::Loop { condition, body } => self.unbounded(condition.as_ref(), body, place),
             Kind::Leave(written) => self.leave(written, place),
             Kind::Definition(written) => {
-                let text = self.of.text_of(written);
+                let text = text_of(self.of, written);
                 self.define(text, written.place)?;
                 Ok(Flow::Next)
             }

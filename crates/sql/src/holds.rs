@@ -1,26 +1,15 @@
-//! Which blocks hold definitions, and which of their statements can be compiled as they are.
+//! Which blocks hold definitions.
 
 use sqlparser::ast;
 
+use crate::anonymous::{DefinitionSyntax, Holds};
 use crate::error::Result;
-use crate::interpreted::DefinitionSyntax;
-use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind, StatementSource};
+use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind};
 use crate::written::object_name;
-
-/// What a DO block holds of definitions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Holds {
-    /// nothing
-    Nothing,
-    /// it executes texts that are known only when it runs, and may be definitions
-    Perhaps,
-    /// some
-    Definitions,
-}
 
 /// What a text that is executed is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Text {
+enum Text {
     /// a query, or a change of rows
     Query,
     Definition,
@@ -32,7 +21,7 @@ pub(super) enum Text {
 const QUERIES: [&str; 9] =
     ["select", "insert", "update", "delete", "merge", "with", "values", "notify", "table"];
 
-pub(super) fn of_block(block: &Block) -> Holds {
+pub(crate) fn of_block(block: &Block) -> Holds {
     let mut own = Vec::new();
     each_in_block(block, &mut |statement, _| {
         if let Kind::Sql { statement, .. } = &statement.kind
@@ -151,7 +140,7 @@ fn within<'b>(
 }
 
 /// The bodies of a statement that is no block.
-fn bodies(kind: &Kind) -> Vec<&[BlockStatement]> {
+pub(crate) fn bodies(kind: &Kind) -> Vec<&[BlockStatement]> {
     match kind {
         Kind::If { arms, otherwise } => {
             let arms = arms.iter().map(|(_, body)| body.as_slice());
@@ -171,7 +160,7 @@ fn bodies(kind: &Kind) -> Vec<&[BlockStatement]> {
 }
 
 /// Visits the definitions of a block up to the first error.
-pub(super) fn each_definition(
+pub(crate) fn each_definition(
     block: &Block,
     visit: &mut dyn FnMut(&DefinitionSyntax) -> Result<()>,
 ) -> Result<()> {
@@ -184,70 +173,4 @@ pub(super) fn each_definition(
         }
     });
     done
-}
-
-/// Whether a statement, with those in it, can be compiled as a part of the block (I1).
-pub(super) fn is_part(statement: &BlockStatement) -> bool {
-    let mut around = Vec::new();
-    is_part_in(statement, &mut around)
-}
-
-fn is_part_in<'b>(statement: &'b BlockStatement, around: &mut Vec<Around<'b>>) -> bool {
-    match &statement.kind {
-        Kind::Definition(_)
-        | Kind::Execute { .. }
-        | Kind::Return(_)
-        | Kind::ReturnNext(_)
-        | Kind::ReturnQuery(_)
-        | Kind::RaiseAgain
-        | Kind::Stacked(_)
-        | Kind::End { .. }
-        | Kind::Open(_)
-        | Kind::Fetch(_)
-        | Kind::Close(_)
-        | Kind::ForCursor { .. }
-        | Kind::ForQuery { query: StatementSource::Execute(_), .. } => false,
-        Kind::Sql { statement, .. } => {
-            !matches!(**statement, ast::Statement::CreateTable(_) | ast::Statement::Drop { .. })
-        }
-        Kind::Leave(written) => match &written.label {
-            None => around.iter().any(|of| of.is_loop),
-            Some((label, _)) => around.iter().any(|of| of.label == Some(label)),
-        },
-        Kind::Block(block) => {
-            around.push(Around { label: block.label.as_ref(), is_loop: false });
-            // What handlers catch is compiled with them, as far as they do not ask for it.
-            let handlers = block.handlers.iter().flat_map(|handler| &handler.statements);
-            let is_all = block.declarations.iter().all(super::scopes::is_variable)
-                && block.statements.iter().chain(handlers).all(|of| is_part_in(of, around));
-            around.pop();
-            is_all
-        }
-        kind => {
-            let label = match kind {
-                Kind::ForRange(written) => written.body.label.as_ref(),
-                Kind::ForEach { body, .. }
-                | Kind::ForQuery { body, .. }
-                | Kind::Loop { body, .. } => body.label.as_ref(),
-                _ => None,
-            };
-            let is_loop = !matches!(kind, Kind::If { .. } | Kind::Case { .. });
-            around.push(Around { label, is_loop });
-            let is_all =
-                bodies(kind).into_iter().flatten().all(|statement| is_part_in(statement, around));
-            around.pop();
-            is_all
-        }
-    }
-}
-
-/// What stands around a statement.
-struct Around<'b> {
-    label: Option<&'b String>,
-    is_loop: bool,
-}
-
-/// Whether a statement has others in it.
-pub(super) fn has_bodies(kind: &Kind) -> bool {
-    matches!(kind, Kind::Block(_)) || !bodies(kind).is_empty()
 }

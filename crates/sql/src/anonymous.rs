@@ -1,0 +1,39 @@
+//! DO blocks as they are parsed, and the definitions in them.
+
+use hotrow_transaction::program::Place;
+use sqlparser::tokenizer::Location;
+
+use crate::syntax::Block;
+
+/// A DO block, and its text, of which definitions are parts.
+#[derive(Debug)]
+pub(crate) struct Anonymous {
+    pub(crate) block: Block,
+    /// empty where there are no definitions
+    pub(crate) text: String,
+    /// where that starts in the script
+    pub(crate) origin: Place,
+    pub(crate) holds: Holds,
+}
+
+/// A definition in a block, or a command of sessions.
+#[derive(Clone, Debug)]
+pub(crate) struct DefinitionSyntax {
+    /// its first word, in capitals
+    pub(crate) verb: String,
+    pub(crate) place: Place,
+    /// where its text begins, and ends
+    pub(crate) from: Location,
+    pub(crate) to: Location,
+}
+
+/// What a DO block holds of definitions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds {
+    /// nothing
+    Nothing,
+    /// it executes texts that are known only when it runs, and may be definitions
+    Perhaps,
+    /// some
+    Definitions,
+}
