@@ -189,7 +189,10 @@ impl TemporaryTables {
         let mut looked_at = before;
         while looked_at < self.left.len() {
             let gone = self.left[looked_at].name.clone();
-            let reads = |of: &mut SessionTable| matches!(&of.kind, Kind::View(reads) if reads.contains(&gone));
+            let reads = |of: &mut SessionTable| match &of.kind {
+                Kind::View(reads) => reads.contains(&gone),
+                _ => false,
+            };
             self.left.extend(self.tables.extract_if(.., reads));
             looked_at += 1;
         }

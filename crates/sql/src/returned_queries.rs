@@ -10,7 +10,7 @@
 use std::ops::ControlFlow;
 
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::local;
+use hotrow_transaction::catalog::{Table, View, local};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{CompareOp, ExprKind, Function, Place, Statement, StatementKind};
 use sqlparser::ast::{self, SelectItem, TableFactor, TableObject, VisitMut, VisitorMut};
@@ -68,8 +68,7 @@ impl Compiler<'_> {
         (statement, with): (&ast::Statement, Option<&ast::With>),
         into: Receiver<'_>,
     ) -> Result<()> {
-        let place = self.place;
-        let (name, change) = split(statement, place)?;
+        let (relations, change) = self.named_in_returning(statement, with)?;
         let mut items = returned(statement).cloned().unwrap_or_default();
         for item in &mut items {
             if let SelectItem::UnnamedExpr(expr) = item {
@@ -78,7 +77,7 @@ impl Compiler<'_> {
             }
         }
         let around = self.keeping.clone();
-        let compiled = self.shown_rows(out, ((&change, with), &name), items, into);
+        let compiled = self.shown_rows(out, ((&change, with), &relations), items, into);
         // Of one in WITH its own rows are kept, too.
         let open = self.keeping.open.take();
         self.keeping = Keeping { open, ..around };
@@ -88,14 +87,16 @@ impl Compiler<'_> {
     fn shown_rows(
         &mut self,
         out: &mut Vec<Statement>,
-        ((change, with), name): ((&ast::Statement, Option<&ast::With>), &str),
+        ((change, with), relations): ((&ast::Statement, Option<&ast::With>), &[Named]),
         mut items: Vec<SelectItem>,
         into: Receiver<'_>,
     ) -> Result<()> {
         let place = self.place;
         self.compute_before_change(out, &mut items)?;
         let begin = out.len();
-        self.keep_rows(out, (CHANGED.to_owned(), Vec::new()), |this, out| match with {
+        let columns = relations.iter().flat_map(|relation| &relation.columns);
+        let numbers = (1..=columns.count()).map(number_of).collect();
+        self.keep_rows(out, (CHANGED.to_owned(), numbers), |this, out| match with {
             Some(_) => this.change_of_rows(out, (change, with), None),
             None => this.sql(change, None, out),
         })?;
@@ -104,11 +105,13 @@ impl Compiler<'_> {
         }
         self.note_changed(&out[begin..]);
         self.keeping.changes_return = true;
-        let text = format!("SELECT 1 FROM {} AS {}", quoted(CHANGED), quoted(name));
-        let mut query = query_of(&text, place)?;
+        let mut query = query_of(&text_of(relations), place)?;
         query.with = with.cloned();
         if let ast::SetExpr::Select(select) = &mut *query.body {
-            select.projection = items;
+            let all = std::mem::replace(&mut select.projection, items);
+            if let Some(at) = select.projection.iter().position(is_all).filter(|_| all.len() > 1) {
+                select.projection.splice(at..=at, all);
+            }
         }
         let wanted = if into.is_some() { Wanted::First } else { Wanted::All };
         self.emit_query(out, &query, wanted, |this, columns| this.receiver(into, columns))
@@ -166,47 +169,127 @@ impl Compiler<'_> {
     }
 }
 
-/// What the changed rows are called in RETURNING, and the change that returns all of them.
-fn split(statement: &ast::Statement, place: Place) -> Result<(String, ast::Statement)> {
-    let mut change = statement.clone();
-    let all = Some(vec![SelectItem::Wildcard(ast::WildcardAdditionalOptions::default())]);
-    let refused = || {
+/// A relation whose columns RETURNING may name.
+struct Named {
+    name: String,
+    /// none: it is alone, and all that is returned is of it
+    columns: Vec<String>,
+}
+
+fn is_all(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::Wildcard(_))
+}
+
+/// What column `number` of the kept rows is called, where these are of several relations.
+fn number_of(number: usize) -> String {
+    format!("?{number}?")
+}
+
+/// A query of all columns of relations that the kept rows are made of.
+fn text_of(relations: &[Named]) -> String {
+    let changed = quoted(CHANGED);
+    if let [only] = relations {
+        return format!("SELECT * FROM {changed} AS {}", quoted(&only.name));
+    }
+    let all: Vec<String> = relations.iter().map(|of| format!("{}.*", quoted(&of.name))).collect();
+    let mut text = format!("SELECT {} FROM {changed}", all.join(", "));
+    let mut numbers = 1..;
+    for relation in relations {
+        let columns = relation.columns.iter().zip(numbers.by_ref());
+        let columns = columns.map(|(name, number)| {
+            format!("{changed}.{} AS {}", quoted(&number_of(number)), quoted(name))
+        });
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        let name = quoted(&relation.name);
+        text += &format!(" CROSS JOIN LATERAL (SELECT {columns}) AS {name}");
+    }
+    text
+}
+
+impl Compiler<'_> {
+    /// The relations that RETURNING may name, and the change that returns all their columns.
+    fn named_in_returning(
+        &self,
+        statement: &ast::Statement,
+        with: Option<&ast::With>,
+    ) -> Result<(Vec<Named>, ast::Statement)> {
+        let mut change = statement.clone();
+        let all = Some(vec![SelectItem::Wildcard(ast::WildcardAdditionalOptions::default())]);
+        let (target, others): (&ast::TableWithJoins, &[ast::TableWithJoins]) = match statement {
+            ast::Statement::Insert(insert) => {
+                let name = match (&insert.table_alias, &insert.table) {
+                    (Some(alias), _) => ident_name(&alias.alias),
+                    (None, TableObject::TableName(name)) => {
+                        local(&object_name(name, self.place)?).to_owned()
+                    }
+                    (None, _) => return Err(self.refuse_returned()),
+                };
+                if let ast::Statement::Insert(insert) = &mut change {
+                    insert.returning = all;
+                }
+                return Ok((vec![Named { name, columns: Vec::new() }], change));
+            }
+            ast::Statement::Update(update) => {
+                use ast::UpdateTableFromKind::{AfterSet, BeforeSet};
+                let others = match &update.from {
+                    None => &[][..],
+                    Some(BeforeSet(more) | AfterSet(more)) => more.as_slice(),
+                };
+                (&update.table, others)
+            }
+            ast::Statement::Delete(delete) => {
+                let (ast::FromTable::WithFromKeyword(of) | ast::FromTable::WithoutKeyword(of)) =
+                    &delete.from;
+                let [target] = of.as_slice() else { return Err(self.refuse_returned()) };
+                (target, delete.using.as_deref().unwrap_or_default())
+            }
+            _ => return Err(self.refuse_returned()),
+        };
+        match &mut change {
+            ast::Statement::Update(update) => update.returning = all,
+            ast::Statement::Delete(delete) => delete.returning = all,
+            _ => {}
+        }
+        let mut relations = Vec::new();
+        for table in std::iter::once(target).chain(others) {
+            relations.push(self.named_of(table, with, others.is_empty())?);
+        }
+        Ok((relations, change))
+    }
+
+    /// A table or view in FROM, with its columns unless it is alone there.
+    fn named_of(
+        &self,
+        table: &ast::TableWithJoins,
+        with: Option<&ast::With>,
+        is_alone: bool,
+    ) -> Result<Named> {
+        let TableFactor::Table { name, alias, args: None, .. } = &table.relation else {
+            return Err(self.refuse_returned());
+        };
+        let written = object_name(name, self.place)?;
+        let (name, aliases) = alias_of(alias.as_ref(), local(&written));
+        if is_alone {
+            return Ok(Named { name, columns: Vec::new() });
+        }
+        let mut queries = with.iter().flat_map(|with| &with.cte_tables);
+        let is_query = queries.any(|query| ident_name(&query.alias.name) == written);
+        let of_view = |view: &View| view.columns.iter().map(|(name, _)| name.clone()).collect();
+        let of_table = |of: &Table| of.shown().iter().map(|column| column.name.clone()).collect();
+        let columns = self.view_named(&written).map(|view| of_view(view));
+        let columns = columns.or_else(|| self.table_named(&written).map(of_table));
+        let known = columns.filter(|_| !is_query && table.joins.is_empty());
+        let mut columns: Vec<String> = known.ok_or_else(|| self.refuse_returned())?;
+        for (column, alias) in columns.iter_mut().zip(aliases) {
+            *column = alias;
+        }
+        Ok(Named { name, columns })
+    }
+
+    fn refuse_returned(&self) -> SqlError {
         let hint = "have the change return columns, in WITH, and write the subquery behind it";
-        unsupported(place, "a subquery in RETURNING of a change with FROM or USING", hint)
-    };
-    let named = |name: &ast::ObjectName, alias: Option<&ast::TableAlias>| -> Result<String> {
-        let own = object_name(name, place)?;
-        Ok(alias_of(alias, local(&own)).0)
-    };
-    let table = |factor: &TableFactor| match factor {
-        TableFactor::Table { name, alias, .. } => named(name, alias.as_ref()),
-        _ => Err(refused()),
-    };
-    let name = match &mut change {
-        ast::Statement::Insert(insert) => {
-            insert.returning = all;
-            match (&insert.table_alias, &insert.table) {
-                (Some(alias), _) => ident_name(&alias.alias),
-                (None, TableObject::TableName(name)) => named(name, None)?,
-                (None, _) => return Err(refused()),
-            }
-        }
-        ast::Statement::Update(update) if update.from.is_none() => {
-            update.returning = all;
-            table(&update.table.relation)?
-        }
-        ast::Statement::Delete(delete) if delete.using.is_none() => {
-            delete.returning = all;
-            let (ast::FromTable::WithFromKeyword(of) | ast::FromTable::WithoutKeyword(of)) =
-                &delete.from;
-            match of.as_slice() {
-                [one] => table(&one.relation)?,
-                _ => return Err(refused()),
-            }
-        }
-        _ => return Err(refused()),
-    };
-    Ok((name, change))
+        unsupported(self.place, "a subquery in RETURNING of such a change", hint)
+    }
 }
 
 /// The query that a text of its own making is.

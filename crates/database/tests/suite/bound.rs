@@ -74,7 +74,7 @@ const CALLS: &[(&str, &str)] = &[
     ("SELECT id, count(*) FROM item", "42803"),
     ("SELECT DISTINCT kind FROM item ORDER BY price", "42P10"),
     ("(SELECT max(id) FROM item)", "103"),
-    ("UPDATE item SET kind = kind RETURNING (SELECT 1)", "0A000"),
+    ("UPDATE item SET kind = kind WHERE id = 1 RETURNING (SELECT 1)", "1"),
     ("CREATE TABLE wrong (a TEXT CHECK (a IN (SELECT kind FROM item)))", "0A000"),
     ("CREATE TABLE wrong (a TEXT DEFAULT split_part('a,b', ',', 1))", "0A000"),
     ("CREATE INDEX wrong ON item (id) WHERE EXISTS (SELECT 1)", "0A000"),
