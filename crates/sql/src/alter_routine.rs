@@ -1,277 +1,38 @@
 //! ALTER FUNCTION, PROCEDURE and ROUTINE: RENAME TO, SET SCHEMA, and its options.
 //!
-//! Role         reads the statement, finds the routine that it means, and writes the text of
-//!              CREATE that the routine has from then on ([`altered_text`]); whoever has the text
-//!              compiles that. OWNER TO is one of [`crate::grant`]
+//! Role         finds the routine that a statement means, and writes the text of CREATE that it has
+//!              from then on ([`AlteredRoutine::text`]); whoever keeps the texts compiles that.
+//!              OWNER TO is read by `grant`
 //! Invariants   I1 the new text is the old one but for its name, or for the options that are named:
 //!                 the body stands where it stood, and places in it stay what they were
 //! Source       PostgreSQL 15, "ALTER FUNCTION", functioncmds.c, alter.c
 
 use std::ops::Range;
 
-use hotrow_transaction::catalog::{SearchPath, key_in, local, shown};
+use hotrow_transaction::catalog::{key_in, local, shown};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, STATEMENT_MARK, routine_name};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::alter_routine_syntax::{option_at, path_text};
+use crate::altered_routine::{AlteredRoutine, OptionKind, RoutineChange, RoutineKind};
 use crate::compiled::Compiled;
-use crate::error::{Advice, Result, error, syntax, unsupported};
+use crate::error::{Advice, Result, error};
 use crate::overload::{listed, types_of};
 use crate::relation::quoted_if_needed as quoted;
-use crate::routine::{is_strict_here, parameters, path_of_body, security};
+use crate::routine::parameter;
 use crate::schema::no_schema;
 use crate::scope::Compiler;
 use crate::script::Offsets;
-use crate::syntax::{DroppedRoutine, Syntax};
+use crate::syntax::AlterRoutineSyntax;
 use crate::token::{Cursor, is_word, tokenize};
-
-/// What ALTER, or the text of a CREATE, says that a routine is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RoutineKind {
-    /// FUNCTION
-    Function,
-    /// PROCEDURE
-    Procedure,
-    /// ROUTINE: either
-    Either,
-}
-
-impl RoutineKind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Function => "function",
-            Self::Procedure => "procedure",
-            Self::Either => "routine",
-        }
-    }
-
-    /// What it is called where there is none.
-    fn missing(self) -> &'static str {
-        if self == Self::Procedure { "procedure" } else { "function" }
-    }
-}
-
-/// ALTER FUNCTION, PROCEDURE or ROUTINE, as it is written.
-#[derive(Debug)]
-pub(crate) struct AlterRoutineSyntax {
-    kind: RoutineKind,
-    routine: DroppedRoutine,
-    what: RoutineChange,
-}
-
-/// What becomes of a routine.
-#[derive(Clone, Debug)]
-pub enum RoutineChange {
-    /// RENAME TO: its name in its schema
-    Name(String),
-    /// SET SCHEMA
-    Schema(String),
-    /// options, each of another kind
-    Options(Vec<RoutineOption>),
-}
-
-/// An option of a routine, in place of the one of its kind that there is.
-#[derive(Clone, Debug)]
-pub struct RoutineOption {
-    kind: OptionKind,
-    place: Place,
-    /// as CREATE writes it; empty: there is none from then on
-    text: String,
-}
-
-/// The kinds of options, of which each stands in a CREATE once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum OptionKind {
-    Volatility,
-    Strict,
-    Security,
-    Leakproof,
-    Parallel,
-    Cost,
-    Rows,
-    /// SET search_path
-    Path,
-    /// RESET of what is never set
-    Unset,
-}
-
-impl OptionKind {
-    /// Whether procedures have none such.
-    fn is_of_functions(self) -> bool {
-        !matches!(self, Self::Security | Self::Path | Self::Unset)
-    }
-}
-
-/// A routine that ALTER has found.
-#[derive(Clone, Debug)]
-pub struct AlteredRoutine {
-    /// its key
-    pub name: String,
-    /// where it is named
-    pub place: Place,
-    /// what it has to be
-    pub kind: RoutineKind,
-    /// what becomes of it
-    pub change: RoutineChange,
-    /// it and the types of its parameters, for people
-    pub shown: String,
-    /// the schema that it stands in from then on, where it gets a name there
-    pub schema: Option<String>,
-}
-
-/// ALTER of a routine, but for OWNER TO; none: it is another statement.
-pub(crate) fn alter_routine(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
-    let kinds = [
-        ("function", RoutineKind::Function),
-        ("procedure", RoutineKind::Procedure),
-        ("routine", RoutineKind::Either),
-    ];
-    let found = kinds.into_iter().find(|(word, _)| cursor.accept_all(&["alter", word]));
-    let Some((_, kind)) = found else { return Ok(None) };
-    let place = cursor.place();
-    let name = cursor.routine_name()?;
-    let taken = match cursor.peek() {
-        Some(Token::LParen) => Some(parameters(cursor)?),
-        _ => None,
-    };
-    if cursor.is("owner") {
-        return Ok(None);
-    }
-    let what = match () {
-        () if cursor.accept_all(&["rename", "to"]) => RoutineChange::Name(cursor.identifier()?),
-        () if cursor.accept_all(&["set", "schema"]) => RoutineChange::Schema(cursor.identifier()?),
-        () if cursor.is("depends") || cursor.is("no") => {
-            let hint = "an extension has nothing here that depends on it: leave it out";
-            return Err(unsupported(cursor.place(), "DEPENDS ON EXTENSION", hint));
-        }
-        () => RoutineChange::Options(options(cursor)?),
-    };
-    match cursor.at_end() {
-        true => {
-            let written = AlterRoutineSyntax { kind, routine: (name, place, taken), what };
-            Ok(Some(Syntax::AlterRoutine(Box::new(written))))
-        }
-        false => Err(cursor.unexpected("the end")),
-    }
-}
-
-fn options(cursor: &mut Cursor<'_>) -> Result<Vec<RoutineOption>> {
-    let mut all: Vec<RoutineOption> = Vec::new();
-    loop {
-        let place = cursor.place();
-        let before = cursor.rest_ahead();
-        let option = option(cursor)?;
-        let words = &before[..before.len() - cursor.rest_ahead().len()];
-        let Some((kind, text)) = option else { break };
-        match kind {
-            // The last one says how it is.
-            OptionKind::Path | OptionKind::Unset => all.retain(|known| known.kind != kind),
-            _ if all.iter().any(|known| known.kind == kind) => {
-                return Err(syntax(place, "conflicting or redundant options"));
-            }
-            _ => {}
-        }
-        let text = text.unwrap_or_else(|| {
-            let words = words.iter().map(|word| word.token.to_string());
-            words.collect::<Vec<_>>().join(" ")
-        });
-        all.push(RoutineOption { kind, place, text });
-    }
-    if all.is_empty() {
-        return Err(cursor.unexpected("RENAME TO, SET SCHEMA, OWNER TO or an option"));
-    }
-    cursor.accept("restrict");
-    Ok(all)
-}
-
-/// The option that stands here, and its text where that is not what is written; none: no option.
-fn option(cursor: &mut Cursor<'_>) -> Result<Option<(OptionKind, Option<String>)>> {
-    let place = cursor.place();
-    if cursor.accept("reset") {
-        let kind = match cursor.identifier()?.as_str() {
-            "all" | "search_path" => OptionKind::Path,
-            _ => OptionKind::Unset,
-        };
-        return Ok(Some((kind, Some(String::new()))));
-    }
-    if cursor.accept("set") {
-        let is_default = cursor.is("search_path")
-            && (cursor.is_at(1, "to") || cursor.peek_at(1) == Some(&Token::Eq))
-            && cursor.is_at(2, "default");
-        if is_default {
-            cursor.take(3);
-            return Ok(Some((OptionKind::Path, Some(String::new()))));
-        }
-        let text = match path_of_body(cursor)? {
-            None => "SET search_path FROM CURRENT".to_owned(),
-            Some(path) => path_text(&path),
-        };
-        return Ok(Some((OptionKind::Path, Some(text))));
-    }
-    let Some((kind, count)) = option_at(cursor.rest_ahead()) else { return Ok(None) };
-    let words = cursor.take(count);
-    if matches!(kind, OptionKind::Cost | OptionKind::Rows)
-        && !is_positive(words.last().map(|word| &word.token))
-    {
-        let name = if kind == OptionKind::Cost { "COST" } else { "ROWS" };
-        return Err(error(b"22023", place, format!("{name} must be positive")));
-    }
-    Ok(Some((kind, None)))
-}
-
-fn is_positive(token: Option<&Token>) -> bool {
-    let Some(Token::Number(digits, _)) = token else { return false };
-    digits.parse::<f64>().is_ok_and(|number| number > 0.0)
-}
-
-fn path_text(path: &SearchPath) -> String {
-    let schemas: Vec<String> = path.schemas().map(quoted).collect();
-    match schemas.is_empty() {
-        true => "SET search_path TO ''".to_owned(),
-        false => format!("SET search_path TO {}", schemas.join(", ")),
-    }
-}
-
-/// The option that tokens begin with, and of how many of them it is made.
-fn option_at(tokens: &[TokenWithSpan]) -> Option<(OptionKind, usize)> {
-    let end = Place::default();
-    let count = |read: &dyn Fn(&mut Cursor<'_>) -> bool| {
-        let mut cursor = Cursor::new(tokens, end);
-        read(&mut cursor).then(|| tokens.len() - cursor.rest_ahead().len())
-    };
-    let one_of = |words: &[&str]| count(&|cursor| words.iter().any(|word| cursor.accept(word)));
-    let valued = |word: &str| {
-        count(&|cursor| {
-            let found = cursor.accept(word);
-            // A negative number is read, to be refused.
-            cursor.accept_token(&Token::Minus);
-            found && cursor.take(1).len() == 1
-        })
-    };
-    let strict = count(&|cursor| {
-        is_strict_here(cursor) || cursor.accept_all(&["called", "on", "null", "input"])
-    });
-    let path = count(&|cursor| cursor.accept("set") && path_of_body(cursor).is_ok());
-    let found = [
-        (OptionKind::Volatility, one_of(&["immutable", "stable", "volatile"])),
-        (OptionKind::Strict, strict),
-        (OptionKind::Security, count(&|cursor| security(cursor).is_some())),
-        (OptionKind::Leakproof, one_of(&["leakproof"])),
-        (OptionKind::Leakproof, count(&|cursor| cursor.accept_all(&["not", "leakproof"]))),
-        (OptionKind::Parallel, valued("parallel")),
-        (OptionKind::Cost, valued("cost")),
-        (OptionKind::Rows, valued("rows")),
-        (OptionKind::Path, path),
-    ];
-    found.into_iter().find_map(|(kind, count)| Some((kind, count?)))
-}
 
 impl<'c> Compiler<'c> {
     /// ALTER of a routine.
     pub(crate) fn alter_routine(&self, written: &AlterRoutineSyntax) -> Result<Compiled> {
-        let AlterRoutineSyntax { kind, routine, what } = written;
-        let place = routine.1;
-        let found = self.routine_altered(*kind, routine)?;
+        let AlterRoutineSyntax { kind, place, what, .. } = written;
+        let place = *place;
+        let found = self.routine_altered(written)?;
         let mut change = what.clone();
         let mut schema = None;
         match &mut change {
@@ -321,14 +82,13 @@ impl<'c> Compiler<'c> {
     /// The routine that ALTER means.
     ///
     /// Errors: 42883 where there is none, 42725 where there are several.
-    fn routine_altered(
-        &self,
-        kind: RoutineKind,
-        (name, place, taken): &DroppedRoutine,
-    ) -> Result<&'c Procedure> {
+    fn routine_altered(&self, written: &AlterRoutineSyntax) -> Result<&'c Procedure> {
+        let AlterRoutineSyntax { kind, name, place, taken, .. } = written;
         let mut seen = self.routines_seen(name);
         if let Some(taken) = taken {
-            let types = self.types_taken(taken)?;
+            let items = Cursor::new(taken, *place).split_commas();
+            let taken = items.into_iter().map(parameter).collect::<Result<Vec<_>>>()?;
+            let types = self.types_taken(&taken)?;
             let found = seen.into_iter().find(|of| types_of(of).eq(types.iter().copied()));
             return found.ok_or_else(|| {
                 let called = format!("{}({})", shown(name.clone()), listed(types.iter()));

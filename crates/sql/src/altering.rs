@@ -171,3 +171,20 @@ pub(crate) fn refresh(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
         false => Err(cursor.unexpected("the end")),
     }
 }
+
+/// ALTER SCHEMA ... RENAME TO; none: another statement.
+pub(crate) fn rename_schema(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
+    if !cursor.accept_all(&["alter", "schema"]) {
+        return Ok(None);
+    }
+    let place = cursor.place();
+    let name = cursor.identifier()?;
+    if !cursor.accept_all(&["rename", "to"]) {
+        return Ok(None);
+    }
+    let to = cursor.identifier()?;
+    match cursor.at_end() {
+        true => Ok(Some(Syntax::RenameSchema { name, to, place })),
+        false => Err(cursor.unexpected("the end")),
+    }
+}

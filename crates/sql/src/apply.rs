@@ -17,7 +17,7 @@ use crate::changes::{
 };
 use crate::error::{Advice, Result, error};
 use crate::relation::key_name;
-use crate::rename_schema::apply_renamed;
+use crate::renamed_schema::apply_renamed;
 
 /// Applies a change that was compiled against this catalog.
 ///

@@ -27,11 +27,10 @@ use crate::open_literals::Literals;
 use crate::operators::is_for_sessions;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
-use crate::returned_queries::returns_queries;
 use crate::scope::Compiler;
 use crate::state::{Calls, ProcedureNames, Programs};
 use crate::syntax::{Block, ScriptStatement, Syntax};
-use crate::written::{changed_by, has_changes, object_name};
+use crate::written::{changed_by, has_changes, object_name, returns_queries};
 
 /// Compiles one statement.
 ///

@@ -8,7 +8,7 @@ use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::{Place, Procedure};
 
-use crate::alter_routine::AlteredRoutine;
+use crate::altered_routine::AlteredRoutine;
 use crate::call::Argument;
 use crate::changes::CatalogChange;
 use crate::copy::Copy;

@@ -11,24 +11,20 @@
 //!              loops, a count of turns, which all places share: so it ascends as the call runs
 
 use hotrow_base::ids::TableId;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Column, Draws};
 use hotrow_transaction::draw::{Draw, NUMBERS_SPENT, NUMBERS_TAKEN, Numbered, SessionDraw};
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{
     ArithmeticOp, CompareOp, Expr, ExprKind, Function, NOW, Place, Raise, SlotId, Statement,
-    StatementKind, TextFunction,
+    StatementKind,
 };
 use hotrow_transaction::random::Randomness;
 use hotrow_transaction::walk;
-use sqlparser::ast;
 
 use crate::error::{Result, unsupported};
-use crate::functions;
-use crate::operand::Operand;
 use crate::scope::Compiler;
 use crate::state::DrawnSlots;
-use crate::subscripts::called;
 use crate::typing::{Coercion, assign, bigint, call, cast, integer, scalar};
 
 /// Rounds of compilation: the first one finds out what is drawn, the second one has room for it.
@@ -148,31 +144,6 @@ impl Compiler<'_> {
             return Ok(call(Function::Random(what), Vec::new(), gives));
         }
         Ok(call(Function::Random(what), self.spot(what)?, gives))
-    }
-
-    /// So many bytes, computed from a random value that is drawn as any other one.
-    pub(crate) fn random_bytes(
-        &mut self,
-        name: &str,
-        count: &ast::Expr,
-        place: Place,
-    ) -> Result<Expr> {
-        let count = match self.operand(count)? {
-            Operand::Typed(count) if count.sql_type == SqlType::Scalar(DataType::SmallInt) => {
-                cast(count, DataType::Integer)
-            }
-            Operand::Typed(count) if count.sql_type != SqlType::Scalar(DataType::Integer) => {
-                return Err(functions::no_function(name, &[Some(count.sql_type)], place));
-            }
-            Operand::Typed(count) => count,
-            _ => {
-                self.value_for(count, DataType::Integer, Coercion::Explicit, || name.to_owned())?
-            }
-        };
-        let drawn = called("gen_random_uuid", Vec::new());
-        let value = cast(self.expr(&drawn)?, DataType::Text);
-        let function = Function::Recode(TextFunction::RandomBytes);
-        Ok(call(function, vec![value, count], DataType::Bytea))
     }
 
     /// Where a random value is drawn: the seed, the place, the turn, and the call's time.

@@ -36,8 +36,10 @@
 mod aggregate;
 mod alter;
 mod alter_routine;
+mod alter_routine_syntax;
 mod alter_syntax;
 mod altered;
+mod altered_routine;
 mod altering;
 mod ambiguity;
 mod anonymous;
@@ -136,16 +138,18 @@ mod path;
 mod policy;
 mod policy_syntax;
 mod raise;
+mod random_bytes;
 mod ranges;
 mod recursion;
 mod relation;
 mod rename;
-mod rename_schema;
+mod renamed_schema;
 mod returned_queries;
 mod role;
 mod roles;
 mod rounding;
 mod routine;
+mod routine_options;
 mod row_json;
 mod row_order;
 mod row_star;
@@ -182,6 +186,7 @@ mod written;
 
 pub use alter_routine::{AlteredRoutine, RoutineChange, RoutineKind, RoutineOption};
 pub use anonymous::Holds;
+pub use altered_routine::{AlteredRoutine, RoutineChange, RoutineKind, RoutineOption};
 pub use apply::{apply, tables_with, views_with};
 pub use call::Argument;
 pub use changes::{
@@ -206,7 +211,7 @@ pub use relation::{
     Change, Fields, SystemContext, has_right, is_function, sequence_named, system_function,
     system_rows, table_number,
 };
-pub use rename_schema::{renamed_in_definition, renamed_in_text};
+pub use renamed_schema::{renamed_in_definition, renamed_in_text};
 pub use role::shown;
 pub use script::{Offsets, Script, TREES_MAX, parse_script};
 pub use search_path::{

@@ -24,41 +24,10 @@ use crate::scope::Compiler;
 use crate::state::Keeping;
 use crate::token::{parse_statement, quoted, tokenize};
 use crate::typing::{call, integer, scalar};
-use crate::written::{alias_of, ident_name, object_name};
+use crate::written::{alias_of, ident_name, is_query, object_name, returned};
 
 /// Under which name the changed rows are kept; no user's table is called so.
 const CHANGED: &str = "?changed?";
-
-/// Whether RETURNING has a subquery.
-pub(crate) fn returns_queries(statement: &ast::Statement) -> bool {
-    let items = returned(statement).into_iter().flatten();
-    items.into_iter().any(|item| {
-        let found = ast::visit_expressions(item, |expr| match is_query(expr) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        });
-        found.is_break()
-    })
-}
-
-fn is_query(written: &ast::Expr) -> bool {
-    match written {
-        ast::Expr::Subquery(_) | ast::Expr::Exists { .. } | ast::Expr::InSubquery { .. } => true,
-        ast::Expr::Function(function) => {
-            matches!(function.args, ast::FunctionArguments::Subquery(_))
-        }
-        _ => false,
-    }
-}
-
-fn returned(statement: &ast::Statement) -> Option<&Vec<SelectItem>> {
-    match statement {
-        ast::Statement::Insert(insert) => insert.returning.as_ref(),
-        ast::Statement::Update(update) => update.returning.as_ref(),
-        ast::Statement::Delete(delete) => delete.returning.as_ref(),
-        _ => None,
-    }
-}
 
 impl Compiler<'_> {
     /// Compiles a change whose RETURNING has subqueries; `with`: what stands before it.

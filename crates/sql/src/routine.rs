@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, BinaryOperator, Expr, Ident, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -15,6 +14,7 @@ use crate::endings::find_last;
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
 use crate::holds::{each_definition, of_block};
 use crate::marks::MARK;
+use crate::routine_options::{is_strict_here, path_of_body, security};
 use crate::script::{Offsets, parse_script_at};
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, Into, Mode, Parameter, Returns,
@@ -169,32 +169,6 @@ pub(crate) fn end_of_atomic(tokens: &[TokenWithSpan]) -> Option<usize> {
     })
 }
 
-/// What stands behind SET in CREATE FUNCTION: the path of the body's bare names; none: FROM
-/// CURRENT, which they have anyway.
-pub(crate) fn path_of_body(cursor: &mut Cursor<'_>) -> Result<Option<SearchPath>> {
-    let place = cursor.place();
-    if !cursor.accept("search_path") {
-        let what = format!("SET {} in CREATE FUNCTION", cursor.identifier()?);
-        return Err(unsupported(place, what, "leave it out, or set it in the session"));
-    }
-    if cursor.accept_all(&["from", "current"]) {
-        return Ok(None);
-    }
-    if !cursor.accept_token(&Token::Eq) {
-        cursor.expect("to")?;
-    }
-    let mut schemas = Vec::new();
-    loop {
-        schemas.push(cursor.identifier_or_string()?);
-        if !cursor.accept_token(&Token::Comma) {
-            break;
-        }
-    }
-    // An empty text stands for no schema.
-    schemas.retain(|schema| !schema.is_empty() && schema != "$user" && schema != "pg_catalog");
-    Ok(Some(SearchPath::new(schemas)))
-}
-
 /// `DO [LANGUAGE plpgsql] $$ ... $$`
 pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Anonymous> {
     let mut language = None;
@@ -328,20 +302,6 @@ fn parse_sql(
     Ok(block)
 }
 
-/// SECURITY DEFINER or INVOKER; none: it is something else.
-pub(crate) fn security(cursor: &mut Cursor<'_>) -> Option<bool> {
-    cursor.accept("external");
-    [("definer", true), ("invoker", false)]
-        .into_iter()
-        .find(|(word, _)| cursor.accept_all(&["security", word]))
-        .map(|(_, is_definer)| is_definer)
-}
-
-/// STRICT, or RETURNS NULL ON NULL INPUT.
-pub(crate) fn is_strict_here(cursor: &mut Cursor<'_>) -> bool {
-    cursor.accept("strict") || cursor.accept_all(&["returns", "null", "on", "null", "input"])
-}
-
 /// A body that returns nothing where a parameter is NULL.
 fn strict(body: Block, place: Place, parameters: &[Parameter], returns: Option<&Returns>) -> Block {
     let given = parameters.iter().filter(|parameter| parameter.mode != Mode::Out);
@@ -379,16 +339,6 @@ fn check_language(language: Option<(Place, String)>, end: Place) -> Result<Langu
             format!("language \"{language}\""),
             "write LANGUAGE plpgsql AS $$ BEGIN ... END $$, or LANGUAGE sql",
         )),
-    }
-}
-
-impl Cursor<'_> {
-    fn identifier_or_string(&mut self) -> Result<String> {
-        if let Some(Token::SingleQuotedString(text)) = self.peek() {
-            self.bump();
-            return Ok(text.clone());
-        }
-        self.identifier()
     }
 }
 

@@ -21,7 +21,7 @@ use crate::types::TypeNames;
 use crate::written::{ident_name, object_name};
 
 /// Schemas whose names begin so are PostgreSQL's own, or those of temporary tables.
-pub(crate) const RESERVED: &str = "pg_";
+const RESERVED: &str = "pg_";
 /// Schemas of the database's own making.
 const SYSTEM: [&str; 2] = ["information_schema", "hotrow"];
 
@@ -106,6 +106,12 @@ impl<'c> Compiler<'c> {
                 Err(unsupported(place, "a temporary table here", hint))
             }
         }
+    }
+
+    /// The schema of what is temporary, where it is not there yet.
+    pub(crate) fn temporary_schema_made(&self, name: &str) -> Option<CatalogChange> {
+        let schema = split(name).0.filter(|schema| !self.catalog.has_schema(schema))?;
+        Some(CatalogChange::CreateSchema(schema.to_owned()))
     }
 
     /// Fails with 42P01 where a name is that of a temporary table which the session does not have.
@@ -207,6 +213,31 @@ impl<'c> Compiler<'c> {
         Ok(changes)
     }
 
+    /// ALTER SCHEMA ... RENAME TO.
+    pub(crate) fn rename_schema(
+        &self,
+        (name, place): (&str, Place),
+        to: &str,
+    ) -> Result<Vec<CatalogChange>> {
+        if name == PUBLIC || is_system(name) || is_temporary(name) {
+            let hint = "it is always there: create another one, and move what is to be in that";
+            return Err(unsupported(place, format!("another name of schema {name}"), hint));
+        }
+        if !self.catalog.has_schema(name) {
+            return Err(no_schema(name, place));
+        }
+        if self.catalog.has_schema(to) || is_system(to) {
+            return Err(error(b"42P06", place, format!("schema \"{to}\" already exists")));
+        }
+        if to.starts_with(RESERVED) {
+            let message = format!("unacceptable schema name \"{to}\"");
+            let detail = "The prefix \"pg_\" is reserved for system schemas.";
+            return Err(error(b"42939", place, message).detail(detail));
+        }
+        let (name, to) = (name.to_owned(), to.to_owned());
+        Ok(vec![CatalogChange::RenameSchema { name, to }])
+    }
+
     /// DROP SCHEMA, of one name. CASCADE drops what is in it.
     pub(crate) fn drop_schema(
         &self,
@@ -303,6 +334,6 @@ fn told(text: String) -> CatalogChange {
 }
 
 /// Whether a schema is of the database's own making.
-pub(crate) fn is_system(schema: &str) -> bool {
+fn is_system(schema: &str) -> bool {
     SYSTEM.contains(&schema) || schema == "pg_catalog"
 }

@@ -12,9 +12,9 @@ use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-use crate::alter_routine::alter_routine;
+use crate::alter_routine_syntax::alter_routine;
 use crate::alter_syntax::with_data;
-use crate::altering::{altering, refresh};
+use crate::altering::{altering, refresh, rename_schema};
 use crate::call_syntax::CallArgument;
 use crate::comment::comment;
 use crate::copy::copy;
@@ -27,7 +27,6 @@ use crate::parser_order::{
     columns_of_query, in_parsers_order, with_check_option, with_values_of_options,
 };
 use crate::policy_syntax::policy;
-use crate::rename_schema::rename_schema;
 use crate::role::role;
 use crate::routine::{anonymous, end_of_atomic, routine};
 use crate::search_path::{

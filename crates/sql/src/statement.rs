@@ -21,13 +21,12 @@ use crate::json_subscripts::JsonTarget;
 use crate::notify::notification;
 use crate::relation::FoundRow;
 use crate::relation::one_access::{Rows, Wanted};
-use crate::returned_queries::returns_queries;
 use crate::scope::Compiler;
 use crate::script::{FREE_BYTES, STATEMENT_BYTES};
 use crate::state::{Names, Returning};
 use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind, Target};
 use crate::typing::{Coercion, assign, cast, constant, joined, packed, scalar};
-use crate::written::changed_by;
+use crate::written::{changed_by, returns_queries};
 
 impl Compiler<'_> {
     /// Compiles a block in a scope of its own.

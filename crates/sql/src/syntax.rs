@@ -8,9 +8,10 @@ use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
+use sqlparser::tokenizer::TokenWithSpan;
 
-use crate::alter_routine::AlterRoutineSyntax;
 use crate::alter_syntax::{AlterSyntax, RefreshSyntax, filling};
+use crate::altered_routine::{RoutineChange, RoutineKind};
 use crate::ambiguity::Ambiguity;
 use crate::anonymous::{Anonymous, DefinitionSyntax};
 use crate::call_syntax::{CallArgument, CallSyntax};
@@ -244,6 +245,17 @@ impl Syntax {
 
 /// A routine that DROP names, and its parameters, if they are told.
 pub(crate) type DroppedRoutine = (String, Place, Option<Vec<Parameter>>);
+
+/// ALTER FUNCTION, PROCEDURE or ROUTINE, as it is written.
+#[derive(Debug)]
+pub(crate) struct AlterRoutineSyntax {
+    pub(crate) kind: RoutineKind,
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    /// its parameters, if they are told
+    pub(crate) taken: Option<Vec<TokenWithSpan>>,
+    pub(crate) what: RoutineChange,
+}
 
 /// CREATE FUNCTION or PROCEDURE.
 #[derive(Debug)]

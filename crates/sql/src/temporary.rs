@@ -7,8 +7,6 @@ use hotrow_transaction::catalog::{SearchPath, local, split};
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::changes::CatalogChange;
-use crate::scope::Compiler;
 use crate::syntax::{ScriptStatement, Syntax};
 use crate::written::object_name;
 
@@ -97,12 +95,4 @@ fn temporary_names(query: &ast::Query, path: &SearchPath) -> BTreeSet<String> {
         ControlFlow::<()>::Continue(())
     });
     names
-}
-
-impl Compiler<'_> {
-    /// The schema of what is temporary, where it is not there yet.
-    pub(crate) fn temporary_schema_made(&self, name: &str) -> Option<CatalogChange> {
-        let schema = split(name).0.filter(|schema| !self.catalog.has_schema(schema))?;
-        Some(CatalogChange::CreateSchema(schema.to_owned()))
-    }
 }

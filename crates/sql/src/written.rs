@@ -1,5 +1,7 @@
 //! What the parser's trees say: names as they are folded, and what stands within brackets.
 
+use std::ops::ControlFlow;
+
 use hotrow_transaction::catalog::{in_quotes, qualified};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
@@ -216,4 +218,37 @@ pub(crate) fn complement_bound_looser(
     let (left, right) = (expr.clone(), Box::new(right.clone()));
     let inner = ast::Expr::BinaryOp { left, op: op.clone(), right };
     is_tighter.then(|| ast::Expr::UnaryOp { op: *not, expr: Box::new(inner) })
+}
+
+/// Whether RETURNING has a subquery.
+pub(crate) fn returns_queries(statement: &ast::Statement) -> bool {
+    let items = returned(statement).into_iter().flatten();
+    items.into_iter().any(|item| {
+        let found = ast::visit_expressions(item, |expr| match is_query(expr) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+        found.is_break()
+    })
+}
+
+/// Whether an expression is a query, or compares with one.
+pub(crate) fn is_query(written: &ast::Expr) -> bool {
+    match written {
+        ast::Expr::Subquery(_) | ast::Expr::Exists { .. } | ast::Expr::InSubquery { .. } => true,
+        ast::Expr::Function(function) => {
+            matches!(function.args, ast::FunctionArguments::Subquery(_))
+        }
+        _ => false,
+    }
+}
+
+/// RETURNING.
+pub(crate) fn returned(statement: &ast::Statement) -> Option<&Vec<ast::SelectItem>> {
+    match statement {
+        ast::Statement::Insert(insert) => insert.returning.as_ref(),
+        ast::Statement::Update(update) => update.returning.as_ref(),
+        ast::Statement::Delete(delete) => delete.returning.as_ref(),
+        _ => None,
+    }
 }

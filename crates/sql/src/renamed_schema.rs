@@ -1,69 +1,17 @@
-//! ALTER SCHEMA ... RENAME TO.
+//! What ALTER SCHEMA ... RENAME TO makes of the catalog, and of texts.
 //!
 //! Role         the catalog's names of what stands in a schema are moved; and texts of definitions
 //!              that name the schema are written anew, for whoever reads them again. What a string
 //!              says, as the body of a routine is one, stays as it is
-//! Source       PostgreSQL 15, "ALTER SCHEMA", schemacmds.c
 
-use hotrow_transaction::catalog::{
-    Catalog, Domain, NamedType, PUBLIC, View, is_temporary, qualified,
-};
+use hotrow_transaction::catalog::{Catalog, Domain, NamedType, View, qualified};
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
-use crate::changes::CatalogChange;
-use crate::error::{Advice, Result, error, unsupported};
 use crate::relation::quoted_if_needed;
-use crate::schema::{RESERVED, is_system, no_schema};
-use crate::scope::Compiler;
 use crate::script::Offsets;
 use crate::search_path::with_path_renamed;
-use crate::syntax::Syntax;
-use crate::token::{Cursor, folded, tokenize};
-
-/// ALTER SCHEMA ... RENAME TO; none: another statement.
-pub(crate) fn rename_schema(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
-    if !cursor.accept_all(&["alter", "schema"]) {
-        return Ok(None);
-    }
-    let place = cursor.place();
-    let name = cursor.identifier()?;
-    if !cursor.accept_all(&["rename", "to"]) {
-        return Ok(None);
-    }
-    let to = cursor.identifier()?;
-    match cursor.at_end() {
-        true => Ok(Some(Syntax::RenameSchema { name, to, place })),
-        false => Err(cursor.unexpected("the end")),
-    }
-}
-
-impl Compiler<'_> {
-    /// ALTER SCHEMA ... RENAME TO.
-    pub(crate) fn rename_schema(
-        &self,
-        (name, place): (&str, Place),
-        to: &str,
-    ) -> Result<Vec<CatalogChange>> {
-        if name == PUBLIC || is_system(name) || is_temporary(name) {
-            let hint = "it is always there: create another one, and move what is to be in that";
-            return Err(unsupported(place, format!("another name of schema {name}"), hint));
-        }
-        if !self.catalog.has_schema(name) {
-            return Err(no_schema(name, place));
-        }
-        if self.catalog.has_schema(to) || is_system(to) {
-            return Err(error(b"42P06", place, format!("schema \"{to}\" already exists")));
-        }
-        if to.starts_with(RESERVED) {
-            let message = format!("unacceptable schema name \"{to}\"");
-            let detail = "The prefix \"pg_\" is reserved for system schemas.";
-            return Err(error(b"42939", place, message).detail(detail));
-        }
-        let (name, to) = (name.to_owned(), to.to_owned());
-        Ok(vec![CatalogChange::RenameSchema { name, to }])
-    }
-}
+use crate::token::{folded, tokenize};
 
 /// Gives a schema another name, in the texts of views, policies, triggers and domains, too.
 pub(crate) fn apply_renamed(catalog: &mut Catalog, from: &str, to: &str) {
