@@ -6,9 +6,10 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::altered_routine::{OptionKind, RoutineChange, RoutineKind, RoutineOption};
 use crate::error::{Result, error, syntax, unsupported};
+use crate::relation::quoted_if_needed as quoted;
 use crate::routine_options::{is_strict_here, path_of_body, security};
 use crate::syntax::{AlterRoutineSyntax, Syntax};
-use crate::token::{Cursor, quoted};
+use crate::token::Cursor;
 
 /// ALTER of a routine, but for OWNER TO; none: it is another statement.
 pub(crate) fn alter_routine(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
