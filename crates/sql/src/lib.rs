@@ -184,9 +184,8 @@ mod variadic;
 mod view;
 mod written;
 
-pub use alter_routine::{AlteredRoutine, RoutineChange, RoutineKind, RoutineOption};
-pub use anonymous::Holds;
 pub use altered_routine::{AlteredRoutine, RoutineChange, RoutineKind, RoutineOption};
+pub use anonymous::Holds;
 pub use apply::{apply, tables_with, views_with};
 pub use call::Argument;
 pub use changes::{
