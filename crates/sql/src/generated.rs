@@ -66,7 +66,7 @@ impl Compiler<'_> {
                 format!("column \"{}\"", column.name)
             })
         })?;
-        computed(self, value, &row, (Computed::Column, place))
+        computed(self, value, &row, (Computed::Converted, place))
     }
 
     /// The assignments of an UPDATE, and those of columns that are computed from what it assigns.
@@ -140,6 +140,8 @@ pub(crate) enum Computed {
     Condition,
     /// an expression that tells a row's partition
     PartitionKey,
+    /// what a value becomes where its column gets another type: once, when that is defined
+    Converted,
 }
 
 impl Computed {
@@ -149,6 +151,7 @@ impl Computed {
             Self::Column => "generation expression is not immutable",
             Self::Indexed => "functions in index expression must be marked IMMUTABLE",
             Self::Condition => "functions in index predicate must be marked IMMUTABLE",
+            Self::Converted => "functions in transform expression must be marked IMMUTABLE",
             Self::PartitionKey => "functions in partition key expression must be marked IMMUTABLE",
         }
     }
@@ -175,7 +178,8 @@ pub(crate) fn computed(
         return Err(unsupported(place, "this expression in an index", hint));
     }
     // What took effect before does so again: versions before this one knew one zone.
-    let depends_on_zone = !compiler.is_own && zoned::depends_on_zone(&value);
+    let is_once = what == Computed::Converted;
+    let depends_on_zone = !is_once && !compiler.is_own && zoned::depends_on_zone(&value);
     if is_random(&value) || needs_query || depends_on_zone || reads_any(&value, is_other) {
         return Err(not_immutable(what, place));
     }
