@@ -802,6 +802,24 @@ def composed(_):
 
 
 @check
+def time_zones(_):
+    "the session's zone: what comes is of it, and what goes is a moment"
+    with connect(options="-c timezone=America/New_York") as conn:
+        equal(str(conn.info.timezone), "America/New_York")
+        at = dt.datetime(2026, 7, 15, 3, 30, tzinfo=UTC)
+        for cursor in (conn.cursor(), conn.cursor(binary=True)):
+            row = cursor.execute("SELECT %s::timestamptz, (%s::timestamptz)::date, %s::timestamptz", (at, at, "2026-07-14 23:30")).fetchone()
+            equal(row, (at, dt.date(2026, 7, 14), at))
+            equal(row[0].utcoffset(), dt.timedelta(hours=-4))
+        conn.execute("SET TIME ZONE 'Europe/Berlin'")
+        equal(str(conn.info.timezone), "Europe/Berlin")
+        equal(conn.execute("SELECT %s::timestamptz::text", (at,)).fetchone(), ("2026-07-15 05:30:00+02",))
+        conn.rollback()
+        equal(str(conn.info.timezone), "America/New_York")
+        raises(errors.InvalidParameterValue, conn.execute, "SET TIME ZONE 'Mars/Olympus'")
+
+
+@check
 def type_info(_):
     "TypeInfo.fetch: types by name, as adapters of extensions ask for them"
     with connect() as conn:
