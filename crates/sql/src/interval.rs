@@ -62,7 +62,8 @@ impl Compiler<'_> {
                 return Ok(of_offset(&field, value));
             }
             ("julian", DataType::Timestamp(_) | DataType::TimestampTz(_)) => {
-                return julian(value, is_date, place);
+                // The day that the session's clock shows.
+                return julian(cast(value, DataType::TIMESTAMP), is_date, place);
             }
             ("julian" | "timezone" | "timezone_hour" | "timezone_minute", _) => return refused(),
             _ => ExtractField::from_name(&field),
