@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 
 use hotrow::{Database, IndexDescription, Session, TableDescription, Value};
+use hotrow_base::quote::identifier;
+use hotrow_transaction::catalog::split;
 
 /// All rows of all tables, as text, sorted.
 pub type State = BTreeMap<String, Vec<String>>;
@@ -64,7 +66,7 @@ fn check_index(
         }
     }
     for (condition, count) in expected {
-        let sql = format!("SELECT count(*) FROM {} WHERE {condition}", table.name);
+        let sql = format!("SELECT count(*) FROM {} WHERE {condition}", written(table));
         let found = session.execute(&sql).and_then(|mut results| results.remove(0).rows.one());
         let found: i64 = found.unwrap_or_else(|error| panic!("{sql}: {error}"));
         assert_eq!(found, count as i64, "index {}: {sql}", index.name);
@@ -81,10 +83,18 @@ fn condition_of(
     let sql = format!(
         "SELECT i.indpred FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
          WHERE c.relname = '{}' AND i.indrelid = '{}'::regclass",
-        index.name, table.name
+        index.name,
+        written(table).replace('\'', "''")
     );
     let found = session.execute(&sql).and_then(|mut results| results.remove(0).rows.one());
     found.unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+/// A table's name as statements write it.
+fn written(table: &TableDescription) -> String {
+    let (schema, name) = split(&table.name);
+    let schema = schema.map(|schema| format!("{}.", identifier(schema))).unwrap_or_default();
+    format!("{schema}{}", identifier(name))
 }
 
 /// The keys of an index of expressions, or of some of the rows, as the rows have them.
@@ -94,7 +104,7 @@ fn computed_keys(
     index: &IndexDescription,
     condition: Option<&str>,
 ) -> Vec<Vec<Value>> {
-    let (keys, name) = (index.columns.join(", "), &table.name);
+    let (keys, name) = (index.columns.join(", "), written(table));
     let sql = format!("SELECT {keys} FROM {name} WHERE {}", condition.unwrap_or("true"));
     let results = session.execute(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     results[0].rows.iter().map(<[Value]>::to_vec).collect()

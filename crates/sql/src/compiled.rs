@@ -61,8 +61,8 @@ pub enum Compiled {
         /// how its only column is called, if not as it was declared
         label: Option<String>,
     },
-    /// DO of a block that holds definitions, or asks for the system catalog: it is run statement by statement
-    /// ([`ScriptStatement::interpret`](crate::ScriptStatement::interpret))
+    /// DO of a block that holds definitions, or asks for the system catalog: it is run statement by
+    /// statement ([`ScriptStatement::interpret`](crate::ScriptStatement::interpret))
     Interpreted,
     /// EXPLAIN PROCEDURE
     ExplainProcedure {
