@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use hotrow::{Database, IndexDescription, Session, TableDescription, Value};
 use hotrow_base::quote::identifier;
-use hotrow_transaction::catalog::split;
 
 /// All rows of all tables, as text, sorted.
 pub type State = BTreeMap<String, Vec<String>>;
@@ -92,9 +91,10 @@ fn condition_of(
 
 /// A table's name as statements write it.
 fn written(table: &TableDescription) -> String {
-    let (schema, name) = split(&table.name);
-    let schema = schema.map(|schema| format!("{}.", identifier(schema))).unwrap_or_default();
-    format!("{schema}{}", identifier(name))
+    match table.name.split_once('.') {
+        Some((schema, name)) => format!("{}.{}", identifier(schema), identifier(name)),
+        None => identifier(&table.name),
+    }
 }
 
 /// The keys of an index of expressions, or of some of the rows, as the rows have them.

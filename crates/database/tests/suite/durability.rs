@@ -464,8 +464,10 @@ fn definitions_mean_after_a_restart_what_they_meant_in_their_zone() {
             .execute(
                 "SET timezone = 'America/New_York';
                  CREATE TABLE part (at timestamptz PRIMARY KEY) PARTITION BY RANGE (at);
-                 CREATE TABLE july PARTITION OF part FOR VALUES FROM ('2026-07-01') TO ('2026-08-01');
-                 CREATE TABLE checked (id int PRIMARY KEY, at timestamptz CHECK (at >= '2026-07-01'));
+                 CREATE TABLE july PARTITION OF part
+                     FOR VALUES FROM ('2026-07-01') TO ('2026-08-01');
+                 CREATE TABLE checked (id int PRIMARY KEY,
+                     at timestamptz CHECK (at >= '2026-07-01'));
                  CREATE TABLE made AS SELECT 1 AS id, '2026-07-15 12:00'::timestamptz AS at,
                      '2026-07-15 12:00'::timestamptz::text AS shown;
                  CREATE TABLE turned (id int PRIMARY KEY, at timestamp);

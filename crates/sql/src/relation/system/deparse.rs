@@ -118,8 +118,12 @@ pub(super) fn text(expr: &Expr, called: &Called<'_>) -> String {
             let field = coded(&list[1], &EXTRACT_FIELDS);
             format!("EXTRACT({field} FROM {})", of(&list[0]))
         }
-        ExprKind::Call(Function::DateTrunc, list) if list.len() == 2 => {
-            format!("date_trunc('{}', {})", coded(&list[0], &TRUNCATE_UNITS), of(&list[1]))
+        ExprKind::Call(Function::DateTrunc, list) if list.len() >= 2 => {
+            let rest = list[1..].iter().map(of).collect::<Vec<_>>().join(", ");
+            format!("date_trunc('{}', {rest})", coded(&list[0], &TRUNCATE_UNITS))
+        }
+        ExprKind::Call(Function::InZone, list) if list.len() == 2 => {
+            format!("({} AT TIME ZONE {})", of(&list[1]), of(&list[0]))
         }
         ExprKind::Call(Function::DateAdd | Function::TimestampAdd, list) if list.len() == 2 => {
             pair(&list[0], "+", &list[1])
