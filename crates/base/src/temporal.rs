@@ -40,7 +40,7 @@ pub use limits::{
 };
 pub use make::{FieldsError, make_date, make_time, make_timestamp};
 pub use parse::{TemporalError, parse_date, parse_time, parse_timestamp, parse_timestamp_tz};
-pub use zone::{EnteredZone, TimeZone, region_names};
+pub use zone::{EnteredZone, TimeZone};
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;

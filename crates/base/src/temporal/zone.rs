@@ -12,7 +12,7 @@
 mod time_zone;
 
 pub(super) use time_zone::write_offset;
-pub use time_zone::{EnteredZone, TimeZone, region_names};
+pub use time_zone::{EnteredZone, TimeZone};
 
 use jiff::tz::{AmbiguousOffset, Offset, TimeZoneDatabase};
 

@@ -36,24 +36,25 @@ const HOURS_MAX: f64 = 167.0;
 /// A region and its name, made when it is first needed.
 struct Known {
     name: String,
+    /// in small letters
+    small: String,
     region: OnceLock<Option<Region>>,
 }
 
-/// All regions, in the order of their names in small letters.
+/// All regions, in the order of their names in small letters: which are looked up for each value of
+/// AT TIME ZONE.
 fn regions() -> &'static [Known] {
     static REGIONS: OnceLock<Vec<Known>> = OnceLock::new();
     REGIONS.get_or_init(|| {
         let names = TimeZoneDatabase::bundled();
-        let known = |name: String| Known { name, region: OnceLock::new() };
-        let mut all: Vec<_> = names.available().map(|it| known(it.as_str().to_owned())).collect();
-        all.sort_by_cached_key(|known| known.name.to_ascii_lowercase());
+        let known = |name: &str| {
+            let (name, small) = (name.to_owned(), name.to_ascii_lowercase());
+            Known { name, small, region: OnceLock::new() }
+        };
+        let mut all: Vec<_> = names.available().map(|it| known(it.as_str())).collect();
+        all.sort_unstable_by(|one, other| one.small.cmp(&other.small));
         all
     })
-}
-
-/// The names of all regions, for who lists them.
-pub fn region_names() -> impl Iterator<Item = &'static str> {
-    regions().iter().map(|known| known.name.as_str())
 }
 
 impl TimeZone {
@@ -67,16 +68,6 @@ impl TimeZone {
             _ if seconds.unsigned_abs() <= OFFSET_MAX => Some(Self(FIXED + seconds)),
             _ => None,
         }
-    }
-
-    /// As a number that a slot holds.
-    pub const fn number(self) -> i64 {
-        self.0 as i64
-    }
-
-    /// Of a slot's number.
-    pub const fn of_number(number: i64) -> Self {
-        Self(number as i32)
     }
 
     /// The zone of this name, in any case, as AT TIME ZONE and texts of timestamps take it: an
@@ -213,7 +204,7 @@ impl TimeZone {
 }
 
 fn place(small: &str) -> Option<usize> {
-    regions().binary_search_by_key(&small.to_owned(), |it| it.name.to_ascii_lowercase()).ok()
+    regions().binary_search_by(|known| (*known.small).cmp(small)).ok()
 }
 
 /// Hours east of Greenwich, with a fraction or not, as seconds.
