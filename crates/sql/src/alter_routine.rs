@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use hotrow_base::quote::identifier as quoted;
 use hotrow_transaction::catalog::{key_in, local, shown};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, STATEMENT_MARK, routine_name};
@@ -19,7 +20,6 @@ use crate::altered_routine::{AlteredRoutine, OptionKind, RoutineChange, RoutineK
 use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error};
 use crate::overload::{listed, types_of};
-use crate::relation::quoted_if_needed as quoted;
 use crate::routine::parameter;
 use crate::schema::no_schema;
 use crate::scope::Compiler;

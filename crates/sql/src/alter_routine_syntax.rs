@@ -1,12 +1,12 @@
 //! ALTER FUNCTION, PROCEDURE and ROUTINE, as they are read.
 
+use hotrow_base::quote::identifier as quoted;
 use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::altered_routine::{OptionKind, RoutineChange, RoutineKind, RoutineOption};
 use crate::error::{Result, error, syntax, unsupported};
-use crate::relation::quoted_if_needed as quoted;
 use crate::routine_options::{is_strict_here, path_of_body, security};
 use crate::syntax::{AlterRoutineSyntax, Syntax};
 use crate::token::Cursor;

@@ -27,7 +27,7 @@ use crate::relation::level::Level;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Names, Variable};
-use crate::token::{parse_statement, tokenize};
+use crate::token::selection_of;
 use crate::trigger::no_trigger;
 use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
 use crate::typing::{Coercion, assign, null};
@@ -481,12 +481,8 @@ fn rows_of_view(
         ast::SelectItem::UnnamedExpr(ast::Expr::CompoundIdentifier(parts.to_vec()))
     });
     let start = Place { line: 1, column: 1 };
-    let statement = parse_statement(&tokenize("SELECT 1", start)?, start)?;
-    let ast::Statement::Query(mut query) = statement else {
-        return Err(syntax(start, "a query is no query"));
-    };
+    let mut query = selection_of(columns.collect(), start)?;
     if let SetExpr::Select(select) = &mut *query.body {
-        select.projection = columns.collect();
         select.from = vec![from.clone()];
         select.selection = selection.cloned();
     }

@@ -4,11 +4,11 @@
 //!              that name the schema are written anew, for whoever reads them again. What a string
 //!              says, as the body of a routine is one, stays as it is
 
+use hotrow_base::quote::identifier;
 use hotrow_transaction::catalog::{Catalog, Domain, NamedType, View, qualified};
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
-use crate::relation::quoted_if_needed;
 use crate::script::Offsets;
 use crate::search_path::with_path_renamed;
 use crate::token::{folded, tokenize};
@@ -76,7 +76,7 @@ pub fn renamed_in_text(text: &str, from: &str, to: &str) -> String {
             && !is_behind_name
         {
             let span = tokens[at].span;
-            next.replace_range(offsets.of(span.start)..offsets.of(span.end), &quoted_if_needed(to));
+            next.replace_range(offsets.of(span.start)..offsets.of(span.end), &identifier(to));
         }
     }
     next

@@ -22,7 +22,7 @@ use crate::relation::column_name;
 use crate::relation::one_access::Wanted;
 use crate::scope::Compiler;
 use crate::state::Keeping;
-use crate::token::{parse_statement, quoted, tokenize};
+use crate::token::{parse_statement, quoted, selection_of, tokenize};
 use crate::typing::{call, integer, scalar};
 use crate::written::{alias_of, ident_name, is_query, object_name, returned};
 
@@ -290,10 +290,7 @@ impl Before<'_, '_> {
                 }
             }
             whole => {
-                let mut query = query_of("SELECT 1", place)?;
-                if let ast::SetExpr::Select(select) = &mut *query.body {
-                    select.projection = vec![SelectItem::UnnamedExpr(whole.clone())];
-                }
+                let query = selection_of(vec![SelectItem::UnnamedExpr(whole.clone())], place)?;
                 if let Some(kept) = self.compiler.kept_before(self.out, (&name, &query))? {
                     *whole = ast::Expr::Subquery(Box::new(kept));
                 }

@@ -19,6 +19,8 @@ const BEGINS: &str = "/*@search_path ";
 const ROLE_BEGINS: &str = "/*@role ";
 const MAKER_BEGINS: &str = "/*@maker ";
 const ZONE_BEGINS: &str = "/*@zone ";
+/// What tells the sender, in the order in which it stands there.
+const SENDER_BEGINS: [&str; 3] = [ROLE_BEGINS, MAKER_BEGINS, ZONE_BEGINS];
 const ENDS: &str = "*/ ";
 
 /// A statement's text with its path before it, unless that is the usual one.
@@ -45,12 +47,12 @@ pub fn with_sender<'t>(text: &'t str, sender: Sender<'_>) -> Cow<'t, str> {
     let text = split_sender(text);
     let Sender { role, maker, zone } = sender;
     let zone = (zone != TimeZone::UTC).then(|| zone.kept_name());
-    let told = [(ROLE_BEGINS, role), (MAKER_BEGINS, maker), (ZONE_BEGINS, zone.as_deref())];
-    if told.iter().all(|(_, name)| name.is_none()) {
+    let told = [role, maker, zone.as_deref()];
+    if told.iter().all(Option::is_none) {
         return Cow::Borrowed(text);
     }
     let mut all = String::new();
-    for (begins, name) in told {
+    for (begins, name) in SENDER_BEGINS.into_iter().zip(told) {
         if let Some(name) = name {
             all += &format!("{begins}{}{ENDS}", name.replace("*/", "*\\/"));
         }
@@ -64,7 +66,7 @@ fn split_sender(text: &str) -> &str {
     if !text.starts_with("/*@") {
         return text;
     }
-    [ROLE_BEGINS, MAKER_BEGINS, ZONE_BEGINS].iter().fold(text, |text, of| split_name(text, of).1)
+    SENDER_BEGINS.iter().fold(text, |text, begins| split_name(text, begins).1)
 }
 
 /// A name that stands before a text, and the text behind it.
@@ -75,21 +77,32 @@ fn split_name<'t>(text: &'t str, begins: &str) -> (Option<String>, &'t str) {
     }
 }
 
-/// The role that a text tells before its statement; blanks may stand before it.
+/// What a text tells of its sender by one of these; blanks may stand before it.
+fn told_before(text: &str, wanted: &str) -> Option<String> {
+    let mut text = text.trim_start();
+    for begins in SENDER_BEGINS {
+        let (name, rest) = split_name(text, begins);
+        if begins == wanted {
+            return name;
+        }
+        text = rest;
+    }
+    None
+}
+
+/// The role that a text tells before its statement.
 pub fn role_before(text: &str) -> Option<String> {
-    split_name(text.trim_start(), ROLE_BEGINS).0
+    told_before(text, ROLE_BEGINS)
 }
 
-/// What the database's maker is called, as a text tells it before its statement; blanks may stand
-/// before it.
+/// What the database's maker is called, as a text tells it before its statement.
 pub fn maker_before(text: &str) -> Option<String> {
-    split_name(split_name(text.trim_start(), ROLE_BEGINS).1, MAKER_BEGINS).0
+    told_before(text, MAKER_BEGINS)
 }
 
-/// The zone of its sender, as a text tells it before its statement; blanks may stand before it.
+/// The zone of its sender, as a text tells it before its statement.
 pub fn zone_before(text: &str) -> Option<String> {
-    let behind = [ROLE_BEGINS, MAKER_BEGINS].iter();
-    split_name(behind.fold(text.trim_start(), |text, of| split_name(text, of).1), ZONE_BEGINS).0
+    told_before(text, ZONE_BEGINS)
 }
 
 /// What stands before a statement to tell its path, nothing if it is the usual one; and the

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use hotrow_transaction::catalog::{qualified, split};
 use hotrow_transaction::program::Place;
-use sqlparser::ast::{Expr, Statement};
+use sqlparser::ast::{Expr, Query, SelectItem, SetExpr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
@@ -531,6 +531,17 @@ pub(crate) fn conflict_part(name: &sqlparser::ast::Ident, place: Place) -> Resul
         return parse(text).map(Listed::Condition);
     }
     Ok(Listed::Name(folded(&name.value, name.quote_style.is_some())))
+}
+
+/// A query that is nothing but the list of what it gives.
+pub(crate) fn selection_of(items: Vec<SelectItem>, place: Place) -> Result<Box<Query>> {
+    let Statement::Query(mut query) = parse_statement(&tokenize("SELECT 1", place)?, place)? else {
+        return Err(syntax(place, "a query is no query"));
+    };
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.projection = items;
+    }
+    Ok(query)
 }
 
 /// Parses all the tokens as one statement.

@@ -10,7 +10,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in};
+use crate::error::{Advice, error, place_in};
 use crate::interpreted::BlockHost;
 use crate::interpreted::run::Run;
 use crate::interpreted::scopes::{Held, OpenRows};
@@ -18,7 +18,7 @@ use crate::interpreted::step::{Made, Step};
 use crate::syntax::{
     BlockStatement, BlockStatementKind as Kind, Declaration, Into, Target, VariableSyntax,
 };
-use crate::token::{parse_statement, tokenize};
+use crate::token::selection_of;
 
 type Ended<T, H> = std::result::Result<T, <H as BlockHost>::Error>;
 
@@ -124,7 +124,9 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
 
     /// The only row of a query that computes values.
     fn queried(&mut self, written: Vec<ast::Expr>, place: Place) -> Ended<(Vec<Value>, Made), H> {
-        let (query, count) = (query_of(written, place)?, self.row_count);
+        let items = written.into_iter().map(ast::SelectItem::UnnamedExpr).collect();
+        let query = ast::Statement::Query(selection_of(items, place)?);
+        let count = self.row_count;
         match self.tried(Step::Sent(&query), place)? {
             Ok(done) => {
                 self.row_count = count; // no statement's
@@ -197,15 +199,4 @@ fn integer(written: &ast::Expr) -> ast::Expr {
         data_type: ast::DataType::Integer(None),
         format: None,
     }
-}
-
-/// The query that gives values of expressions.
-fn query_of(written: Vec<ast::Expr>, place: Place) -> Result<ast::Statement> {
-    let mut statement = parse_statement(&tokenize("SELECT 1", place)?, place)?;
-    if let ast::Statement::Query(query) = &mut statement
-        && let ast::SetExpr::Select(select) = &mut *query.body
-    {
-        select.projection = written.into_iter().map(ast::SelectItem::UnnamedExpr).collect();
-    }
-    Ok(statement)
 }

@@ -322,16 +322,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
     fn stacked(&mut self, items: &'b [(Target, ErrorPart)], place: Place) -> Ended<(), H> {
         let caught = self.innermost_caught(place, "GET STACKED DIAGNOSTICS")?;
         for (target, part) in items {
-            let told = match part {
-                ErrorPart::State => Some(caught.code().to_owned()),
-                ErrorPart::Message => Some(caught.message.clone()),
-                ErrorPart::Detail => caught.detail.clone(),
-                ErrorPart::Hint => caught.hint.clone(),
-                ErrorPart::Constraint => caught.constraint.clone(),
-                ErrorPart::Table => caught.table.clone(),
-                ErrorPart::Column => caught.column.clone(),
-            };
-            let value = Value::Text(told.unwrap_or_default());
+            let value = Value::Text(part.of(&caught));
             let text = SqlType::Scalar(DataType::Text);
             self.assign(std::slice::from_ref(target), &[text], vec![value], target.place)?;
         }

@@ -126,13 +126,9 @@ fn sent(
     };
     compiler.needs_query.take().map_or(Ok(()), Err)?;
     compiler.give_needs(&mut compiled);
-    let of_result = |result: &[ResultColumn]| {
-        let column = |of: &ResultColumn| (of.name.clone(), SqlType::Scalar(of.data_type).spread());
-        result.iter().map(column).collect()
-    };
     let columns = match &compiled {
-        Compiled::Statement(procedure) => of_result(&procedure.result),
-        Compiled::Change(change) => of_result(&change.apply.result),
+        Compiled::Statement(procedure) => columns_of(&procedure.result),
+        Compiled::Change(change) => columns_of(&change.apply.result),
         Compiled::Query(query) => {
             let named = query.columns.iter().zip(&query.outputs);
             let column = |(of, slot): (&ResultColumn, &SlotId)| {
@@ -143,6 +139,11 @@ fn sent(
         _ => Vec::new(),
     };
     Ok((compiled, Made { columns, ..Made::default() }))
+}
+
+fn columns_of(result: &[ResultColumn]) -> Vec<(String, SqlType)> {
+    let column = |of: &ResultColumn| (of.name.clone(), SqlType::Scalar(of.data_type).spread());
+    result.iter().map(column).collect()
 }
 
 /// A step as a program.
@@ -169,8 +170,7 @@ fn program(
         compiler.give_row(values, &mut out);
     }
     compiler.needs_query.take().map_or(Ok(()), Err)?;
-    let column = |of: &ResultColumn| (of.name.clone(), SqlType::Scalar(of.data_type).spread());
-    made.columns = compiler.result.iter().map(column).collect();
+    made.columns = columns_of(&compiler.result);
     let needs = std::mem::take(&mut compiler.needs);
     let procedure = Procedure { needs, ..compiler.take_procedure("", out, true) };
     Ok((Compiled::Statement(Box::new(procedure)), made))

@@ -35,7 +35,6 @@ use hotrow_transaction::program::Procedure;
 
 pub use cells::is_function;
 pub(super) use cells::schema_number;
-pub(crate) use deparse::quoted as quoted_if_needed;
 pub(super) use functions::relation_number;
 pub use functions::table_number;
 pub use functions::{sequence_named, system_function};

@@ -90,11 +90,7 @@ pub(super) fn call(code: &CallCode, arguments: &[Datum], zone: TimeZone) -> Resu
             return between.map(Datum::interval).ok_or_else(interval_out_of_range);
         }
         Function::Age => {
-            let clock = |of: i64, at: usize| match type_of(code, at) {
-                DataType::TimestampTz(_) => zone.clock_at(of),
-                _ => of,
-            };
-            let between = temporal::age(clock(a, 0), clock(b, 1));
+            let between = temporal::age(a, b);
             return between.map(Datum::interval).ok_or_else(|| out_of_range(code));
         }
         Function::MakeDate => {

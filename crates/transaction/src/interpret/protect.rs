@@ -8,7 +8,6 @@ use crate::access::RecordAccess;
 use crate::bytecode::{Program, ProtectedCode};
 use crate::frame::{Frame, Machine};
 use crate::outcome::{SqlError, Stop};
-use crate::program::ErrorPart;
 
 use super::{Fault, fault};
 
@@ -71,17 +70,7 @@ pub(super) fn caught<A: RecordAccess>(
 /// again.
 fn tell(code: &ProtectedCode, error: SqlError, machine: &mut Machine) -> Result<(), Fault> {
     for &(part, slot) in &code.told {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let text = match part {
-            ErrorPart::State => error.code().to_owned(),
-            ErrorPart::Message => error.message.clone(),
-            ErrorPart::Detail => text(&error.detail),
-            ErrorPart::Hint => text(&error.hint),
-            ErrorPart::Constraint => text(&error.constraint),
-            ErrorPart::Table => text(&error.table),
-            ErrorPart::Column => text(&error.column),
-        };
-        let told: Datum = machine.keep_value(&Value::Text(text), DataType::Text)?;
+        let told: Datum = machine.keep_value(&Value::Text(part.of(&error)), DataType::Text)?;
         machine.slots[slot] = told;
     }
     machine.caught.truncate(usize::from(code.caught));

@@ -1,6 +1,7 @@
 //! Blocks whose errors are caught, and what handlers catch.
 
 use super::{SlotId, Statement};
+use crate::outcome::SqlError;
 
 /// A block whose errors are caught.
 ///
@@ -66,4 +67,20 @@ pub enum ErrorPart {
     Table,
     /// COLUMN_NAME
     Column,
+}
+
+impl ErrorPart {
+    /// What it is of an error; empty where that says nothing of it.
+    pub fn of(self, error: &SqlError) -> String {
+        let said = match self {
+            Self::State => return error.code().to_owned(),
+            Self::Message => return error.message.clone(),
+            Self::Detail => &error.detail,
+            Self::Hint => &error.hint,
+            Self::Constraint => &error.constraint,
+            Self::Table => &error.table,
+            Self::Column => &error.column,
+        };
+        said.clone().unwrap_or_default()
+    }
 }

@@ -1,6 +1,7 @@
 //! What rows of the system catalog are made of: values, and what there is of each kind.
 
 use hotrow_base::ids::ColumnId;
+use hotrow_base::quote::identifier as quoted;
 use hotrow_base::value::Value;
 use std::sync::Arc;
 
@@ -10,7 +11,6 @@ use hotrow_transaction::catalog::{
 use hotrow_transaction::program::Procedure;
 
 use super::SystemContext;
-use super::deparse::quoted;
 use super::texts::default_value;
 
 pub(super) fn text(text: impl Into<String>) -> Value {

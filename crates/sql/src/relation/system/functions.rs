@@ -1,5 +1,6 @@
 //! Names, numbers and definitions of what the system catalog lists.
 
+use hotrow_base::quote::identifier as quoted;
 use hotrow_base::value::Value;
 use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
@@ -13,7 +14,6 @@ use crate::type_table::{KnownType, TYPES, enum_type};
 use crate::written::name_in_text;
 
 use super::cells::name_from;
-use super::deparse::quoted;
 use super::numbers::{
     CHECKS, CONSTRAINTS, FOREIGN_KEYS, INDEXES, PROCEDURES, TABLES, VIEWS, id, number_of, place_of,
 };

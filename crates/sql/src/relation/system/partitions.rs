@@ -1,5 +1,6 @@
 //! Partitions as the system catalog lists them.
 
+use hotrow_base::quote::identifier as quoted;
 use std::sync::Arc;
 
 use hotrow_base::ids::TableId;
@@ -9,7 +10,6 @@ use hotrow_transaction::catalog::{
 };
 
 use super::cells::{small, tables, text};
-use super::deparse::quoted;
 use super::numbers::{TABLES, VIEWS};
 use super::{Fields, SystemContext};
 

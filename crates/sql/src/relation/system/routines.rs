@@ -1,5 +1,6 @@
 //! What a routine's own text says, for the system catalog: parts of it as they were written.
 
+use hotrow_base::quote::identifier as quoted;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::program::{Procedure, ResultColumn};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -7,7 +8,6 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::token::{is_word, tokenize};
 
 use super::SystemContext;
-use super::deparse::quoted;
 use super::texts::{format_type, type_number};
 
 /// Parts of CREATE FUNCTION or CREATE PROCEDURE.

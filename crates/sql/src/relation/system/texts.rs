@@ -2,6 +2,7 @@
 
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::ColumnId;
+use hotrow_base::quote::identifier as quoted;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{Check, Generated, Index, IndexKind, NamedType, Table};
 use hotrow_transaction::program::{Expr, ExprKind};
@@ -12,7 +13,7 @@ use crate::typing::joined;
 
 use super::SystemContext;
 use super::deparse;
-use super::deparse::{Called, quoted};
+use super::deparse::Called;
 
 pub(crate) fn short_name(data_type: DataType) -> &'static str {
     known_type(data_type).name

@@ -1,5 +1,6 @@
 //! Triggers as the system catalog and the information schema list them.
 
+use hotrow_base::quote::identifier as quoted;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
     Column, Trigger, TriggerEvent, TriggerLevel, TriggerTiming, local,
@@ -8,7 +9,6 @@ use hotrow_transaction::program::{routine_name, routine_schema};
 
 use crate::relation::system::cells::{name_from, tables, text, views};
 
-use super::deparse::quoted;
 use super::numbers::{PROCEDURES, TABLES, TRIGGERS, VIEW_TRIGGERS, VIEWS};
 use super::{Fields, SystemContext};
 

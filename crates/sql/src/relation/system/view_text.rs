@@ -2,6 +2,7 @@
 //! its schema. `pg_dump` reads with an empty path, so that its text means the same everywhere. And
 //! what a view names, which has to be there before it.
 
+use hotrow_base::quote::identifier as quoted;
 use std::ops::ControlFlow;
 
 use hotrow_base::value::Value;
@@ -12,7 +13,6 @@ use crate::token::folded;
 use crate::view::query_of;
 
 use super::cells::text;
-use super::deparse::quoted;
 use super::descriptions::{number_of, number_of_view};
 use super::numbers::{RULES, number_of_named};
 use super::{Fields, SystemContext};
