@@ -12,6 +12,7 @@ pub mod clock;
 pub mod counters;
 pub mod datum;
 pub mod decimal;
+pub mod encoded;
 pub mod enumeration;
 pub mod ids;
 pub mod interrupt;

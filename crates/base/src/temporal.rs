@@ -39,7 +39,10 @@ pub use limits::{
     date_in_range, is_finite_date, is_finite_timestamp, timestamp_in_range,
 };
 pub use make::{FieldsError, make_date, make_time, make_timestamp};
-pub use parse::{TemporalError, parse_date, parse_time, parse_timestamp, parse_timestamp_tz};
+pub use parse::{
+    TemporalError, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamp_tz,
+};
+pub(crate) use zone::write_offset;
 pub use zone::{EnteredZone, TimeZone};
 
 /// Microseconds in a second.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::LazyLock;
 
+use crate::encoded::EncodedType;
 use crate::enumeration::EnumType;
 use crate::sync::Latch;
 
@@ -84,6 +85,8 @@ pub enum DataType {
     Jsonb,
     /// `int4range` and its kin: all values between two bounds ([`crate::range`])
     Range(RangeKind),
+    /// `inet`, `macaddr`, `bit(n)`, `timetz` and their kin ([`crate::encoded`])
+    Encoded(EncodedType),
     /// an enum: the place of a label
     Enum(EnumType),
     /// an array of values of one type, in one piece of bytes ([`crate::packed`]): what columns
@@ -180,6 +183,7 @@ impl DataType {
             Self::Time(_) => Self::Time(digits),
             Self::Timestamp(_) => Self::Timestamp(digits),
             Self::TimestampTz(_) => Self::TimestampTz(digits),
+            Self::Encoded(EncodedType::TimeTz(_)) => Self::Encoded(EncodedType::TimeTz(digits)),
             other => other,
         }
     }
@@ -219,6 +223,7 @@ impl DataType {
             || self.is_text() && other.is_text()
             || self.is_any_numeric() && other.is_any_numeric()
             || scale(self).is_some() && scale(self) == scale(other)
+            || matches!((self, other), (Self::Encoded(of), Self::Encoded(other)) if of.is_kept_like(other))
     }
 
     /// real or double precision.
@@ -238,16 +243,17 @@ impl DataType {
     }
 
     /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json,
-    /// numerics of any number of digits, ranges, arrays).
+    /// numerics of any number of digits, ranges, encoded values, arrays).
     pub const fn is_bytes(self) -> bool {
         self.is_text()
             || self.is_json()
             || self.is_any_numeric()
-            || matches!(self, Self::Bytea | Self::Uuid | Self::Range(_) | Self::Array(_))
+            || matches!(self, Self::Bytea | Self::Uuid | Self::Range(_) | Self::Encoded(_))
+            || matches!(self, Self::Array(_))
     }
 
     /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb,
-    /// numerics of any number of digits, ranges, arrays.
+    /// numerics of any number of digits, ranges, encoded values, arrays.
     pub const fn is_variable(self) -> bool {
         self.is_bytes() && !matches!(self, Self::Char(_) | Self::Uuid)
     }
@@ -314,6 +320,7 @@ impl fmt::Display for DataType {
             Self::Json => f.write_str("json"),
             Self::Jsonb => f.write_str("jsonb"),
             Self::Range(kind) => f.write_str(kind.name()),
+            Self::Encoded(of) => write!(f, "{of}"),
             Self::Enum(of) => f.write_str(of.name()),
             Self::Array(element) => write!(f, "{}[]", **element),
         }

@@ -27,6 +27,7 @@ pub use error::ValueError;
 use crate::any_numeric::{self, AnyNumeric};
 use crate::datum::Datum;
 use crate::decimal::Decimal;
+use crate::encoded::Encoded;
 use crate::enumeration::EnumType;
 use crate::packed;
 use crate::range::Range;
@@ -77,6 +78,8 @@ pub enum Value {
     Jsonb(String),
     /// `int4range` and its kin
     Range(Box<Range>),
+    /// `inet`, `macaddr`, `bit(n)`, `timetz` and their kin
+    Encoded(Encoded),
     /// a value of an enum: the place of its label
     Enum(EnumType, u16),
     /// an array of values of one type, none of them an array
@@ -94,6 +97,7 @@ impl Value {
                 Self::Bytea(bytes) => bytes.len(),
                 Self::AnyNumeric(number) => number.bytes(),
                 Self::Range(range) => range.bytes(),
+                Self::Encoded(value) => value.bytes().len(),
                 Self::Array(values) => values.iter().map(Self::bytes).sum(),
                 _ => 0,
             }
@@ -152,6 +156,7 @@ impl Value {
             DataType::Json => Self::Json(text()),
             DataType::Jsonb => Self::Jsonb(text()),
             DataType::Range(kind) => Self::Range(Box::new(Range::read(kind, bytes()))),
+            DataType::Encoded(of) => Self::Encoded(of.read(bytes())),
             DataType::Enum(of) => Self::Enum(of, int as u16),
             DataType::Array(element) => {
                 let elements = packed::elements(datum, heap);
@@ -182,6 +187,7 @@ impl Value {
             Self::Json(_) => "json",
             Self::Jsonb(_) => "jsonb",
             Self::Range(range) => range.kind().name(),
+            Self::Encoded(value) => value.of().name(),
             Self::Enum(of, _) => of.name(),
             Self::Array(_) => "array",
         }

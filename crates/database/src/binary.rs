@@ -4,6 +4,7 @@
 //! Invariants   I1 no length in what is read is believed: memory is taken for bytes that are there
 //! Source       PostgreSQL 15, the send and recv functions of each type
 
+mod encoded;
 mod numeric;
 mod range;
 
@@ -66,6 +67,7 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         Value::Uuid(value) => out.put_slice(value),
         Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
         Value::Range(value) => range::write(value, out),
+        Value::Encoded(value) => encoded::write(value, out),
         Value::Array(elements) => {
             write_array(elements, data_type.element().unwrap_or(data_type), out);
         }
@@ -134,9 +136,6 @@ fn beyond(of: &str) -> SqlError {
 }
 
 fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
-    fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], SqlError> {
-        bytes.try_into().map_err(|_| incorrect())
-    }
     Ok(match data_type {
         DataType::Boolean => Value::Bool(exactly::<1>(bytes)? != [0]),
         DataType::SmallInt => Value::SmallInt(i16::from_be_bytes(exactly(bytes)?)),
@@ -186,12 +185,17 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
             None => return Err(incorrect()),
         },
         DataType::Range(kind) => return range::read(bytes, kind),
+        DataType::Encoded(of) => return encoded::read(bytes, of),
         DataType::Array(element) => return read_array(bytes, *element),
         DataType::Numeric { .. } | DataType::AnyNumeric | DataType::WideNumeric { .. } => {
             let written = numeric::read(bytes).ok_or_else(incorrect)?;
             return Ok(Value::parse(data_type, &written)?);
         }
     })
+}
+
+fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], SqlError> {
+    bytes.try_into().map_err(|_| incorrect())
 }
 
 fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {

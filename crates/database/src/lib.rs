@@ -152,6 +152,7 @@ pub use waits::Wait;
 
 pub use hotrow_base::datum::Datum;
 pub use hotrow_base::decimal::Decimal;
+pub use hotrow_base::encoded::EncodedType;
 pub use hotrow_base::ids::ProcedureId;
 pub use hotrow_base::range::{Bound as RangeBound, Range};
 pub use hotrow_base::temporal::Interval;

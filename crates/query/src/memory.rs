@@ -201,6 +201,7 @@ pub(crate) fn bytes_of_value(value: &Value) -> usize {
             Value::Text(text) | Value::Json(text) | Value::Jsonb(text) => text.capacity(),
             Value::Bytea(bytes) => bytes.capacity(),
             Value::Range(range) => range.bytes(),
+            Value::Encoded(value) => value.bytes().len(),
             Value::Array(values) => {
                 let spare = (values.capacity() - values.len()) * size_of::<Value>();
                 spare + values.iter().map(bytes_of_value).sum::<usize>()

@@ -29,6 +29,7 @@ pub fn compare(left: &Value, right: &Value) -> Ordering {
         (V::AnyNumeric(a), V::AnyNumeric(b)) => a.cmp(b),
         (V::Interval(a), V::Interval(b)) => a.span().cmp(&b.span()),
         (V::Range(a), V::Range(b)) => a.cmp(b),
+        (V::Encoded(a), V::Encoded(b)) => a.bytes().cmp(b.bytes()),
         _ => match (integer(left), integer(right)) {
             (Some(a), Some(b)) => a.cmp(&b),
             _ => numbers(left, right),
@@ -127,6 +128,7 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
             any_numeric::write(number, &mut bytes);
             encode_bytes(11, any_numeric::comparable(&bytes), key);
         }
+        Value::Encoded(value) => encode_bytes(13, value.bytes(), key),
         Value::Range(range) => {
             let mut bytes = Vec::new();
             range.write_comparable(&mut bytes);

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use bytes::{BufMut, BytesMut};
 use hotrow::{
-    DataType, RangeKind, SqlError, SqlType, Value, binary, enum_with_oid, of_known_type,
-    type_modifier,
+    DataType, EncodedType, RangeKind, SqlError, SqlType, Value, binary, enum_with_oid,
+    of_known_type, type_modifier,
 };
 
 /// How a value is written.
@@ -42,7 +42,7 @@ impl Format {
 }
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 28] = [
+const KNOWN: [DataType; 35] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -71,6 +71,13 @@ const KNOWN: [DataType; 28] = [
     DataType::Range(RangeKind::Ts),
     DataType::Range(RangeKind::TsTz),
     DataType::Range(RangeKind::Date),
+    DataType::Encoded(EncodedType::Inet),
+    DataType::Encoded(EncodedType::Cidr),
+    DataType::Encoded(EncodedType::MacAddr),
+    DataType::Encoded(EncodedType::MacAddr8),
+    DataType::Encoded(EncodedType::Bit(0)),
+    DataType::Encoded(EncodedType::VarBit(0)),
+    DataType::Encoded(EncodedType::TimeTz(6)),
 ];
 
 /// The identifier of a type.

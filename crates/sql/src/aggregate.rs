@@ -7,12 +7,13 @@
 //! | sum | smallint, integer / bigint / numeric(p,s) / real / double | bigint / numeric(38,0) / numeric(38,s) / real / double |
 //! | sum, avg | numeric | numeric |
 //! | avg | integers, numeric(p,s) / floats | numeric / double |
-//! | min, max | any but ranges | the same |
+//! | min, max | any but ranges, devices' addresses and bit strings | the same; of a network inet |
 //! | variance, stddev and their kin | integers, numeric / floats | numeric / double |
 //! | corr, covar_pop, regr_slope and their kin | pairs of doubles | double; regr_count: bigint |
 //! | bit_and, bit_or, bit_xor | integers | the same |
 //! | range_intersect_agg | ranges | the same |
 
+use hotrow_base::encoded::EncodedType;
 use hotrow_base::types::DataType;
 use hotrow_query::{Aggregation, Regression, Spread};
 use hotrow_transaction::program::{AggregateFunction, BitFunction};
@@ -24,6 +25,11 @@ pub(crate) fn result_type(function: AggregateFunction, of: DataType) -> Option<D
         (F::Count, _) => T::BigInt,
         (F::Min | F::Max, T::Boolean | T::Uuid | T::Bytea | T::Json | T::Jsonb) => return None,
         (F::Min | F::Max, T::Range(_)) => return None,
+        (F::Min | F::Max, T::Encoded(EncodedType::Inet | EncodedType::Cidr)) => {
+            T::Encoded(EncodedType::Inet)
+        }
+        (F::Min | F::Max, T::Encoded(EncodedType::TimeTz(_))) => of,
+        (F::Min | F::Max, T::Encoded(_)) => return None,
         (F::Min | F::Max, T::Array(element)) if element.range_kind().is_some() => of,
         (F::Min | F::Max, T::Array(element)) => result_type(function, *element).map(|_| of)?,
         (F::Min | F::Max, of) => of,

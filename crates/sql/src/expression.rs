@@ -12,6 +12,7 @@ use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, NOW, Plac
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
+use crate::encoded::bits_literal;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
 use crate::operand::{OpenText, Operand};
 use crate::operator::oid_as_bigint;
@@ -285,6 +286,8 @@ impl Compiler<'_> {
                 None => number(digits, place)?,
             },
             V::Placeholder(name) => return self.positional(name, place),
+            V::SingleQuotedByteStringLiteral(bits) => bits_literal(&format!("b{bits}"), place)?,
+            V::HexStringLiteral(digits) => bits_literal(&format!("x{digits}"), place)?,
             _ => {
                 return Err(unsupported(
                     place,

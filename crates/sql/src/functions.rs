@@ -14,6 +14,7 @@ mod aggregates;
 mod arrays;
 mod catalog;
 mod document;
+mod encoded;
 mod json;
 mod locks;
 mod numbers;
@@ -52,6 +53,9 @@ pub const FUNCTIONS: &[FunctionGroup] = &[
     json::JSON,
     arrays::ARRAYS,
     ranges::RANGES,
+    encoded::ADDRESSES,
+    encoded::BITS,
+    encoded::ZONED_TIMES,
     aggregates::AGGREGATES,
     windows::WINDOWS,
     rows::ROWS,

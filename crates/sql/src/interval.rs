@@ -1,7 +1,8 @@
 //! Intervals: their literals, their arithmetic with dates and timestamps, and their functions.
 
+use hotrow_base::encoded::{EncodedFunction, EncodedType};
 use hotrow_base::temporal::{ExtractField, Interval, TruncateUnit};
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
     ArithmeticOp, Expr, ExprKind, Function, IntervalFunction, NOW, Place,
@@ -42,7 +43,11 @@ impl Compiler<'_> {
     pub(crate) fn extract(&mut self, field: &str, value: &ast::Expr, place: Place) -> Result<Expr> {
         let operand = self.operand(value)?;
         let value = self.settle(operand, DataType::TIMESTAMP, place)?;
-        let is_date = self.scalar_type(&value, place)? == DataType::Date;
+        let data_type = self.scalar_type(&value, place)?;
+        if let DataType::Encoded(EncodedType::TimeTz(_)) = data_type {
+            return of_zoned_time(field, value, place);
+        }
+        let is_date = data_type == DataType::Date;
         let value = self.with_fields(value, "extract", place)?;
         let of = value.data_type();
         let shown = match of {
@@ -225,7 +230,37 @@ fn of_offset(field: &str, value: Expr) -> Expr {
         call(Function::InZone, vec![utc, value], DataType::TIMESTAMP),
     ];
     let ahead = call(Function::TimestampDiff, clocks, DataType::Interval);
-    let seconds = cast(extracted(ExtractField::Epoch, ahead), DataType::BigInt);
+    zone_field(field, cast(extracted(ExtractField::Epoch, ahead), DataType::BigInt))
+}
+
+/// A field of a time with a zone.
+fn of_zoned_time(field: &str, value: Expr, place: Place) -> Result<Expr> {
+    let field = field.to_lowercase();
+    let offset =
+        call(Function::Encoded(EncodedFunction::Offset), vec![value.clone()], DataType::Integer);
+    let time = cast(value, DataType::Time(TIME_DIGITS));
+    match (field.as_str(), ExtractField::from_name(&field)) {
+        ("timezone" | "timezone_hour" | "timezone_minute", _) => {
+            Ok(zone_field(&field, cast(offset, DataType::BigInt)))
+        }
+        (_, Some(ExtractField::Epoch)) => {
+            let here = extracted(ExtractField::Epoch, time);
+            numbers(ArithmeticOp::Subtract, here, offset, place)
+        }
+        (_, Some(known)) if known.is_of_time() => Ok(extracted(known, time)),
+        (_, known) => {
+            let (code, what) = match known.is_some() || field == "julian" {
+                true => (b"0A000", "supported"),
+                false => (b"22023", "recognized"),
+            };
+            let message = format!("unit \"{field}\" not {what} for type time with time zone");
+            Err(error(code, place, message))
+        }
+    }
+}
+
+/// A part of the seconds that a zone is ahead of UTC.
+fn zone_field(field: &str, seconds: Expr) -> Expr {
     let by = |op, left: Expr, right: i64| {
         let right = constant(Value::BigInt(right), DataType::BigInt);
         scalar(ExprKind::Arithmetic(op, Box::new(left), Box::new(right)), DataType::BigInt)

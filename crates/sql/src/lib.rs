@@ -75,6 +75,7 @@ mod dynamic;
 mod dynamic_syntax;
 mod dynamic_text;
 mod element;
+mod encoded;
 mod endings;
 mod entitled;
 mod error;

@@ -12,6 +12,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
+use crate::encoded::{self, is_bits_concat};
 use crate::error::{Advice, Result, error, no_operator, place_in, unsupported};
 use crate::operand::{Operand, is_json_concat, is_jsonb};
 use crate::ranges::range_function;
@@ -33,10 +34,14 @@ impl Compiler<'_> {
             BinaryOperator::StringConcat => {
                 let places = [left, right].map(|side| place_in(side, self.place));
                 let sides = [self.operand(left)?, self.operand(right)?];
-                return match is_json_concat(&sides) {
-                    true => self.json_concat(sides, places).map(Operand::Typed),
-                    false => self.concat(sides, places).map(Operand::Typed),
+                let concat = if is_json_concat(&sides) {
+                    self.json_concat(sides, places)?
+                } else if is_bits_concat(&sides) {
+                    self.named("||", sides.into_iter().zip(places).collect(), place)?
+                } else {
+                    self.concat(sides, places)?
                 };
+                return Ok(Operand::Typed(concat));
             }
             BinaryOperator::Plus => ArithmeticOp::Add,
             BinaryOperator::Minus => ArithmeticOp::Subtract,
@@ -92,6 +97,10 @@ impl Compiler<'_> {
             (O::Typed(left), O::Typed(right)) => {
                 let left_type = self.scalar_type(&left, left_place)?;
                 let right_type = self.scalar_type(&right, right_place)?;
+                let [left, right] = match encoded::arithmetic(op, left, right) {
+                    Ok(value) => return Ok(O::Typed(value)),
+                    Err(sides) => *sides,
+                };
                 if let Some(function) = range_function(op, left_type, right_type) {
                     Ok(O::Typed(call(function, vec![left, right], left_type)))
                 } else if left_type.is_number() && right_type.is_number() {
@@ -125,7 +134,8 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Operand> {
         let data_type = self.scalar_type(typed, place)?;
-        let wanted = beside(op, data_type).unwrap_or(data_type);
+        let of_encoded = encoded::encoded_type(data_type).and_then(encoded::beside);
+        let wanted = of_encoded.or_else(|| beside(op, data_type)).unwrap_or(data_type);
         self.settle(open, wanted, place).map(Operand::Typed)
     }
 

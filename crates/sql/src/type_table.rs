@@ -3,6 +3,7 @@
 //! Role         asked by the system catalog, the server's protocol, casts to the catalog's names
 //!              and whoever chooses between functions by the categories of their arguments
 
+use hotrow_base::encoded::EncodedType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, RangeKind, TIME_DIGITS};
 
@@ -31,6 +32,7 @@ const FIRST_ENUM: i64 = 1_600_000_000;
 /// what some clients look up.
 pub(crate) const TYPES: &[KnownType] = {
     use DataType as T;
+    use EncodedType as E;
     const fn t(
         (oid, array): (i64, i64),
         name: &'static str,
@@ -70,6 +72,20 @@ pub(crate) const TYPES: &[KnownType] = {
         t((3908, 3909), "tsrange", "tsrange", -1, "R", Some(T::Range(RangeKind::Ts))),
         t((3910, 3911), "tstzrange", "tstzrange", -1, "R", Some(T::Range(RangeKind::TsTz))),
         t((3912, 3913), "daterange", "daterange", -1, "R", Some(T::Range(RangeKind::Date))),
+        t((869, 1041), "inet", "inet", -1, "I", Some(T::Encoded(E::Inet))),
+        t((650, 651), "cidr", "cidr", -1, "I", Some(T::Encoded(E::Cidr))),
+        t((829, 1040), "macaddr", "macaddr", 6, "U", Some(T::Encoded(E::MacAddr))),
+        t((774, 775), "macaddr8", "macaddr8", 8, "U", Some(T::Encoded(E::MacAddr8))),
+        t((1560, 1561), "bit", "bit", -1, "V", Some(T::Encoded(E::Bit(0)))),
+        t((1562, 1563), "varbit", "bit varying", -1, "V", Some(T::Encoded(E::VarBit(0)))),
+        t(
+            (1266, 1270),
+            "timetz",
+            "time with time zone",
+            12,
+            "D",
+            Some(T::Encoded(E::TimeTz(TIME_DIGITS))),
+        ),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),
         t((24, 1008), "regproc", "regproc", 4, "N", Some(T::Text)),
@@ -116,6 +132,10 @@ pub fn type_modifier(data_type: DataType) -> i32 {
         DataType::Numeric { precision, scale } => of_digits(precision.into(), scale.into()),
         DataType::WideNumeric { precision, scale } => of_digits(precision, scale),
         DataType::Array(element) => type_modifier(*element),
+        DataType::Encoded(EncodedType::Bit(bits @ 1..) | EncodedType::VarBit(bits @ 1..)) => {
+            bits as i32
+        }
+        DataType::Encoded(EncodedType::TimeTz(digits)) if digits < TIME_DIGITS => digits.into(),
         DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits)
             if digits < TIME_DIGITS =>
         {
@@ -160,6 +180,7 @@ const fn place_of(data_type: DataType) -> usize {
         T::Range(RangeKind::Ts) => 25,
         T::Range(RangeKind::TsTz) => 26,
         T::Range(RangeKind::Date) => 27,
+        T::Encoded(of) => 28 + of.place(),
     }
 }
 
@@ -174,7 +195,7 @@ const _: () = {
         }
         at += 1;
     }
-    assert!(found == 28);
+    assert!(found == 35);
 };
 
 /// Whether the catalog has a type of this name.

@@ -4,8 +4,10 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use hotrow_base::decimal::DIGITS_MAX;
+use hotrow_base::encoded::EncodedType;
 use hotrow_base::types::{DataType, RangeKind, SqlType, TIME_DIGITS};
 use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
     self, ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
@@ -18,6 +20,9 @@ use crate::written::object_name;
 const CHAR_MAX: u64 = 8192;
 /// Longest varchar(n), as PostgreSQL has it.
 const VARCHAR_MAX: u64 = 10_485_760;
+
+/// Longest bit(n), as PostgreSQL has it.
+const BITS_MAX: u64 = 83_886_080;
 
 /// Where names of types are looked for.
 #[derive(Clone, Copy)]
@@ -65,8 +70,16 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         None if is_built_in(name, "oid") => Ok(DataType::Oid),
         None if is_built_in(name, "name") => Ok(DataType::Name),
         None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
+        None if let Some(of) = encoded_named(name) => Ok(DataType::Encoded(of)),
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
     }
+}
+
+/// The type of addresses that has this name.
+fn encoded_named(name: &ast::ObjectName) -> Option<EncodedType> {
+    let addresses =
+        [EncodedType::Inet, EncodedType::Cidr, EncodedType::MacAddr, EncodedType::MacAddr8];
+    addresses.into_iter().find(|of| is_built_in(name, of.name()))
 }
 
 /// The kind of ranges whose type has this name.
@@ -112,6 +125,17 @@ pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
         W::Date => DataType::Date,
         W::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
             DataType::Time(digits_of_second(*digits))
+        }
+        W::Time(digits, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
+            DataType::Encoded(EncodedType::TimeTz(digits_of_second(*digits)))
+        }
+        W::Bit(bits) => {
+            let bits = bounded_bits(bits.unwrap_or(1), place)?;
+            DataType::Encoded(EncodedType::Bit(bits))
+        }
+        W::BitVarying(None) | W::VarBit(None) => DataType::Encoded(EncodedType::VarBit(0)),
+        W::BitVarying(Some(bits)) | W::VarBit(Some(bits)) => {
+            DataType::Encoded(EncodedType::VarBit(bounded_bits(*bits, place)?))
         }
         W::Timestamp(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
             DataType::Timestamp(digits_of_second(*digits))
@@ -208,6 +232,17 @@ fn bounded(length: CharacterLength, max: u64, place: Place) -> Result<u32> {
         CharacterLength::IntegerLength { length, .. } if (1..=max).contains(&length) => {
             Ok(length as u32)
         }
-        _ => Err(error(b"22023", place, format!("length must be between 1 and {max}"))),
+        _ => Err(no_length(max, place)),
     }
+}
+
+fn bounded_bits(length: u64, place: Place) -> Result<u32> {
+    match length {
+        1..=BITS_MAX => Ok(length as u32),
+        _ => Err(no_length(BITS_MAX, place)),
+    }
+}
+
+fn no_length(max: u64, place: Place) -> SqlError {
+    error(b"22023", place, format!("length must be between 1 and {max}"))
 }

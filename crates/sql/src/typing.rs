@@ -7,12 +7,14 @@
 //!              numeric without a precision, which has its scale with it
 
 use hotrow_base::decimal::DIGITS_MAX;
+use hotrow_base::encoded::EncodedType;
 use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place};
 use hotrow_transaction::zoned;
 
+use crate::encoded::{encoded_type, forced, is_cast};
 use crate::error::{Advice, Result, error, unsupported};
 
 /// How far a conversion may go.
@@ -192,6 +194,9 @@ pub(crate) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
     }
     match (left, right) {
         (T::Time(left), T::Time(right)) => Some(T::Time(left.max(right))),
+        (T::Encoded(left), T::Encoded(right)) => left.common(right).map(T::Encoded),
+        (T::Time(_), T::Encoded(EncodedType::TimeTz(_))) => Some(right.with_all_digits()),
+        (T::Encoded(EncodedType::TimeTz(_)), T::Time(_)) => Some(left.with_all_digits()),
         (T::Timestamp(left), T::Timestamp(right)) => Some(T::Timestamp(left.max(right))),
         (T::TimestampTz(left), T::TimestampTz(right)) => Some(T::TimestampTz(left.max(right))),
         (T::Date, T::Timestamp(_)) | (T::Timestamp(_), T::Date) => Some(T::TIMESTAMP),
@@ -285,6 +290,7 @@ fn allowed(from: DataType, to: DataType, coercion: Coercion) -> bool {
         || matches!(from, T::Time(_)) && matches!(to, T::Time(_) | T::Interval)
         || matches!(from, T::Timestamp(_) | T::TimestampTz(_) | T::Interval)
             && matches!(to, T::Time(_))
+        || is_cast(from, to, coercion == Coercion::Explicit)
     {
         return true;
     }
@@ -308,6 +314,7 @@ fn folded(value: &Value, from: DataType, to: DataType) -> Option<Value> {
     }
     let same_family = from.is_number() && to.is_number()
         || from.is_text() && to.is_text()
+        || encoded_type(from).is_some() && encoded_type(to).is_some()
         || with_more_digits(from, to).is_some();
     if !same_family {
         return None;
@@ -350,7 +357,9 @@ pub(crate) fn cast(expr: Expr, to: DataType) -> Expr {
     if to == DataType::Text && matches!(from, DataType::Varchar(_)) {
         return Expr { sql_type: SqlType::Scalar(to), ..expr };
     }
-    if with_more_digits(from, to) == Some(true) {
+    let lies_in = |(from, to): (EncodedType, EncodedType)| from.lies_in(to);
+    let is_one = encoded_type(from).zip(encoded_type(to)).is_some_and(lies_in);
+    if is_one || with_more_digits(from, to) == Some(true) {
         return Expr { sql_type: SqlType::Scalar(to), ..expr };
     }
     scalar(ExprKind::Cast(Box::new(expr)), to)
@@ -361,6 +370,9 @@ pub(crate) fn explicit_cast(expr: Expr, to: DataType, place: Place) -> Result<Ex
     let from = expr.sql_type.packed();
     if !allowed(from, to, Coercion::Explicit) {
         return Err(error(b"42846", place, format!("cannot cast type {from} to {to}")));
+    }
+    if let Some(forced) = forced(&expr, to) {
+        return Ok(forced);
     }
     match to {
         DataType::Varchar(n) | DataType::Char(n) if from != to => {

@@ -19,13 +19,13 @@ mod number;
 pub(crate) mod numeric;
 pub mod raise;
 mod random;
-mod range;
 mod real;
 mod recode;
 mod template;
 pub mod text;
 mod text_pad;
 pub mod time;
+mod valued;
 
 use std::cmp::Ordering;
 
@@ -69,7 +69,8 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Array(function) => return array::call(machine, code, function),
         Function::Json(function) => return json::call(machine, code, function),
-        Function::Range(function) => return range::call(machine, code, function),
+        Function::Range(function) => return valued::of_ranges(machine, code, function),
+        Function::Encoded(function) => return valued::of_encoded(machine, code, function),
         Function::Random(what) => return random::call(machine, code, what),
         _ => {}
     }

@@ -6,6 +6,7 @@
 //!              extract(epoch ...) and json of values without a timestamptz are the same in all
 //!              zones here, and may be indexed
 
+use hotrow_base::encoded::EncodedType;
 use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::{DataType, RangeKind, SqlType};
 use hotrow_base::value::Value;
@@ -17,6 +18,8 @@ use crate::walk;
 pub fn is_zoned(data_type: DataType) -> bool {
     match data_type {
         DataType::TimestampTz(_) | DataType::Range(RangeKind::TsTz) => true,
+        // Without a zone in the text it is in the session's.
+        DataType::Encoded(EncodedType::TimeTz(_)) => true,
         DataType::Array(element) => is_zoned(*element),
         _ => false,
     }

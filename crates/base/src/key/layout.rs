@@ -190,7 +190,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Real => PartKind::F32,
         DataType::Double => PartKind::F64,
         DataType::Text | DataType::Varchar(_) | DataType::Name => PartKind::Escaped,
-        DataType::Bytea => PartKind::Escaped,
+        DataType::Bytea | DataType::Encoded(_) => PartKind::Escaped,
         // Of no key that SQL makes.
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => PartKind::Escaped,
         DataType::Array(_) => PartKind::Escaped,
@@ -223,7 +223,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Bytea => return None,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => return None,
-        DataType::Range(_) => return None,
+        DataType::Range(_) | DataType::Encoded(_) => return None,
         DataType::Array(_) => return None,
     })
 }

@@ -176,7 +176,7 @@ fn kind(data_type: DataType) -> FieldKind {
         DataType::Bytea => FieldKind::Var,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => FieldKind::Var,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => FieldKind::Var,
-        DataType::Range(_) | DataType::Array(_) => FieldKind::Var,
+        DataType::Range(_) | DataType::Encoded(_) | DataType::Array(_) => FieldKind::Var,
         DataType::Char(..=8) => FieldKind::CharCell,
         DataType::Char(_) => FieldKind::CharWords,
         DataType::Interval => FieldKind::Interval,

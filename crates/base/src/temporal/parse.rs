@@ -90,6 +90,26 @@ fn timestamp(text: &str, ahead: impl Fn(&Moment) -> i64) -> Result<i64, Temporal
     }
 }
 
+/// Parses a time of day with a zone: microseconds since midnight, and seconds east of Greenwich.
+/// Without a zone in the text it is in this one, as that is in winter where no date is said.
+///
+/// # Errors
+///
+/// [`TemporalError::Syntax`] also where the zone has a summer time, and no date is said.
+pub fn parse_time_tz(text: &str, zone: TimeZone) -> Result<(i64, i32), TemporalError> {
+    let moment = Moment::read(text, Wanted::TimeOfDay)?;
+    let clock = match moment.has_date() {
+        true => Some(i64::try_from(moment.local_micros()).unwrap_or(i64::MAX)),
+        false => None,
+    };
+    let offset = match moment.region {
+        Some(region) => region.offset_of(clock.ok_or(TemporalError::Syntax)?),
+        None if moment.has_zone() => moment.offset,
+        None => zone.offset_of(clock.unwrap_or_else(|| moment.time_of_day())),
+    };
+    Ok((moment.time_of_day(), offset))
+}
+
 /// Parses a time of day, in microseconds since midnight; a zone is ignored.
 pub fn parse_time(text: &str) -> Result<i64, TemporalError> {
     Moment::read(text, Wanted::TimeOfDay).map(|moment| moment.time_of_day())

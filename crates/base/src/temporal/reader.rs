@@ -654,6 +654,11 @@ impl Moment {
         self.said & (said::ZONE | said::SUMMER_ZONE) != 0
     }
 
+    /// Whether the text says a date.
+    pub(super) const fn has_date(&self) -> bool {
+        self.said & said::DATE == said::DATE
+    }
+
     /// Microseconds since 2000-01-01 where it was said.
     pub(super) fn local_micros(&self) -> i128 {
         i128::from(self.days()) * i128::from(MICROS_PER_DAY) + i128::from(self.micros_of_day())

@@ -11,7 +11,7 @@
 
 mod time_zone;
 
-pub(super) use time_zone::write_offset;
+pub(crate) use time_zone::write_offset;
 pub use time_zone::{EnteredZone, TimeZone};
 
 use jiff::tz::{AmbiguousOffset, Offset, TimeZoneDatabase};

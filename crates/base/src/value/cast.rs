@@ -5,6 +5,7 @@ use super::{Value, ValueError};
 use crate::any_numeric::{self, AnyNumeric};
 use crate::datum::Datum;
 use crate::decimal::{self, POWERS_OF_TEN};
+use crate::encoded::{Bits, Encoded, EncodedType, ZonedTime};
 use crate::json;
 use crate::packed;
 use crate::row::{fit_characters, trim_blanks};
@@ -47,6 +48,12 @@ impl Value {
                 Ok(Datum::interval(Interval { micros: *micros, ..Interval::default() }))
             }
             (_, DataType::Time(digits)) => self.to_time(digits),
+            (_, DataType::Encoded(of)) => {
+                self.to_encoded(of).map(|value| Datum::of_bytes(value.bytes(), heap))
+            }
+            (Self::Encoded(value), DataType::Integer | DataType::BigInt) => {
+                self.to_bits_number(value, data_type).map(Datum::int)
+            }
             (Self::Interval(interval), DataType::Interval) => Ok(Datum::interval(*interval)),
             (Self::Range(range), DataType::Range(kind)) if range.kind() == kind => {
                 Ok(range.write(heap))
@@ -94,6 +101,7 @@ impl Value {
                     .map(|text| Datum::of_bytes(text.as_bytes(), heap));
             }
             Self::Bool(value) => value.to_string(),
+            Self::Encoded(value) => value.cast_to_text(),
             Self::Bytea(_) | Self::Array(_) => return Err(self.no_cast(data_type)),
             _ => self.to_string(),
         };
@@ -195,6 +203,10 @@ impl Value {
     fn to_time(&self, digits: u8) -> Result<Datum, ValueError> {
         let micros = match *self {
             Self::Time(micros) => micros,
+            Self::Encoded(ref value) => match value.of() {
+                EncodedType::TimeTz(_) => ZonedTime::read(value.bytes()).micros,
+                _ => return Err(self.no_cast(DataType::Time(digits))),
+            },
             Self::Interval(interval) => time_of_day(interval.micros),
             Self::Timestamp(at) if is_finite_timestamp(at) => time_of_day(at),
             Self::TimestampTz(at) if is_finite_timestamp(at) => {
@@ -204,6 +216,34 @@ impl Value {
             _ => return Err(self.no_cast(DataType::Time(digits))),
         };
         Ok(Datum::int(rounded_time(micros, digits)))
+    }
+
+    /// A value of these types from one of them, or a time of day in the session's zone.
+    fn to_encoded(&self, of: EncodedType) -> Result<Encoded, ValueError> {
+        let zone = TimeZone::current();
+        let time = match self {
+            Self::Encoded(value) => return value.clone().become_one_of(of),
+            // A time says no day: of a zone with a summer time it is the winter's.
+            Self::Time(micros) => ZonedTime { micros: *micros, offset: zone.offset_of(*micros) },
+            Self::TimestampTz(at) if is_finite_timestamp(*at) => {
+                ZonedTime { micros: time_of_day(zone.clock_at(*at)), offset: zone.offset_at(*at) }
+            }
+            _ => return Err(self.no_cast(DataType::Encoded(of))),
+        };
+        match of {
+            EncodedType::TimeTz(digits) => Ok(time.rounded(digits).encoded()),
+            _ => Err(self.no_cast(DataType::Encoded(of))),
+        }
+    }
+
+    /// The number that bits are.
+    fn to_bits_number(&self, value: &Encoded, to: DataType) -> Result<i64, ValueError> {
+        match value.of() {
+            EncodedType::Bit(_) | EncodedType::VarBit(_) => {
+                Bits::read(value.bytes()).to_integer(if to == DataType::Integer { 32 } else { 64 })
+            }
+            _ => Err(self.no_cast(to)),
+        }
     }
 
     fn to_temporal(&self, data_type: DataType) -> Result<i64, ValueError> {

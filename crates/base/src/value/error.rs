@@ -1,8 +1,10 @@
 //! What can be wrong with a value.
 
+use crate::encoded::{EncodedFunction, EncodedType};
 use crate::interrupt::Interruption;
 use crate::interrupt::current::Refusal;
 use crate::memory::OutOfMemory;
+use crate::temporal::TemporalError;
 use crate::types::DataType;
 use std::fmt;
 
@@ -50,10 +52,11 @@ impl ValueError {
     }
 
     /// invalid_text_representation; invalid_datetime_format for dates and timestamps
-    pub(super) fn syntax(data_type: DataType, text: &str) -> Self {
+    pub(crate) fn syntax(data_type: DataType, text: &str) -> Self {
         let code = match data_type {
             DataType::Date | DataType::Timestamp(_) | DataType::TimestampTz(_) => "22007",
             DataType::Time(_) | DataType::Interval => "22007",
+            DataType::Encoded(EncodedType::TimeTz(_)) => "22007",
             _ => "22P02",
         };
         let name = name(data_type);
@@ -153,7 +156,7 @@ impl ValueError {
     }
 
     /// invalid_parameter_value
-    pub(super) fn unknown_zone(name: &str) -> Self {
+    pub(crate) fn unknown_zone(name: &str) -> Self {
         let name = name.escape_debug();
         let error = Self::new("22023", format!("time zone \"{name}\" not recognized"));
         Self { hint: Some(crate::temporal::KNOWN_ZONES), ..error }
@@ -172,7 +175,7 @@ impl ValueError {
     }
 
     /// datetime_field_overflow of a value
-    pub(super) fn date_beyond_timestamps() -> Self {
+    pub(crate) fn date_beyond_timestamps() -> Self {
         Self::new("22008", "date out of range for timestamp".to_owned())
     }
 
@@ -266,6 +269,100 @@ impl ValueError {
         Self { detail: Some(detail.to_owned()), ..error }
     }
 
+    /// what a text of a time is wrong in
+    pub(crate) fn temporal(data_type: DataType, text: &str, error: TemporalError) -> Self {
+        super::parse::temporal_error(data_type, text, error)
+    }
+
+    /// invalid_text_representation: what names a host, in a network
+    pub(crate) fn network_with_host(text: &str) -> Self {
+        let text = text.escape_debug();
+        let error = Self::new("22P02", format!("invalid cidr value: \"{text}\""));
+        Self { detail: Some("Value has bits set to right of mask.".to_owned()), ..error }
+    }
+
+    /// invalid_parameter_value: bits of an address that name its network
+    pub(crate) fn mask_length(bits: i64) -> Self {
+        Self::new("22023", format!("invalid mask length: {bits}"))
+    }
+
+    /// invalid_parameter_value: an address of 32 bits beside one of 128
+    pub(crate) fn mixed_families() -> Self {
+        Self::new("22023", "cannot merge addresses from different families".to_owned())
+    }
+
+    /// invalid_parameter_value: the same, in an operator
+    pub(crate) fn mixed_sizes(function: EncodedFunction) -> Self {
+        let what = match function {
+            EncodedFunction::And => "AND",
+            EncodedFunction::Or => "OR",
+            _ => "subtract",
+        };
+        Self::new("22023", format!("cannot {what} inet values of different sizes"))
+    }
+
+    /// numeric_value_out_of_range: no address follows
+    pub(crate) fn inet_range() -> Self {
+        Self::new("22003", "result is out of range".to_owned())
+    }
+
+    /// numeric_value_out_of_range: no value of a type
+    pub(crate) fn range_of(of: &str) -> Self {
+        Self::new("22003", format!("{of} out of range"))
+    }
+
+    /// numeric_value_out_of_range: an address of eight bytes that none of six was made
+    pub(crate) fn device_of_eight_bytes() -> Self {
+        let why = "Only addresses that have FF and FE as values in the 4th and 5th bytes from the \
+                   left, for example xx:xx:xx:ff:fe:xx:xx:xx, are eligible to be converted from \
+                   macaddr8 to macaddr.";
+        let message = "macaddr8 data out of range to convert to macaddr";
+        Self { hint: Some(why), ..Self::new("22003", message.to_owned()) }
+    }
+
+    /// invalid_text_representation: a digit that says no bits
+    pub(crate) fn no_bits(digit: char, radix: u32) -> Self {
+        let of = if radix == 2 { "binary" } else { "hexadecimal" };
+        Self::new("22P02", format!("\"{}\" is not a valid {of} digit", digit.escape_debug()))
+    }
+
+    /// string_data_length_mismatch: bits for a column of another length
+    pub(crate) fn other_bits(given: usize, wanted: u32) -> Self {
+        let message = format!("bit string length {given} does not match type bit({wanted})");
+        Self::new("22026", message)
+    }
+
+    /// string_data_right_truncation: bits for a column of fewer
+    pub(crate) fn too_many_bits(most: u32) -> Self {
+        Self::new("22001", format!("bit string too long for type bit varying({most})"))
+    }
+
+    /// string_data_length_mismatch: an operator wants as many bits on both sides
+    pub(crate) fn bits_of_other_size(function: EncodedFunction) -> Self {
+        let name = match function {
+            EncodedFunction::And => "AND",
+            EncodedFunction::Or => "OR",
+            _ => "XOR",
+        };
+        Self::new("22026", format!("cannot {name} bit strings of different sizes"))
+    }
+
+    /// array_subscript_error: no bit stands there
+    pub(crate) fn no_such_bit(at: i64, count: usize) -> Self {
+        let last = count as i64 - 1;
+        Self::new("2202E", format!("bit index {at} out of valid range (0..{last})"))
+    }
+
+    /// invalid_parameter_value: a bit that is neither
+    pub(crate) fn bit_value() -> Self {
+        Self::new("22023", "new bit must be 0 or 1".to_owned())
+    }
+
+    /// substring_error
+    pub(crate) fn negative_length() -> Self {
+        Self::new("22011", "negative substring length not allowed".to_owned())
+    }
+
     /// data_exception: what is no range, or cannot be one
     pub(crate) fn range(message: &str) -> Self {
         Self::new("22000", message.to_owned())
@@ -298,7 +395,7 @@ impl ValueError {
     }
 
     /// cannot_coerce
-    pub(super) fn no_cast(from: &str, to: impl fmt::Display) -> Self {
+    pub(crate) fn no_cast(from: &str, to: impl fmt::Display) -> Self {
         Self::new("42846", format!("cannot cast type {from} to {to}"))
     }
 
@@ -365,6 +462,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
         DataType::Range(kind) => kind.name(),
+        DataType::Encoded(of) => of.name(),
         DataType::Enum(of) => of.name(),
         DataType::Array(_) => "array",
     }

@@ -31,6 +31,7 @@ impl fmt::Display for Value {
             Self::Interval(value) => write_interval(*value, f),
             Self::Uuid(bytes) => write_uuid(*bytes, f),
             Self::Range(range) => write!(f, "{range}"),
+            Self::Encoded(value) => write!(f, "{value}"),
             Self::Enum(of, place) => f.write_str(of.label(*place)),
             Self::Array(elements) => array::write_array(elements, f),
         }

@@ -57,6 +57,7 @@ impl Value {
             DataType::Json => json::check(text).map(|()| Self::Json(text.to_owned())),
             DataType::Jsonb => json::normal(text).map(Self::Jsonb),
             DataType::Range(kind) => Range::parse(kind, text).map(Self::from),
+            DataType::Encoded(of) => of.parse(text).map(Self::from),
             DataType::Array(element) => Self::parse_array(*element, text),
             // Blanks count, as in PostgreSQL.
             DataType::Enum(of) => of
@@ -145,7 +146,7 @@ fn parse_any_numeric(text: &str) -> Result<AnyNumeric, ValueError> {
     })
 }
 
-fn temporal_error(data_type: DataType, text: &str, error: TemporalError) -> ValueError {
+pub(super) fn temporal_error(data_type: DataType, text: &str, error: TemporalError) -> ValueError {
     match error {
         TemporalError::Syntax => ValueError::syntax(data_type, text),
         TemporalError::OutOfRange if data_type == DataType::Interval => {

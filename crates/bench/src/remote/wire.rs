@@ -1,8 +1,8 @@
 //! Rows and arguments as they go over the wire.
 //!
 //! Role         rows to and from COPY's text format; arguments as binary parameters of prepared
-//!              statements, but numerics and ranges, which the client library has no binary form
-//!              of: they go as text, as many drivers send them
+//!              statements, but numerics, ranges, addresses and the like, which the client library
+//!              has no binary form of: they go as text, as many drivers send them
 //! Source       PostgreSQL 15, the documentation of COPY, "Text Format"
 
 use std::error::Error;
@@ -11,6 +11,18 @@ use std::fmt::Write as _;
 use bytes::{BufMut, BytesMut};
 use hotrow::{Arguments, DataType, Datum, SqlType, Value, ValueError};
 use postgres::types::{Format, IsNull, Kind, ToSql, Type, to_sql_checked};
+
+/// The types that the client library has no binary form of, but for ranges.
+const AS_TEXT: [Type; 8] = [
+    Type::NUMERIC,
+    Type::INET,
+    Type::CIDR,
+    Type::MACADDR,
+    Type::MACADDR8,
+    Type::BIT,
+    Type::VARBIT,
+    Type::TIMETZ,
+];
 
 /// An argument of a call.
 #[derive(Debug)]
@@ -71,6 +83,7 @@ impl ToSql for Parameter {
             }
             Value::Uuid(value) => out.put_slice(value),
             Value::Range(value) => write!(out, "{value}")?,
+            Value::Encoded(value) => write!(out, "{value}")?,
             Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
             Value::Array(values) => {
                 let values: Vec<_> = values.iter().cloned().map(Parameter).collect();
@@ -87,7 +100,7 @@ impl ToSql for Parameter {
 
     fn encode_format(&self, ty: &Type) -> Format {
         let is_range = matches!(ty.kind(), Kind::Range(_));
-        if *ty == Type::NUMERIC || is_range { Format::Text } else { Format::Binary }
+        if is_range || AS_TEXT.contains(ty) { Format::Text } else { Format::Binary }
     }
 
     to_sql_checked!();

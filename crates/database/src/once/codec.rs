@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use hotrow_base::any_numeric;
 use hotrow_base::decimal::Decimal;
+use hotrow_base::encoded::EncodedType;
 use hotrow_base::range::Range;
 use hotrow_base::temporal::Interval;
 use hotrow_base::types::RangeKind;
@@ -114,6 +115,10 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
             range.write(&mut written);
             put_bytes(out, &written);
         }
+        Value::Encoded(value) => {
+            out.extend([21, value.of().place() as u8]);
+            put_bytes(out, value.bytes());
+        }
         Value::Array(values) => {
             out.push(14);
             put(out, values.len() as u64);
@@ -181,6 +186,10 @@ fn decode_scalar(reader: &mut ByteReader<'_>, tag: u8) -> Option<Value> {
         20 => {
             let kind = *RangeKind::ALL.get(usize::from(reader.byte()?))?;
             Range::read(kind, reader.bytes()?).into()
+        }
+        21 => {
+            let of = *EncodedType::ALL.get(usize::from(reader.byte()?))?;
+            of.read(reader.bytes()?).into()
         }
         _ => return None,
     })

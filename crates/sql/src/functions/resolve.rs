@@ -5,6 +5,7 @@
 //!              a type are texts where they may be. We differ: where nothing fits so, a wider
 //!              integer is taken for a narrower one, and fails when it is too large (22003)
 
+use hotrow_base::encoded::EncodedType;
 use hotrow_base::types::{DataType, RangeKind, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -102,7 +103,7 @@ pub(crate) fn type_text(of: SqlType) -> String {
         DataType::Varchar(_) | DataType::Char(_) | DataType::Time(_) => {
             known_type(of).standard.to_owned()
         }
-        of => of.with_all_digits().to_string(),
+        of => bare(of).to_string(),
     };
     match of {
         SqlType::Scalar(of) => name(of),
@@ -207,7 +208,7 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
         (SqlType::Scalar(DataType::Json), Type::Record) => (true, Fit::Exact),
         (SqlType::Array(_), Type::AnyArray) => (true, Fit::Exact),
         (SqlType::Array(given), Type::Is(SqlType::Array(wanted))) => {
-            let is_alike = given.with_all_digits() == wanted.with_all_digits();
+            let is_alike = bare(given) == bare(wanted);
             (is_alike || given.is_text() && wanted.is_text(), Fit::Exact)
         }
         (SqlType::Scalar(given), Type::AnyRange) => {
@@ -237,13 +238,17 @@ fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
         (T::Date, T::Timestamp(_) | T::TimestampTz(_)) | (T::Timestamp(_), T::TimestampTz(_)) => {
             true
         }
-        (T::Time(_), T::Interval) => true,
+        (T::Time(_), T::Interval | T::Encoded(EncodedType::TimeTz(_))) => true,
+        (T::Encoded(given), T::Encoded(to)) => {
+            given.common(to) == Some(to.bare())
+                || given.is_kept_like(to) && to == EncodedType::Bit(0)
+        }
         (T::SmallInt | T::Integer | T::BigInt, T::Oid) | (T::Oid, T::BigInt) => true,
         _ => width(given).is_some_and(|own| width(to).is_some_and(|to| own < to)),
     };
     let is_alike = given.is_text() && to.is_text()
         || given.is_numeric() && to.is_numeric()
-        || given.with_all_digits() == to.with_all_digits();
+        || bare(given) == bare(to);
     if is_alike {
         Some(Fit::Exact)
     } else if becomes && is_preferred(Type::Is(SqlType::Scalar(to))) {
@@ -254,6 +259,14 @@ fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
         Some(Fit::Narrowed)
     } else {
         None
+    }
+}
+
+/// A type without its length and its digits, where they tell no functions apart.
+const fn bare(of: DataType) -> DataType {
+    match of {
+        DataType::Encoded(of) => DataType::Encoded(of.bare()),
+        of => of.with_all_digits(),
     }
 }
 
@@ -283,6 +296,11 @@ fn category(of: Type) -> &'static str {
 const fn is_preferred(of: Type) -> bool {
     matches!(
         of,
-        Type::Is(SqlType::Scalar(DataType::Double | DataType::Text | DataType::TimestampTz(_)))
+        Type::Is(SqlType::Scalar(
+            DataType::Double
+                | DataType::Text
+                | DataType::TimestampTz(_)
+                | DataType::Encoded(EncodedType::Inet | EncodedType::VarBit(_))
+        ))
     )
 }

@@ -101,13 +101,13 @@ struct SystemRelation {
 }
 
 /// Names, and columns with a letter for their types: `o` oid (an object's number), `l` bigint, `i`
-/// integer, `s` smallint, `b` boolean, `f` real, `t` text, `c` "char", `z` timestamptz; capital
+/// integer, `s` smallint, `b` boolean, `f` real, `n` name, `t` text, `c` "char", `z` timestamptz; capital
 /// letters: arrays.
 const RELATIONS: &[(&str, &str)] = &[
-    ("pg_catalog.pg_namespace", "oid:o nspname:t nspowner:o nspacl:T"),
+    ("pg_catalog.pg_namespace", "oid:o nspname:n nspowner:o nspacl:T"),
     (
         "pg_catalog.pg_class",
-        "oid:o relname:t relnamespace:o reltype:o reloftype:o relowner:o relam:o relfilenode:o \
+        "oid:o relname:n relnamespace:o reltype:o reloftype:o relowner:o relam:o relfilenode:o \
          reltablespace:o relpages:i reltuples:f relallvisible:i reltoastrelid:o relhasindex:b \
          relisshared:b relpersistence:c relkind:c relnatts:s relchecks:s relhasrules:b \
          relhastriggers:b relhassubclass:b relrowsecurity:b relforcerowsecurity:b \
@@ -116,7 +116,7 @@ const RELATIONS: &[(&str, &str)] = &[
     ),
     (
         "pg_catalog.pg_attribute",
-        "attrelid:o attname:t atttypid:o attstattarget:i attlen:s attnum:s attndims:i \
+        "attrelid:o attname:n atttypid:o attstattarget:i attlen:s attnum:s attndims:i \
          attcacheoff:i atttypmod:i attbyval:b attstorage:c attcompression:c attalign:c \
          attnotnull:b atthasdef:b atthasmissing:b attidentity:c attgenerated:c attisdropped:b \
          attislocal:b attinhcount:i attcollation:o attacl:T attoptions:T attfdwoptions:T \
@@ -125,7 +125,7 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_attrdef", "oid:o adrelid:o adnum:s adbin:t"),
     (
         "pg_catalog.pg_type",
-        "oid:o typname:t typnamespace:o typowner:o typlen:s typbyval:b typtype:c typcategory:c \
+        "oid:o typname:n typnamespace:o typowner:o typlen:s typbyval:b typtype:c typcategory:c \
          typispreferred:b typisdefined:b typdelim:c typrelid:o typsubscript:t typelem:o \
          typarray:o typinput:t typoutput:t typreceive:t typsend:t typalign:c typstorage:c \
          typnotnull:b typbasetype:o typtypmod:i typndims:i typcollation:o typdefault:t \
@@ -140,48 +140,48 @@ const RELATIONS: &[(&str, &str)] = &[
     ),
     (
         "pg_catalog.pg_constraint",
-        "oid:o conname:t connamespace:o contype:c condeferrable:b condeferred:b convalidated:b \
+        "oid:o conname:n connamespace:o contype:c condeferrable:b condeferred:b convalidated:b \
          conrelid:o contypid:o conindid:o conparentid:o confrelid:o confupdtype:c confdeltype:c \
          confmatchtype:c conislocal:b coninhcount:i connoinherit:b conkey:S confkey:S conbin:t",
     ),
     (
         "pg_catalog.pg_proc",
-        "oid:o proname:t pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
+        "oid:o proname:n pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
          prokind:c prosecdef:b proleakproof:b proisstrict:b proretset:b provolatile:c \
          proparallel:c pronargs:s pronargdefaults:s prorettype:o proargtypes:O \
          proallargtypes:O proargmodes:C proargnames:T prosrc:t proacl:T prosupport:t \
          probin:t proconfig:T protrftypes:O prosqlbody:t proargdefaults:t",
     ),
-    ("pg_catalog.pg_am", "oid:o amname:t amhandler:t amtype:c"),
+    ("pg_catalog.pg_am", "oid:o amname:n amhandler:t amtype:c"),
     (
         "pg_catalog.pg_database",
-        "oid:o datname:t datdba:o encoding:i datlocprovider:c datistemplate:b datallowconn:b \
+        "oid:o datname:n datdba:o encoding:i datlocprovider:c datistemplate:b datallowconn:b \
          datconnlimit:i dattablespace:o datcollate:t datctype:t daticulocale:t datcollversion:t \
          datacl:T",
     ),
     (
         "pg_catalog.pg_roles",
-        "rolname:t rolsuper:b rolinherit:b rolcreaterole:b rolcreatedb:b rolcanlogin:b \
+        "rolname:n rolsuper:b rolinherit:b rolcreaterole:b rolcreatedb:b rolcanlogin:b \
          rolreplication:b rolconnlimit:i rolpassword:t rolvaliduntil:z rolbypassrls:b \
          rolconfig:T oid:o",
     ),
     (
         "pg_catalog.pg_authid",
-        "oid:o rolname:t rolsuper:b rolinherit:b rolcreaterole:b rolcreatedb:b rolcanlogin:b \
+        "oid:o rolname:n rolsuper:b rolinherit:b rolcreaterole:b rolcreatedb:b rolcanlogin:b \
          rolreplication:b rolbypassrls:b rolconnlimit:i rolpassword:t rolvaliduntil:z",
     ),
     (
         "pg_catalog.pg_user",
-        "usename:t usesysid:o usecreatedb:b usesuper:b userepl:b usebypassrls:b passwd:t \
+        "usename:n usesysid:o usecreatedb:b usesuper:b userepl:b usebypassrls:b passwd:t \
          valuntil:z useconfig:T",
     ),
     (
         "pg_catalog.pg_tables",
-        "schemaname:t tablename:t tableowner:t tablespace:t hasindexes:b hasrules:b \
+        "schemaname:n tablename:n tableowner:n tablespace:t hasindexes:b hasrules:b \
          hastriggers:b rowsecurity:b",
     ),
-    ("pg_catalog.pg_indexes", "schemaname:t tablename:t indexname:t tablespace:t indexdef:t"),
-    ("pg_catalog.pg_views", "schemaname:t viewname:t viewowner:t definition:t"),
+    ("pg_catalog.pg_indexes", "schemaname:n tablename:n indexname:n tablespace:t indexdef:t"),
+    ("pg_catalog.pg_views", "schemaname:n viewname:n viewowner:n definition:t"),
     (
         "pg_catalog.pg_settings",
         "name:t setting:t unit:t category:t short_desc:t extra_desc:t context:t vartype:t \
@@ -192,15 +192,15 @@ const RELATIONS: &[(&str, &str)] = &[
         "name:t statement:t prepare_time:z parameter_types:T from_sql:b generic_plans:l \
          custom_plans:l",
     ),
-    ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:T spcoptions:T"),
+    ("pg_catalog.pg_tablespace", "oid:o spcname:n spcowner:o spcacl:T spcoptions:T"),
     (
         "pg_catalog.pg_language",
-        "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b lanplcallfoid:o laninline:o \
+        "oid:o lanname:n lanowner:o lanispl:b lanpltrusted:b lanplcallfoid:o laninline:o \
          lanvalidator:o lanacl:T",
     ),
     (
         "pg_catalog.pg_collation",
-        "oid:o collname:t collnamespace:o collowner:o collprovider:c collencoding:i",
+        "oid:o collname:n collnamespace:o collowner:o collprovider:c collencoding:i",
     ),
     (
         "hotrow.engine_status",
@@ -225,7 +225,7 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_shdescription", "objoid:o classoid:o description:t"),
     (
         "pg_catalog.pg_policy",
-        "oid:o polname:t polrelid:o polcmd:c polpermissive:b polroles:O polqual:t polwithcheck:t",
+        "oid:o polname:n polrelid:o polcmd:c polpermissive:b polroles:O polqual:t polwithcheck:t",
     ),
     ("pg_catalog.pg_inherits", "inhrelid:o inhparent:o inhseqno:i inhdetachpending:b"),
     (
@@ -234,37 +234,37 @@ const RELATIONS: &[(&str, &str)] = &[
     ),
     (
         "pg_catalog.pg_statistic_ext",
-        "oid:o stxrelid:o stxname:t stxnamespace:o stxowner:o stxstattarget:i stxkeys:S stxkind:C",
+        "oid:o stxrelid:o stxname:n stxnamespace:o stxowner:o stxstattarget:i stxkeys:S stxkind:C",
     ),
     (
         "pg_catalog.pg_publication",
-        "oid:o pubname:t pubowner:o puballtables:b pubinsert:b pubupdate:b pubdelete:b \
+        "oid:o pubname:n pubowner:o puballtables:b pubinsert:b pubupdate:b pubdelete:b \
          pubtruncate:b pubviaroot:b",
     ),
     ("pg_catalog.pg_publication_namespace", "oid:o pnpubid:o pnnspid:o"),
     ("pg_catalog.pg_publication_rel", "oid:o prpubid:o prrelid:o prqual:t prattrs:S"),
     (
         "pg_catalog.pg_trigger",
-        "oid:o tgrelid:o tgparentid:o tgname:t tgfoid:o tgtype:s tgenabled:c tgisinternal:b \
+        "oid:o tgrelid:o tgparentid:o tgname:n tgfoid:o tgtype:s tgenabled:c tgisinternal:b \
          tgconstrrelid:o tgconstrindid:o tgconstraint:o tgdeferrable:b tginitdeferred:b \
-         tgnargs:s tgattr:S tgoldtable:t tgnewtable:t",
+         tgnargs:s tgattr:S tgoldtable:n tgnewtable:n",
     ),
     (
         "pg_catalog.pg_policy",
-        "oid:o polname:t polrelid:o polcmd:c polpermissive:b polroles:O polqual:t polwithcheck:t",
+        "oid:o polname:n polrelid:o polcmd:c polpermissive:b polroles:O polqual:t polwithcheck:t",
     ),
     (
         "pg_catalog.pg_policies",
-        "schemaname:t tablename:t policyname:t permissive:t roles:T cmd:t qual:t with_check:t",
+        "schemaname:n tablename:n policyname:n permissive:t roles:T cmd:t qual:t with_check:t",
     ),
     (
         "pg_catalog.pg_rewrite",
-        "oid:o rulename:t ev_class:o ev_type:c ev_enabled:c is_instead:b ev_qual:t ev_action:t",
+        "oid:o rulename:n ev_class:o ev_type:c ev_enabled:c is_instead:b ev_qual:t ev_action:t",
     ),
-    ("pg_catalog.pg_enum", "oid:o enumtypid:o enumsortorder:f enumlabel:t"),
+    ("pg_catalog.pg_enum", "oid:o enumtypid:o enumsortorder:f enumlabel:n"),
     (
         "pg_catalog.pg_extension",
-        "oid:o extname:t extowner:o extnamespace:o extrelocatable:b extversion:t extconfig:O \
+        "oid:o extname:n extowner:o extnamespace:o extrelocatable:b extversion:t extconfig:O \
          extcondition:T",
     ),
     ("pg_catalog.pg_auth_members", "roleid:o member:o grantor:o admin_option:b"),
@@ -274,39 +274,39 @@ const RELATIONS: &[(&str, &str)] = &[
     ),
     (
         "pg_catalog.pg_sequences",
-        "schemaname:t sequencename:t sequenceowner:t data_type:t start_value:l min_value:l \
+        "schemaname:n sequencename:n sequenceowner:n data_type:t start_value:l min_value:l \
          max_value:l increment_by:l cycle:b cache_size:l last_value:l",
     ),
     (
         "pg_catalog.pg_matviews",
-        "schemaname:t matviewname:t matviewowner:t tablespace:t hasindexes:b ispopulated:b \
+        "schemaname:n matviewname:n matviewowner:n tablespace:t hasindexes:b ispopulated:b \
          definition:t",
     ),
     ("pg_catalog.pg_foreign_table", "ftrelid:o ftserver:o ftoptions:T"),
     (
         "pg_catalog.pg_foreign_server",
-        "oid:o srvname:t srvowner:o srvfdw:o srvtype:t srvversion:t srvacl:T srvoptions:T",
+        "oid:o srvname:n srvowner:o srvfdw:o srvtype:t srvversion:t srvacl:T srvoptions:T",
     ),
     (
         "pg_catalog.pg_foreign_data_wrapper",
-        "oid:o fdwname:t fdwowner:o fdwhandler:o fdwvalidator:o fdwacl:T fdwoptions:T",
+        "oid:o fdwname:n fdwowner:o fdwhandler:o fdwvalidator:o fdwacl:T fdwoptions:T",
     ),
     ("pg_catalog.pg_init_privs", "objoid:o classoid:o objsubid:i privtype:c initprivs:T"),
-    ("pg_catalog.pg_opfamily", "oid:o opfmethod:o opfname:t opfnamespace:o opfowner:o"),
+    ("pg_catalog.pg_opfamily", "oid:o opfmethod:o opfname:n opfnamespace:o opfowner:o"),
     ("pg_catalog.pg_amop", "oid:o amopfamily:o amopmethod:o amopopr:o"),
     ("pg_catalog.pg_amproc", "oid:o amprocfamily:o amprocnum:s amproc:o"),
     (
         "pg_catalog.pg_ts_parser",
-        "oid:o prsname:t prsnamespace:o prsstart:o prstoken:o prsend:o prsheadline:o \
+        "oid:o prsname:n prsnamespace:o prsstart:o prstoken:o prsend:o prsheadline:o \
          prslextype:o",
     ),
-    ("pg_catalog.pg_ts_template", "oid:o tmplname:t tmplnamespace:o tmplinit:o tmpllexize:o"),
+    ("pg_catalog.pg_ts_template", "oid:o tmplname:n tmplnamespace:o tmplinit:o tmpllexize:o"),
     (
         "pg_catalog.pg_ts_dict",
-        "oid:o dictname:t dictnamespace:o dictowner:o dicttemplate:o dictinitoption:t",
+        "oid:o dictname:n dictnamespace:o dictowner:o dicttemplate:o dictinitoption:t",
     ),
-    ("pg_catalog.pg_ts_config", "oid:o cfgname:t cfgnamespace:o cfgowner:o cfgparser:o"),
-    ("pg_catalog.pg_conversion", "oid:o conname:t connamespace:o conowner:o"),
+    ("pg_catalog.pg_ts_config", "oid:o cfgname:n cfgnamespace:o cfgowner:o cfgparser:o"),
+    ("pg_catalog.pg_conversion", "oid:o conname:n connamespace:o conowner:o"),
     ("pg_catalog.pg_transform", "oid:o trftype:o trflang:o trffromsql:o trftosql:o"),
     ("pg_catalog.pg_largeobject_metadata", "oid:o lomowner:o lomacl:T"),
     ("pg_catalog.pg_largeobject", "loid:o pageno:i"),
@@ -323,11 +323,11 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_range", "rngtypid:o rngsubtype:o rngmultitypid:o rngcollation:o"),
     (
         "pg_catalog.pg_event_trigger",
-        "oid:o evtname:t evtevent:t evtowner:o evtfoid:o evtenabled:c evttags:T",
+        "oid:o evtname:n evtevent:n evtowner:o evtfoid:o evtenabled:c evttags:T",
     ),
     (
         "pg_catalog.pg_subscription",
-        "oid:o subdbid:o subname:t subowner:o subenabled:b subbinary:b substream:b \
+        "oid:o subdbid:o subname:n subowner:o subenabled:b subbinary:b substream:b \
          subtwophasestate:c subdisableonerr:b subconninfo:t subslotname:t subsynccommit:t \
          subpublications:T",
     ),
@@ -348,12 +348,12 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_cast", "oid:o castsource:o casttarget:o castfunc:o castcontext:c castmethod:c"),
     (
         "pg_catalog.pg_opclass",
-        "oid:o opcmethod:o opcname:t opcnamespace:o opcowner:o opcfamily:o opcdefault:b \
+        "oid:o opcmethod:o opcname:n opcnamespace:o opcowner:o opcfamily:o opcdefault:b \
          opcintype:o",
     ),
     (
         "pg_catalog.pg_operator",
-        "oid:o oprname:t oprnamespace:o oprowner:o oprkind:c oprleft:o oprright:o oprresult:o \
+        "oid:o oprname:n oprnamespace:o oprowner:o oprkind:c oprleft:o oprright:o oprresult:o \
          oprcode:o",
     ),
     ("information_schema.schemata", "catalog_name:t schema_name:t schema_owner:t"),
@@ -440,6 +440,7 @@ fn type_of(letter: &str) -> SqlType {
         "s" => DataType::SmallInt,
         "b" => DataType::Boolean,
         "f" => DataType::Real,
+        "n" => DataType::Name,
         "c" => DataType::CatalogChar,
         "z" => DataType::TIMESTAMPTZ,
         _ => DataType::Text,

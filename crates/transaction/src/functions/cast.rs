@@ -45,6 +45,9 @@ pub fn cast(
             datum
         });
     }
+    if matches!(from, DataType::Encoded(_)) || matches!(to, DataType::Encoded(_)) {
+        return apart(|| converted(machine, value, from, to));
+    }
     match to {
         _ if from.is_any_numeric() => of_any_numeric(machine, value, to),
         _ if to.is_any_numeric() => {
@@ -90,6 +93,23 @@ pub fn cast(
         }
         _ => Ok(value),
     }
+}
+
+/// A value that knows itself what it becomes.
+fn converted(
+    machine: &mut Machine,
+    value: Datum,
+    from: DataType,
+    to: DataType,
+) -> Result<Datum, Fault> {
+    let bytes = if from.is_bytes() { value.as_range().len as usize } else { 0 };
+    // A bit takes a byte while it is computed with.
+    let _copy = machine.borrow(bytes.saturating_mul(16))?;
+    let value = Value::from_datum(value, from, &machine.heap);
+    let entered = machine.enter();
+    let datum = value.to_datum(to, &mut machine.heap).map_err(value_error);
+    drop(entered);
+    datum
 }
 
 /// What a clock shows at a time: of a timestamptz, one in the call's zone.
@@ -261,6 +281,10 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
         DataType::Timestamp(_) => temporal::write_timestamp(value.as_int(), &mut out),
         DataType::TimestampTz(_) => temporal::write_timestamp_tz(value.as_int(), zone, &mut out),
         DataType::Time(_) => temporal::write_time(value.as_int(), &mut out),
+        DataType::Encoded(_) => match Value::from_datum(value, from, out.0) {
+            Value::Encoded(value) => out.write_str(&value.cast_to_text()),
+            _ => Ok(()),
+        },
         DataType::Range(_) => {
             let _zone = zone.enter();
             let text = Value::from_datum(value, from, out.0).to_string();

@@ -80,11 +80,15 @@ fn is_convertible(from: DataType, to: DataType) -> bool {
         // Which of them it can be is asked of the value.
         _ if from == T::Jsonb => !matches!(to, T::Oid | T::Array(_)),
         T::Boolean => from.is_integer(),
+        T::Integer | T::BigInt if matches!(from, T::Encoded(_)) => true,
         T::SmallInt | T::Integer | T::BigInt => from.is_number() || from == T::Boolean,
         T::Oid => from.is_integer(),
         T::Real | T::Double => from.is_number(),
         _ if to.is_numeric() => from.is_number(),
         T::Date | T::Timestamp(_) | T::TimestampTz(_) => is_time(from),
+        // Which of them it can be is asked of the value.
+        T::Encoded(_) => matches!(from, T::Encoded(_) | T::Time(_) | T::TimestampTz(_)),
+        T::Time(_) if matches!(from, T::Encoded(_)) => true,
         T::Time(_) => {
             matches!(from, T::Time(_) | T::Timestamp(_) | T::TimestampTz(_) | T::Interval)
         }
@@ -193,6 +197,7 @@ fn function(function: Function, arguments: &[Expr], expr: &Expr) -> Result<(), S
         Function::Json(function) => format!("{function:?}"),
         Function::Range(function) => function.name().to_owned(),
         Function::Array(function) => function.name().to_owned(),
+        Function::Encoded(function) => function.name().to_owned(),
         function => format!("{function:?}"),
     };
     let types: Vec<_> = given.iter().map(SqlType::to_string).collect();
@@ -310,7 +315,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
             _ => false,
         },
         // They look at the values, which know their types.
-        F::Json(_) => all(W::Scalar),
+        F::Json(_) | F::Encoded(_) => all(W::Scalar),
         F::Range(function) => takes_ranges(function, given, gives),
         F::Random(_) => takes(&[W::Bytes, W::Int, W::Int, W::Time]),
         // Nobody runs them: they stand in definitions.

@@ -1,5 +1,6 @@
 //! The scalar functions of programs.
 
+use hotrow_base::encoded::EncodedFunction;
 use hotrow_base::json::JsonFunction;
 use hotrow_base::range::RangeFunction;
 
@@ -430,6 +431,8 @@ pub enum Function {
     Json(JsonFunction),
     /// of ranges
     Range(RangeFunction),
+    /// of addresses, bit strings and times with a zone
+    Encoded(EncodedFunction),
     /// random values: arguments (the call's seed, place, turn, time); without any in a column's
     /// DEFAULT, where whatever inserts puts its own
     Random(Randomness),

@@ -82,7 +82,10 @@ fn is_of(value: &Value, sql_type: SqlType) -> bool {
         | (Value::SmallInt(_), SqlType::Scalar(DataType::SmallInt))
         | (Value::Real(_), SqlType::Scalar(DataType::Real))
         | (Value::TimestampTz(_), SqlType::Scalar(DataType::TimestampTz(_)))
-        | (Value::Text(_), SqlType::Scalar(DataType::Text | DataType::CatalogChar)) => true,
+        | (
+            Value::Text(_),
+            SqlType::Scalar(DataType::Text | DataType::Name | DataType::CatalogChar),
+        ) => true,
         (Value::Array(values), SqlType::Array(of)) => {
             values.iter().all(|value| is_of(value, SqlType::Scalar(of)))
         }
