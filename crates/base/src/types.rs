@@ -170,10 +170,14 @@ impl DataType {
     /// `timestamptz` of which no precision is said.
     pub const TIMESTAMPTZ: Self = Self::TimestampTz(TIME_DIGITS);
 
-    /// A time, or a timestamp, with all digits of a second; others as they are.
+    /// A time, or a timestamp, with all digits of a second, and bits of any length; others as they
+    /// are.
     #[must_use]
     pub const fn with_all_digits(self) -> Self {
-        self.with_digits(TIME_DIGITS)
+        match self {
+            Self::Encoded(of) => Self::Encoded(of.bare()),
+            other => other.with_digits(TIME_DIGITS),
+        }
     }
 
     /// A time, or a timestamp, with so many digits of a second; others as they are.

@@ -242,6 +242,9 @@ impl Compiler<'_> {
                     return Ok(Operand::Typed(interval));
                 }
                 let to = crate::types::data_type(&literal.data_type, self.type_names(), place)?;
+                // `bit '101'` has the bits that are written.
+                let is_bit = matches!(literal.data_type, ast::DataType::Bit(None));
+                let to = if is_bit { to.with_all_digits() } else { to };
                 let operand = self.literal(&literal.value.value, place)?;
                 spread(cast(self.settle(operand, to, place)?, to))
             }

@@ -115,7 +115,9 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Option<Expr>> {
         let name = function_name(call);
-        if !["current_timestamp", "localtimestamp", "localtime"].contains(&name.as_str()) {
+        if !["current_timestamp", "localtimestamp", "current_time", "localtime"]
+            .contains(&name.as_str())
+        {
             return Ok(None);
         }
         let (_, given) = arguments(call, place)?;

@@ -7,13 +7,12 @@ use hotrow_base::decimal::DIGITS_MAX;
 use hotrow_base::encoded::EncodedType;
 use hotrow_base::types::{DataType, RangeKind, SqlType, TIME_DIGITS};
 use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath};
-use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
     self, ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
 };
 
-use crate::error::{Advice, Result, error, unsupported};
+use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::written::object_name;
 
 /// Longest char(n): it is stored in place.
@@ -110,11 +109,11 @@ pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
         W::Text => DataType::Text,
         W::Varchar(length) | W::CharacterVarying(length) | W::CharVarying(length) => match length {
             None => DataType::Text,
-            Some(length) => DataType::Varchar(bounded(*length, VARCHAR_MAX, place)?),
+            Some(length) => DataType::Varchar(bounded("varchar", *length, VARCHAR_MAX, place)?),
         },
         W::Char(length) | W::Character(length) => match length {
             None => DataType::Char(1),
-            Some(length) => DataType::Char(bounded(*length, CHAR_MAX, place)?),
+            Some(length) => DataType::Char(bounded("char", *length, CHAR_MAX, place)?),
         },
         W::Bytea => DataType::Bytea,
         W::Uuid => DataType::Uuid,
@@ -130,12 +129,12 @@ pub(crate) fn built_in(written: &Written, place: Place) -> Result<DataType> {
             DataType::Encoded(EncodedType::TimeTz(digits_of_second(*digits)))
         }
         W::Bit(bits) => {
-            let bits = bounded_bits(bits.unwrap_or(1), place)?;
+            let bits = within("bit", bits.unwrap_or(1), BITS_MAX, place)?;
             DataType::Encoded(EncodedType::Bit(bits))
         }
         W::BitVarying(None) | W::VarBit(None) => DataType::Encoded(EncodedType::VarBit(0)),
         W::BitVarying(Some(bits)) | W::VarBit(Some(bits)) => {
-            DataType::Encoded(EncodedType::VarBit(bounded_bits(*bits, place)?))
+            DataType::Encoded(EncodedType::VarBit(within("varbit", *bits, BITS_MAX, place)?))
         }
         W::Timestamp(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
             DataType::Timestamp(digits_of_second(*digits))
@@ -227,22 +226,19 @@ fn numeric(info: ExactNumberInfo, place: Place) -> Result<DataType> {
     })
 }
 
-fn bounded(length: CharacterLength, max: u64, place: Place) -> Result<u32> {
+fn bounded(name: &str, length: CharacterLength, max: u64, place: Place) -> Result<u32> {
     match length {
-        CharacterLength::IntegerLength { length, .. } if (1..=max).contains(&length) => {
-            Ok(length as u32)
-        }
-        _ => Err(no_length(max, place)),
+        CharacterLength::IntegerLength { length, .. } => within(name, length, max, place),
+        CharacterLength::Max => Err(syntax(place, "syntax error at or near \"max\"")),
     }
 }
 
-fn bounded_bits(length: u64, place: Place) -> Result<u32> {
-    match length {
-        1..=BITS_MAX => Ok(length as u32),
-        _ => Err(no_length(BITS_MAX, place)),
-    }
-}
-
-fn no_length(max: u64, place: Place) -> SqlError {
-    error(b"22023", place, format!("length must be between 1 and {max}"))
+/// A length that a type may have.
+fn within(name: &str, length: u64, max: u64, place: Place) -> Result<u32> {
+    let wrong = match length {
+        0 => "must be at least 1".to_owned(),
+        length if length > max => format!("cannot exceed {max}"),
+        length => return Ok(length as u32),
+    };
+    Err(error(b"22023", place, format!("length for type {name} {wrong}")))
 }

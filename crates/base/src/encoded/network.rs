@@ -162,9 +162,7 @@ impl fmt::Display for Network {
 /// mark stands before them.
 fn text_of_six(address: Ipv6Addr) -> String {
     let words = address.segments();
-    let is_within = words[..6] == [0; 6] && words[6] != 0 || {
-        words[..7] == [0; 7] && words[7] > 1 || words[..6] == [0, 0, 0, 0, 0, 0xFFFF]
-    };
+    let is_within = words[..6] == [0; 6] && words[6] != 0 || words[..6] == [0, 0, 0, 0, 0, 0xFFFF];
     if !is_within {
         return address.to_string();
     }

@@ -41,6 +41,7 @@ fn addresses_are_read_and_written_as_postgresql_does() {
         (Inet, "::ffff:1.2.3.4", "::ffff:1.2.3.4"),
         (Inet, "::10.2.3.4", "::10.2.3.4"),
         (Inet, "::", "::"),
+        (Inet, "::f0f0", "::f0f0"),
     ] {
         assert_eq!(shown(of, text), wanted, "{text}");
     }

@@ -103,7 +103,7 @@ pub(crate) fn type_text(of: SqlType) -> String {
         DataType::Varchar(_) | DataType::Char(_) | DataType::Time(_) => {
             known_type(of).standard.to_owned()
         }
-        of => bare(of).to_string(),
+        of => of.with_all_digits().to_string(),
     };
     match of {
         SqlType::Scalar(of) => name(of),
@@ -208,7 +208,7 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
         (SqlType::Scalar(DataType::Json), Type::Record) => (true, Fit::Exact),
         (SqlType::Array(_), Type::AnyArray) => (true, Fit::Exact),
         (SqlType::Array(given), Type::Is(SqlType::Array(wanted))) => {
-            let is_alike = bare(given) == bare(wanted);
+            let is_alike = given.with_all_digits() == wanted.with_all_digits();
             (is_alike || given.is_text() && wanted.is_text(), Fit::Exact)
         }
         (SqlType::Scalar(given), Type::AnyRange) => {
@@ -248,7 +248,7 @@ fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
     };
     let is_alike = given.is_text() && to.is_text()
         || given.is_numeric() && to.is_numeric()
-        || bare(given) == bare(to);
+        || given.with_all_digits() == to.with_all_digits();
     if is_alike {
         Some(Fit::Exact)
     } else if becomes && is_preferred(Type::Is(SqlType::Scalar(to))) {
@@ -259,14 +259,6 @@ fn scalar_fit(given: DataType, to: DataType) -> Option<Fit> {
         Some(Fit::Narrowed)
     } else {
         None
-    }
-}
-
-/// A type without its length and its digits, where they tell no functions apart.
-const fn bare(of: DataType) -> DataType {
-    match of {
-        DataType::Encoded(of) => DataType::Encoded(of.bare()),
-        of => of.with_all_digits(),
     }
 }
 
