@@ -1,10 +1,14 @@
-//! Arrays in one piece: how a column or a result holds one.
+//! Arrays and rows in one piece: how a column or a result holds one.
 //!
-//! Role         made of elements that lie in a list, and read back to one; compared as they are
+//! Role         made of elements that lie in a list, or of fields, and read back to them; compared
+//!              as they are
 //! Invariants   I1 reading is total: whatever bytes a racing reader meets, nothing panics and no
 //!                 more elements come out than the bytes have bits; those that are cut off are NULL
-//!              I2 the bytes say what form the elements have, so that two arrays of one type can be
-//!                 compared without it
+//!              I2 the bytes say what form the elements have, so that two arrays, or two rows, of
+//!                 one type can be compared without it
+//!
+//! A row has for each field a byte, the field's form or 0 for NULL, and behind it its bytes, as
+//! those of an element. An array is:
 //!
 //! ```text
 //! byte 0     | form of the elements: see Form
@@ -20,6 +24,10 @@ use crate::any_numeric;
 use crate::datum::Datum;
 use crate::row::NUMERIC_DIGITS_IN_WORD;
 use crate::types::DataType;
+
+/// Rows and arrays within each other, at most. Bytes that a racing reader meets may say anything:
+/// what lies deeper is not looked at.
+pub const DEPTH_MAX: usize = 32;
 
 /// Bytes before the bits for NULLs.
 const HEAD_BYTES: usize = 5;
@@ -50,10 +58,14 @@ enum Form {
     Bytes = 10,
     /// numerics without a precision, ranges: length and bytes
     Number = 11,
+    /// arrays, which only rows have within them: length and bytes
+    Array = 12,
+    /// rows: length and bytes
+    Row = 13,
 }
 
 impl Form {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::I8,
         Self::I16,
         Self::I32,
@@ -65,6 +77,8 @@ impl Form {
         Self::Interval,
         Self::Bytes,
         Self::Number,
+        Self::Array,
+        Self::Row,
     ];
 
     fn of(element: DataType) -> Self {
@@ -77,6 +91,8 @@ impl Form {
             DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => Self::N64,
             DataType::Numeric { .. } => Self::N128,
             DataType::Interval => Self::Interval,
+            DataType::Array(_) => Self::Array,
+            DataType::Composite(_) => Self::Row,
             _ if element.is_shown_by_last_bytes() => Self::Number,
             _ if element.is_bytes() => Self::Bytes,
             _ => Self::I64,
@@ -92,10 +108,16 @@ impl Form {
         match self {
             Self::I8 => 1,
             Self::I16 => 2,
-            Self::I32 | Self::F32 | Self::Bytes | Self::Number => 4,
+            Self::I32 | Self::F32 => 4,
+            _ if self.is_bytes() => 4,
             Self::I64 | Self::F64 | Self::N64 => 8,
-            Self::N128 | Self::Interval => 16,
+            _ => 16,
         }
+    }
+
+    /// Whether an element is its length and bytes.
+    const fn is_bytes(self) -> bool {
+        matches!(self, Self::Bytes | Self::Number | Self::Array | Self::Row)
     }
 }
 
@@ -120,7 +142,7 @@ pub fn pack(element: DataType, elements: &[Datum], heap: &mut Vec<u8>) -> Datum 
 fn append(form: Form, element: Datum, heap: &mut Vec<u8>) {
     match form {
         Form::F32 => heap.extend((element.as_float() as f32).to_le_bytes()),
-        Form::Bytes | Form::Number => {
+        _ if form.is_bytes() => {
             let range = element.as_range();
             heap.extend(range.len.to_le_bytes());
             heap.extend_from_within(range.range());
@@ -138,10 +160,98 @@ fn append(form: Form, element: Datum, heap: &mut Vec<u8>) {
 pub fn packed_bytes(element: DataType, elements: &[Datum]) -> usize {
     let form = Form::of(element);
     let each = elements.len().saturating_mul(form.width()) + elements.len().div_ceil(8);
-    let is_bytes = matches!(form, Form::Bytes | Form::Number);
-    let texts = elements.iter().filter(|element| is_bytes && !element.is_null());
+    let texts = elements.iter().filter(|element| form.is_bytes() && !element.is_null());
     let texts = texts.map(|text| text.as_range().len as usize).sum::<usize>();
     HEAD_BYTES.saturating_add(each).saturating_add(texts)
+}
+
+/// Appends a row to a heap, which has the bytes of its fields, too.
+pub fn pack_row(
+    types: impl Iterator<Item = DataType>,
+    fields: &[Datum],
+    heap: &mut Vec<u8>,
+) -> Datum {
+    let start = heap.len();
+    for (field, of) in fields.iter().zip(types) {
+        if field.is_null() {
+            heap.push(0);
+            continue;
+        }
+        let form = Form::of(of);
+        heap.push(form as u8);
+        append(form, *field, heap);
+    }
+    Datum::range(start as u32, (heap.len() - start) as u32)
+}
+
+/// The bytes that such a row takes.
+pub fn packed_row_bytes(types: impl Iterator<Item = DataType>, fields: &[Datum]) -> usize {
+    let bytes = |(field, of): (&Datum, DataType)| {
+        let form = Form::of(of);
+        let is_text = form.is_bytes() && !field.is_null();
+        1 + form.width() + if is_text { field.as_range().len as usize } else { 0 }
+    };
+    fields.iter().zip(types).map(bytes).fold(0, usize::saturating_add)
+}
+
+/// The fields of a row whose bytes lie in a heap, so many of them; those that are bytes are ranges
+/// of it. What is cut off is NULL.
+pub fn fields(packed: Datum, count: usize, heap: &[u8]) -> impl Iterator<Item = Datum> {
+    let range = packed.as_range().range();
+    let mut fields = Fields::new(heap.get(range.clone()).unwrap_or_default(), range.start);
+    (0..count).map(move |_| fields.next().map_or(Datum::NULL, |(_, field)| field))
+}
+
+/// Reads a row's fields, each with its form.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    base: usize,
+    at: usize,
+}
+
+impl<'a> Fields<'a> {
+    const fn new(bytes: &'a [u8], base: usize) -> Self {
+        Self { bytes, base, at: 0 }
+    }
+}
+
+impl Iterator for Fields<'_> {
+    type Item = (Form, Datum);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let form = *self.bytes.get(self.at)?;
+        self.at += 1;
+        let Some(form) = Form::read(form) else { return Some((Form::I8, Datum::NULL)) };
+        read_datum(form, self.bytes, self.base, &mut self.at).map(|field| (form, field))
+    }
+}
+
+/// Reads an element or a field; none: it is cut off.
+fn read_datum(form: Form, bytes: &[u8], base: usize, at: &mut usize) -> Option<Datum> {
+    let mut take = |len: usize| {
+        let taken = bytes.get(*at..)?.get(..len)?;
+        *at += len;
+        Some(taken)
+    };
+    let bytes = take(form.width())?;
+    let mut wide = [0; 16];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let wide = u128::from_le_bytes(wide);
+    let low = wide as u64;
+    Some(match form {
+        Form::I8 => Datum::int((low & 1) as i64),
+        Form::I16 => Datum::int((low as i16).into()),
+        Form::I32 => Datum::int((low as i32).into()),
+        Form::I64 => Datum::int(low as i64),
+        Form::F32 => Datum::float(f32::from_bits(low as u32).into()),
+        Form::F64 => Datum::float(f64::from_bits(low)),
+        Form::N64 => Datum::numeric((low as i64).into()),
+        Form::N128 | Form::Interval => Datum::from_words((low, (wide >> 64) as u64)),
+        Form::Bytes | Form::Number | Form::Array | Form::Row => {
+            let len = take(low as usize)?.len();
+            Datum::range((base + *at - len) as u32, len as u32)
+        }
+    })
 }
 
 /// The elements of an array whose bytes lie in a heap; those that are bytes are ranges of it.
@@ -173,37 +283,6 @@ impl<'a> Elements<'a> {
         let at = HEAD_BYTES + count.div_ceil(8);
         Self { bytes, base, form: form.unwrap_or(Form::I8), count, next: 0, at }
     }
-
-    /// The bytes of the next element that is not NULL; none: they are cut off.
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let taken = self.bytes.get(self.at..)?.get(..len)?;
-        self.at += len;
-        Some(taken)
-    }
-
-    fn read(&mut self) -> Option<Datum> {
-        let form = self.form;
-        let bytes = self.take(form.width())?;
-        let mut wide = [0; 16];
-        wide[..bytes.len()].copy_from_slice(bytes);
-        let wide = u128::from_le_bytes(wide);
-        let low = wide as u64;
-        Some(match form {
-            Form::I8 => Datum::int((low & 1) as i64),
-            Form::I16 => Datum::int((low as i16).into()),
-            Form::I32 => Datum::int((low as i32).into()),
-            Form::I64 => Datum::int(low as i64),
-            Form::F32 => Datum::float(f32::from_bits(low as u32).into()),
-            Form::F64 => Datum::float(f64::from_bits(low)),
-            Form::N64 => Datum::numeric((low as i64).into()),
-            Form::N128 | Form::Interval => Datum::from_words((low, (wide >> 64) as u64)),
-            Form::Bytes | Form::Number => {
-                let start = self.base + self.at;
-                let len = self.take(low as usize)?.len();
-                Datum::range(start as u32, len as u32)
-            }
-        })
-    }
 }
 
 impl Iterator for Elements<'_> {
@@ -216,7 +295,11 @@ impl Iterator for Elements<'_> {
         let bits = self.bytes.get(HEAD_BYTES + self.next / 8).copied().unwrap_or_default();
         let is_null = bits >> (self.next % 8) & 1 == 1;
         self.next += 1;
-        Some(if is_null { Datum::NULL } else { self.read().unwrap_or(Datum::NULL) })
+        if is_null {
+            return Some(Datum::NULL);
+        }
+        let read = read_datum(self.form, self.bytes, self.base, &mut self.at);
+        Some(read.unwrap_or(Datum::NULL))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -230,6 +313,10 @@ impl ExactSizeIterator for Elements<'_> {}
 /// The order of two arrays of one type, as their bytes: that of their first elements that differ,
 /// of which NULL is the greatest, else the shorter one first.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    compare_arrays(a, b, 0)
+}
+
+fn compare_arrays(a: &[u8], b: &[u8], depth: usize) -> Ordering {
     let (mut left, mut right) = (Elements::new(a, 0), Elements::new(b, 0));
     let form = left.form;
     loop {
@@ -238,7 +325,7 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
             (None, Some(_)) => return Ordering::Less,
             (Some(_), None) => return Ordering::Greater,
             (Some(one), Some(other)) => match (one.is_null(), other.is_null()) {
-                (false, false) => compare_elements(form, one, other, [a, b]),
+                (false, false) => compare_elements(form, one, other, ([a, b], depth)),
                 (one, other) => one.cmp(&other),
             },
         };
@@ -248,38 +335,89 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
+/// The order of two rows of one type, as their bytes: that of their first fields that differ, of
+/// which NULL is the greatest.
+pub fn compare_rows(a: &[u8], b: &[u8]) -> Ordering {
+    compare_fields(a, b, 0)
+}
+
+fn compare_fields(a: &[u8], b: &[u8], depth: usize) -> Ordering {
+    let (left, right) = (Fields::new(a, 0), Fields::new(b, 0));
+    let ordering = |((form, one), (_, other)): ((Form, Datum), (Form, Datum))| match (
+        one.is_null(),
+        other.is_null(),
+    ) {
+        (false, false) => compare_elements(form, one, other, ([a, b], depth)),
+        (one, other) => one.cmp(&other),
+    };
+    left.zip(right).map(ordering).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// Appends bytes that are equal exactly where rows of one type are.
+pub fn encode_row(row: &[u8], key: &mut Vec<u8>) {
+    encode_fields(row, key, 0);
+}
+
+fn encode_fields(row: &[u8], key: &mut Vec<u8>, depth: usize) {
+    for (form, field) in Fields::new(row, 0) {
+        key.push(u8::from(field.is_null()));
+        if !field.is_null() {
+            encode_element(form, field, (row, depth), key);
+        }
+    }
+}
+
 /// Appends bytes that are equal exactly where arrays of one type are.
 pub fn encode(array: &[u8], key: &mut Vec<u8>) {
+    encode_array(array, key, 0);
+}
+
+fn encode_array(array: &[u8], key: &mut Vec<u8>, depth: usize) {
     let elements = Elements::new(array, 0);
     let form = elements.form;
     key.extend((elements.count as u32).to_le_bytes());
     for element in elements {
         key.push(u8::from(element.is_null()));
-        match form {
-            _ if element.is_null() => {}
-            Form::F32 | Form::F64 if element.as_float().is_nan() => {
-                key.extend(f64::NAN.to_le_bytes());
-            }
-            // 0 and -0 are equal.
-            Form::F32 | Form::F64 => key.extend((element.as_float() + 0.0).to_le_bytes()),
-            Form::Interval => key.extend(element.as_interval().span().to_le_bytes()),
-            Form::Bytes | Form::Number => {
-                let text = array.get(element.as_range().range()).unwrap_or_default();
-                let is_number = form == Form::Number;
-                let text = if is_number { any_numeric::comparable(text) } else { text };
-                key.extend((text.len() as u32).to_le_bytes());
-                key.extend(text);
-            }
-            _ => {
-                let (low, high) = element.to_words();
-                key.extend(low.to_le_bytes());
-                key.extend(high.to_le_bytes());
-            }
+        if !element.is_null() {
+            encode_element(form, element, (array, depth), key);
         }
     }
 }
 
-fn compare_elements(form: Form, one: Datum, other: Datum, bytes: [&[u8]; 2]) -> Ordering {
+/// The same of an element or a field, whose bytes, if it has some, lie in these.
+fn encode_element(form: Form, element: Datum, (bytes, depth): (&[u8], usize), key: &mut Vec<u8>) {
+    let own = || bytes.get(element.as_range().range()).unwrap_or_default();
+    match form {
+        Form::F32 | Form::F64 if element.as_float().is_nan() => {
+            key.extend(f64::NAN.to_le_bytes());
+        }
+        // 0 and -0 are equal.
+        Form::F32 | Form::F64 => key.extend((element.as_float() + 0.0).to_le_bytes()),
+        Form::Interval => key.extend(element.as_interval().span().to_le_bytes()),
+        Form::Array | Form::Row if depth >= DEPTH_MAX => {}
+        Form::Array => encode_array(own(), key, depth + 1),
+        Form::Row => encode_fields(own(), key, depth + 1),
+        Form::Bytes | Form::Number => {
+            let text = own();
+            let text = if form == Form::Number { any_numeric::comparable(text) } else { text };
+            key.extend((text.len() as u32).to_le_bytes());
+            key.extend(text);
+        }
+        _ => {
+            let (low, high) = element.to_words();
+            key.extend(low.to_le_bytes());
+            key.extend(high.to_le_bytes());
+        }
+    }
+}
+
+fn compare_elements(
+    form: Form,
+    one: Datum,
+    other: Datum,
+    (bytes, depth): ([&[u8]; 2], usize),
+) -> Ordering {
+    let text = |at: usize, text: Datum| bytes[at].get(text.as_range().range()).unwrap_or_default();
     match form {
         Form::F32 | Form::F64 => {
             let (one, other) = (one.as_float(), other.as_float());
@@ -287,15 +425,12 @@ fn compare_elements(form: Form, one: Datum, other: Datum, bytes: [&[u8]; 2]) -> 
         }
         Form::N64 | Form::N128 => one.as_numeric().cmp(&other.as_numeric()),
         Form::Interval => one.as_interval().span().cmp(&other.as_interval().span()),
-        Form::Bytes => {
-            let text = |at: usize, text: Datum| bytes[at].get(text.as_range().range());
-            text(0, one).cmp(&text(1, other))
-        }
+        Form::Bytes => text(0, one).cmp(text(1, other)),
+        Form::Array | Form::Row if depth >= DEPTH_MAX => Ordering::Equal,
+        Form::Array => compare_arrays(text(0, one), text(1, other), depth + 1),
+        Form::Row => compare_fields(text(0, one), text(1, other), depth + 1),
         Form::Number => {
-            let number = |at: usize, of: Datum| {
-                bytes[at].get(of.as_range().range()).map(any_numeric::comparable)
-            };
-            number(0, one).cmp(&number(1, other))
+            any_numeric::comparable(text(0, one)).cmp(any_numeric::comparable(text(1, other)))
         }
         _ => one.as_int().cmp(&other.as_int()),
     }
@@ -304,6 +439,7 @@ fn compare_elements(form: Form, one: Datum, other: Datum, bytes: [&[u8]; 2]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::composite::CompositeType;
     use crate::types::RangeKind;
     use crate::value::Value;
 
@@ -363,6 +499,69 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn rows_are_ordered_by_their_fields_and_come_back() {
+        use DataType as T;
+        let line = [("sku".into(), T::Text), ("many".into(), T::AnyNumeric)];
+        let line = CompositeType::of("line", &line);
+        let fields = [
+            ("id".into(), T::Integer),
+            ("lines".into(), T::Composite(line).array()),
+            ("first".into(), T::Composite(line)),
+        ];
+        let order = T::Composite(CompositeType::of("order", &fields));
+        let texts = [
+            r#"(1,"{""(a,1)""}",)"#,
+            r#"(1,"{""(a,1)"",""(b,2)""}","(a,1)")"#,
+            r#"(1,"{""(b,1.50)""}","(,)")"#,
+            r#"(1,,"(a,1)")"#,
+            r#"(1,,"(a,1.5)")"#,
+            r#"(2,"{""(\\""a b\\"",2)"",NULL}",)"#,
+            "(,,)",
+        ];
+        let packed = |text: &str| {
+            let mut heap = b"before".to_vec();
+            let value = Value::parse(order, text).expect("a row");
+            let datum = value.to_datum(order, &mut heap).expect("of this type");
+            assert_eq!(Value::from_datum(datum, order, &heap).to_string(), text);
+            heap[datum.as_range().range()].to_vec()
+        };
+        let rows: Vec<_> = texts.iter().map(|text| packed(text)).collect();
+        let keys = rows.iter().map(|row| {
+            let mut key = Vec::new();
+            encode_row(row, &mut key);
+            key
+        });
+        let keys: Vec<_> = keys.collect();
+        for (i, one) in rows.iter().enumerate() {
+            for (j, other) in rows.iter().enumerate() {
+                assert_eq!(compare_rows(one, other), i.cmp(&j), "{} {}", texts[i], texts[j]);
+                assert_eq!(keys[i] == keys[j], i == j);
+            }
+            for end in 0..one.len() {
+                let all = fields_of(&one[..end]);
+                assert!(all.iter().all(|field| field.is_null() || end > 0));
+                compare_rows(&one[..end], one);
+            }
+        }
+    }
+
+    fn fields_of(row: &[u8]) -> Vec<Datum> {
+        fields(Datum::range(0, row.len() as u32), 3, row).collect()
+    }
+
+    #[test]
+    fn rows_within_rows_without_end_are_looked_at_so_deep() {
+        // A row whose only field is a row, which is all that follows.
+        let mut bytes = Vec::new();
+        for left in (0..100_000_u32).rev() {
+            bytes.push(Form::Row as u8);
+            bytes.extend((left * 5).to_le_bytes());
+        }
+        assert_eq!(compare_rows(&bytes, &bytes), Ordering::Equal);
+        encode_row(&bytes, &mut Vec::new());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::LazyLock;
 
+use crate::composite::CompositeType;
 use crate::encoded::EncodedType;
 use crate::enumeration::EnumType;
 use crate::sync::Latch;
@@ -87,6 +88,8 @@ pub enum DataType {
     Range(RangeKind),
     /// `inet`, `macaddr`, `bit(n)`, `timetz` and their kin ([`crate::encoded`])
     Encoded(EncodedType),
+    /// a composite type: a row in one piece of bytes ([`crate::packed`])
+    Composite(CompositeType),
     /// an enum: the place of a label
     Enum(EnumType),
     /// an array of values of one type, in one piece of bytes ([`crate::packed`]): what columns
@@ -247,17 +250,17 @@ impl DataType {
     }
 
     /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json,
-    /// numerics of any number of digits, ranges, encoded values, arrays).
+    /// numerics of any number of digits, ranges, encoded values, arrays, rows).
     pub const fn is_bytes(self) -> bool {
         self.is_text()
             || self.is_json()
             || self.is_any_numeric()
             || matches!(self, Self::Bytea | Self::Uuid | Self::Range(_) | Self::Encoded(_))
-            || matches!(self, Self::Array(_))
+            || matches!(self, Self::Array(_) | Self::Composite(_))
     }
 
     /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb,
-    /// numerics of any number of digits, ranges, encoded values, arrays.
+    /// numerics of any number of digits, ranges, encoded values, arrays, rows.
     pub const fn is_variable(self) -> bool {
         self.is_bytes() && !matches!(self, Self::Char(_) | Self::Uuid)
     }
@@ -325,6 +328,7 @@ impl fmt::Display for DataType {
             Self::Jsonb => f.write_str("jsonb"),
             Self::Range(kind) => f.write_str(kind.name()),
             Self::Encoded(of) => write!(f, "{of}"),
+            Self::Composite(of) => f.write_str(of.name()),
             Self::Enum(of) => f.write_str(of.name()),
             Self::Array(element) => write!(f, "{}[]", **element),
         }

@@ -11,6 +11,7 @@
 mod array;
 mod builder;
 mod cast;
+mod composite;
 mod convert;
 mod error;
 mod format;
@@ -25,6 +26,7 @@ pub use convert::FromValue;
 pub use error::ValueError;
 
 use crate::any_numeric::{self, AnyNumeric};
+use crate::composite::CompositeType;
 use crate::datum::Datum;
 use crate::decimal::Decimal;
 use crate::encoded::Encoded;
@@ -82,6 +84,8 @@ pub enum Value {
     Encoded(Encoded),
     /// a value of an enum: the place of its label
     Enum(EnumType, u16),
+    /// a row of a composite type, with as many values as that has fields
+    Composite(CompositeType, Vec<Value>),
     /// an array of values of one type, none of them an array
     Array(Vec<Value>),
 }
@@ -98,7 +102,9 @@ impl Value {
                 Self::AnyNumeric(number) => number.bytes(),
                 Self::Range(range) => range.bytes(),
                 Self::Encoded(value) => value.bytes().len(),
-                Self::Array(values) => values.iter().map(Self::bytes).sum(),
+                Self::Array(values) | Self::Composite(_, values) => {
+                    values.iter().map(Self::bytes).sum()
+                }
                 _ => 0,
             }
     }
@@ -158,6 +164,11 @@ impl Value {
             DataType::Range(kind) => Self::Range(Box::new(Range::read(kind, bytes()))),
             DataType::Encoded(of) => Self::Encoded(of.read(bytes())),
             DataType::Enum(of) => Self::Enum(of, int as u16),
+            DataType::Composite(of) => {
+                let fields = packed::fields(datum, of.fields().len(), heap).zip(of.types());
+                let fields = fields.map(|(field, of)| Self::from_datum(field, of, heap));
+                Self::Composite(of, fields.collect())
+            }
             DataType::Array(element) => {
                 let elements = packed::elements(datum, heap);
                 Self::Array(elements.map(|it| Self::from_datum(it, *element, heap)).collect())
@@ -189,6 +200,7 @@ impl Value {
             Self::Range(range) => range.kind().name(),
             Self::Encoded(value) => value.of().name(),
             Self::Enum(of, _) => of.name(),
+            Self::Composite(of, _) => of.name(),
             Self::Array(_) => "array",
         }
     }

@@ -11,6 +11,7 @@ mod range;
 use std::ops::DerefMut;
 
 use bytes::BufMut;
+use hotrow_base::composite::CompositeType;
 use hotrow_base::temporal::{
     Interval, MICROS_PER_DAY, date_in_range, is_finite_date, is_finite_timestamp,
     timestamp_in_range,
@@ -68,6 +69,13 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
         Value::Range(value) => range::write(value, out),
         Value::Encoded(value) => encoded::write(value, out),
+        Value::Composite(of, values) => {
+            out.put_slice(&(values.len() as i32).to_be_bytes());
+            for (value, of) in values.iter().zip(of.types()) {
+                out.put_slice(&(known_type(of).oid as u32).to_be_bytes());
+                write_with_length(value, of, out);
+            }
+        }
         Value::Array(elements) => {
             write_array(elements, data_type.element().unwrap_or(data_type), out);
         }
@@ -186,6 +194,7 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         },
         DataType::Range(kind) => return range::read(bytes, kind),
         DataType::Encoded(of) => return encoded::read(bytes, of),
+        DataType::Composite(of) => return read_row(bytes, of),
         DataType::Array(element) => return read_array(bytes, *element),
         DataType::Numeric { .. } | DataType::AnyNumeric | DataType::WideNumeric { .. } => {
             let written = numeric::read(bytes).ok_or_else(incorrect)?;
@@ -196,6 +205,46 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
 
 fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], SqlError> {
     bytes.try_into().map_err(|_| incorrect())
+}
+
+/// A row: how many fields, and of each the number of its type, its length and it.
+fn read_row(bytes: &[u8], of: CompositeType) -> Result<Value, SqlError> {
+    let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(incorrect)?;
+    let (count, wanted) = (i32::from_be_bytes(*count), of.fields().len());
+    if usize::try_from(count) != Ok(wanted) {
+        let message = format!("wrong number of columns: {count}, expected {wanted}");
+        return Err(SqlError::new(b"42804", message));
+    }
+    let mut fields = Vec::with_capacity(wanted);
+    for (at, of) in of.types().enumerate() {
+        let (head, behind) = rest.split_first_chunk::<8>().ok_or_else(incorrect)?;
+        let (given, length) = head.split_at(4);
+        let given = u32::from_be_bytes(exactly(given)?);
+        let length = i32::from_be_bytes(exactly(length)?);
+        let wanted = match of {
+            DataType::Array(element) => known_type(*element).array,
+            of => known_type(of).oid,
+        };
+        if i64::from(given) != wanted {
+            let message = format!(
+                "binary data has type {given} instead of expected {wanted} in record column {}",
+                at + 1
+            );
+            return Err(SqlError::new(b"42804", message));
+        }
+        rest = behind;
+        let Ok(length) = usize::try_from(length) else {
+            fields.push(Value::Null);
+            continue;
+        };
+        let (field, behind) = rest.split_at_checked(length).ok_or_else(incorrect)?;
+        fields.push(read_scalar(field, of)?);
+        rest = behind;
+    }
+    match rest.is_empty() {
+        true => Ok(Value::Composite(of, fields)),
+        false => Err(incorrect()),
+    }
 }
 
 fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {

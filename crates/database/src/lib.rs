@@ -168,8 +168,8 @@ pub use hotrow_engine::statistics::{Activity, CallTime, LockKind, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
 pub use hotrow_sql::{
     Direction, EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, KnownType,
-    Naming, Volatility, WrittenType, enum_with_oid, function_document, of_known_type,
-    type_modifier, without_parameters,
+    Naming, Volatility, WrittenType, composite_with_oid, enum_with_oid, function_document,
+    of_known_type, type_modifier, without_parameters,
 };
 pub use hotrow_transaction::granule::LockMode;
 pub use hotrow_transaction::holdings::{AccessHoldings, Doubt, Held, Holdings, Planning};

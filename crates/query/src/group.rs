@@ -197,7 +197,9 @@ impl<'q> Total<'q> {
             }
             State::Array(values) if self.aggregate.function != Aggregation::Array => {
                 match values.first() {
-                    Some(Value::Array(_)) if self.aggregate.data_type == DataType::Json => {
+                    Some(Value::Array(_) | Value::Composite(..))
+                        if self.aggregate.data_type == DataType::Json =>
+                    {
                         json::array_in_lines(values)?
                     }
                     _ => json::array_of(values, self.aggregate.data_type)?,

@@ -20,7 +20,7 @@ pub fn compare(left: &Value, right: &Value) -> Ordering {
         }
         (V::Bytea(a), V::Bytea(b)) => a.cmp(b),
         (V::Uuid(a), V::Uuid(b)) => a.cmp(b),
-        (V::Array(a), V::Array(b)) => {
+        (V::Array(a), V::Array(b)) | (V::Composite(_, a), V::Composite(_, b)) => {
             let pairs = a.iter().zip(b).map(|(a, b)| compare_nulls(a, b, false));
             let first = pairs.into_iter().find(|ordering| ordering.is_ne());
             first.unwrap_or_else(|| a.len().cmp(&b.len()))
@@ -138,7 +138,7 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
             key.push(10);
             key.extend(interval.span().to_le_bytes());
         }
-        Value::Array(values) => {
+        Value::Array(values) | Value::Composite(_, values) => {
             key.push(7);
             key.extend((values.len() as u64).to_le_bytes());
             values.iter().for_each(|value| encode(value, key));

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use bytes::{BufMut, BytesMut};
 use hotrow::{
-    DataType, EncodedType, RangeKind, SqlError, SqlType, Value, binary, enum_with_oid,
-    of_known_type, type_modifier,
+    DataType, EncodedType, RangeKind, SqlError, SqlType, Value, binary, composite_with_oid,
+    enum_with_oid, of_known_type, type_modifier,
 };
 
 /// How a value is written.
@@ -135,6 +135,12 @@ pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
     }
     if let Some(of) = oid.checked_sub(1).and_then(enum_with_oid) {
         return Ok(Some(SqlType::Array(DataType::Enum(of))));
+    }
+    if let Some(of) = composite_with_oid(oid) {
+        return Ok(Some(SqlType::Scalar(DataType::Composite(of))));
+    }
+    if let Some(of) = oid.checked_sub(1).and_then(composite_with_oid) {
+        return Ok(Some(SqlType::Array(DataType::Composite(of))));
     }
     let mut error = SqlError::new(b"42704", format!("there is no type with OID {oid}"));
     error.hint = Some("Send the parameter as text, without a type.".to_owned());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
@@ -179,7 +180,7 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
                 && let Some(&NamedType::Enum(before)) =
                     catalog.type_seen(&SearchPath::default(), name).map(|known| &**known)
             {
-                catalog.replace_type(DataType::Enum(before), DataType::Enum(next));
+                replace_type(catalog, DataType::Enum(before), DataType::Enum(next));
             }
             catalog.set_type(name, named.clone());
             Ok(())
@@ -229,6 +230,31 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
     }
 }
 
+/// Has what is of one type be of another one, whose values are kept in the same way: columns, and
+/// composite types that have such fields.
+fn replace_type(catalog: &mut Catalog, before: DataType, next: DataType) {
+    catalog.replace_type(before, next);
+    let (arrays, next_arrays) = (before.array(), next.array());
+    let with_it = |of: DataType| match of {
+        of if of == before => next,
+        of if of == arrays => next_arrays,
+        other => other,
+    };
+    let rows = catalog.types().filter_map(|(schema, name, named)| match **named {
+        NamedType::Composite(row) => Some((qualified(schema, name), row)),
+        NamedType::Enum(_) | NamedType::Domain(_) => None,
+    });
+    let rows: Vec<_> = rows.collect();
+    for (name, row) in rows {
+        let fields = row.fields().iter().map(|(name, of)| (name.clone(), with_it(*of)));
+        let next = CompositeType::of(row.name(), &fields.collect::<Vec<_>>());
+        if next != row {
+            catalog.set_type(&name, NamedType::Composite(next));
+            replace_type(catalog, DataType::Composite(row), DataType::Composite(next));
+        }
+    }
+}
+
 /// Gives a type another name, in the schema where it is.
 fn rename_type(catalog: &mut Catalog, name: &str, to: &str) {
     let path = SearchPath::default();
@@ -240,8 +266,13 @@ fn rename_type(catalog: &mut Catalog, name: &str, to: &str) {
     let next = match &named {
         NamedType::Enum(before) => {
             let next = before.renamed(local(to));
-            catalog.replace_type(DataType::Enum(*before), DataType::Enum(next));
+            replace_type(catalog, DataType::Enum(*before), DataType::Enum(next));
             NamedType::Enum(next)
+        }
+        NamedType::Composite(before) => {
+            let next = CompositeType::of(local(to), before.fields());
+            replace_type(catalog, DataType::Composite(*before), DataType::Composite(next));
+            NamedType::Composite(next)
         }
         other => other.clone(),
     };

@@ -109,7 +109,7 @@ impl Compiler<'_> {
                     Ok(Argument::Parameter(at as u16))
                 }
                 (_, Some(SqlType::Scalar(_)) | None) if !is_array(written) => {
-                    let operand = self.operand(written)?;
+                    let operand = self.argument_operand(written, sql_type)?;
                     self.scalar_argument(operand, sql_type, place)
                 }
                 _ => self.argument(written, sql_type, place).map(Argument::Known),
@@ -149,7 +149,7 @@ impl Compiler<'_> {
                 let written = crate::types::sql_type(data_type, self.type_names(), place)?;
                 self.argument(expr, Some(sql_type.unwrap_or(written)), place)
             }
-            other => match (element, self.operand(other)?) {
+            other => match (element, self.argument_operand(other, sql_type)?) {
                 (Some(_), Operand::Unknown(None)) => Ok(Value::Null),
                 (Some(element), Operand::Unknown(Some(open))) => {
                     array_literal(&open.text, element, place)
@@ -163,6 +163,20 @@ impl Compiler<'_> {
                     Argument::Parameter(_) | Argument::Computed(_) => Err(no_constant(place)),
                 },
             },
+        }
+    }
+
+    /// An argument that is no array: a row that is written out is one of the parameter's type.
+    fn argument_operand(
+        &mut self,
+        written: &ast::Expr,
+        sql_type: Option<SqlType>,
+    ) -> Result<Operand> {
+        match sql_type {
+            Some(SqlType::Scalar(DataType::Composite(of))) => {
+                self.composite_for(written, of, || "the parameter".to_owned()).map(Operand::Typed)
+            }
+            _ => self.operand(written),
         }
     }
 

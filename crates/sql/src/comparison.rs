@@ -9,6 +9,7 @@ use hotrow_query::SubqueryKind;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
+use crate::composite::is_null_row;
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::operand::{Operand, is_array};
 use crate::scope::Compiler;
@@ -22,13 +23,22 @@ impl Compiler<'_> {
     pub(crate) fn is_null(&mut self, written: &ast::Expr) -> Result<Expr> {
         self.each_value(written, |this, value| {
             let expr = this.row_expr(value)?;
+            if let Some(is_null) = is_null_row(&expr, true) {
+                return Ok(is_null);
+            }
             Ok(scalar(ExprKind::IsNull(Box::new(expr)), DataType::Boolean))
         })
     }
 
     /// IS NOT NULL: of a row, that none of its values is.
     pub(crate) fn is_not_null(&mut self, written: &ast::Expr) -> Result<Expr> {
-        self.each_value(written, |this, value| this.is_null(value).map(negated))
+        self.each_value(written, |this, value| {
+            let expr = this.row_expr(value)?;
+            if let Some(is_not_null) = is_null_row(&expr, false) {
+                return Ok(is_not_null);
+            }
+            Ok(negated(scalar(ExprKind::IsNull(Box::new(expr)), DataType::Boolean)))
+        })
     }
 
     /// Whether something is true of a value, or of all values of a row.

@@ -107,7 +107,7 @@ impl Compiler<'_> {
         columns: &[(String, SqlType)],
     ) -> Result<Vec<SlotId>> {
         if let [target] = targets
-            && let Some(Variable::Record { fields, open }) =
+            && let Some(Variable::Record { fields, open, .. }) =
                 self.qualified_variable(&target.parts).cloned()
         {
             let name = target.parts.last().cloned().unwrap_or_default();
@@ -138,7 +138,7 @@ impl Compiler<'_> {
         if open {
             let fields = self.record_fields(name, columns)?;
             let slots = fields.iter().map(|(_, slot)| *slot).collect();
-            self.redefine(name, Variable::Record { fields, open: false });
+            self.redefine(name, Variable::Record { fields, open: false, of: None });
             return Ok(slots);
         }
         if fields.len() == columns.len() {

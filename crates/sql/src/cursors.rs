@@ -441,7 +441,7 @@ impl Compiler<'_> {
         self.emit_assign(out, at, integer(0));
         self.counts_next_turns = Some(at);
         // The record is the loop's own.
-        let record = Variable::Record { fields: Vec::new(), open: true };
+        let record = Variable::Record { fields: Vec::new(), open: true, of: None };
         let own = target.parts.iter().map(|name| (name.clone(), record.clone())).collect();
         self.names.push(Names { label: None, variables: own });
         self.for_query(std::slice::from_ref(target), &query, body, place, out)?;

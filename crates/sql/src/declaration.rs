@@ -118,11 +118,14 @@ impl Compiler<'_> {
     fn declared(&mut self, name: &str, type_name: &TypeName) -> Result<Variable> {
         let place = type_name.place;
         match &type_name.kind {
-            TypeNameKind::Record => Ok(Variable::Record { fields: Vec::new(), open: true }),
+            TypeNameKind::Record => {
+                Ok(Variable::Record { fields: Vec::new(), open: true, of: None })
+            }
             kind => {
                 if let Some(columns) = self.row_type(type_name) {
                     let fields = self.record_fields(name, &columns)?;
-                    return Ok(Variable::Record { fields, open: false });
+                    let of = self.composite_named(type_name);
+                    return Ok(Variable::Record { fields, open: false, of });
                 }
                 if let TypeNameKind::RowOf(table) = kind {
                     self.table(table, place)?; // says why there is none

@@ -282,7 +282,7 @@ impl Compiler<'_> {
         let mut slots = Vec::new();
         for target in targets {
             match self.qualified_variable(&target.parts) {
-                Some(Variable::Record { fields, open: true }) if fields.is_empty() => {
+                Some(Variable::Record { fields, open: true, .. }) if fields.is_empty() => {
                     let what = "a record that EXECUTE of a text gives its columns to when the \
                                 call runs";
                     let advice = "declare a variable for each column, or one of a row type";

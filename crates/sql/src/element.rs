@@ -27,7 +27,14 @@ impl Compiler<'_> {
         if !is_argument && let Some(element) = self.relational_element(root, chain, place)? {
             return Ok(element);
         }
+        let is_dot = |access: &AccessExpr| matches!(access, AccessExpr::Dot(_));
+        let behind = chain.iter().rposition(is_dot).map_or(0, |at| at + 1);
+        let field = self.field_of_written(root, &chain[..behind], place)?;
         let (array, subscripts) = match chain {
+            _ if let Some(field) = field => match &chain[behind..] {
+                [] => return Ok(field),
+                subscripts => (with_subscripts(field, place)?, subscripts),
+            },
             // procedure.parameter[i], table.column['a']
             [AccessExpr::Dot(ast::Expr::Identifier(name)), subscripts @ ..] => {
                 let ast::Expr::Identifier(first) = bare(root) else {
@@ -105,10 +112,7 @@ impl Compiler<'_> {
     /// An expression that has subscripts: an array or a jsonb.
     fn subscripted(&mut self, written: &ast::Expr) -> Result<Expr> {
         let expr = self.expr(written)?;
-        match expr.sql_type {
-            SqlType::Array(_) | SqlType::Scalar(DataType::Jsonb) => Ok(expr),
-            SqlType::Scalar(of) => Err(no_subscripts(of, place_in(written, self.place))),
-        }
+        with_subscripts(expr, place_in(written, self.place))
     }
 
     /// An expression that must name an array; its slot and the type of its elements.
@@ -190,6 +194,14 @@ impl Compiler<'_> {
             }
         };
         Ok(array_call(function, given, sql_type))
+    }
+}
+
+/// An array or a jsonb; another value has no subscripts.
+fn with_subscripts(expr: Expr, place: Place) -> Result<Expr> {
+    match expr.sql_type {
+        SqlType::Array(_) | SqlType::Scalar(DataType::Jsonb) => Ok(expr),
+        SqlType::Scalar(of) => Err(no_subscripts(of, place)),
     }
 }
 

@@ -86,6 +86,9 @@ impl Compiler<'_> {
                 }
             };
         }
+        if let DataType::Composite(of) = to {
+            return self.composite_for(written, of, what);
+        }
         let operand = self.operand(written)?;
         let expr = self.settle(operand, to, place)?;
         assign(expr, to, coercion, place, what)
@@ -452,6 +455,9 @@ impl Compiler<'_> {
             return Ok(Operand::Typed(interval));
         }
         let to = match sql_type(to, self.type_names(), place) {
+            Ok(SqlType::Scalar(DataType::Composite(of))) => {
+                return self.cast_to_composite(expr, of, place).map(Operand::Typed);
+            }
             Ok(SqlType::Scalar(to)) => to,
             Ok(SqlType::Array(element)) => {
                 let operand = self.operand(expr)?;

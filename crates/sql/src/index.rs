@@ -223,8 +223,10 @@ pub(crate) fn check_key(all: &[Column], columns: &[ColumnId], place: Place) -> R
             return Err(error(b"42704", place, message)
                 .hint("keep what is looked for in a column of its own"));
         }
-        if matches!(described.data_type, DataType::Jsonb | DataType::Interval | DataType::Array(_))
-        {
+        if matches!(
+            described.data_type,
+            DataType::Jsonb | DataType::Interval | DataType::Array(_) | DataType::Composite(_)
+        ) {
             return Err(unsupported(
                 place,
                 format!("{} as a key", described.data_type),

@@ -6,6 +6,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::frame_syntax::write_frames;
 use crate::grouping_syntax::write_groupings;
 use crate::token::is_word;
+use crate::types::ADDRESSES;
 
 /// Writes what PostgreSQL takes for the same.
 pub(crate) fn write_known_forms(tokens: &mut Vec<TokenWithSpan>) {
@@ -14,16 +15,20 @@ pub(crate) fn write_known_forms(tokens: &mut Vec<TokenWithSpan>) {
     write_digits_behind(tokens);
     write_frames(tokens);
     write_groupings(tokens);
-    write_ranges_as_casts(tokens);
+    write_types_as_casts(tokens);
 }
 
-/// Writes `int4range '[1,5)'` as `'[1,5)'::int4range`.
-fn write_ranges_as_casts(tokens: &mut Vec<TokenWithSpan>) {
+/// Writes `int4range '[1,5)'` as `'[1,5)'::int4range`, and so for all types that the parser does not
+/// know.
+fn write_types_as_casts(tokens: &mut Vec<TokenWithSpan>) {
     let is_it = |all: &[TokenWithSpan], at: usize| {
         let is_literal = |t: &TokenWithSpan| matches!(t.token, Token::SingleQuotedString(_));
-        let is_range = |t: &Token| RangeKind::ALL.iter().any(|kind| is_word(t, kind.name()));
+        let is_type = |t: &Token| {
+            RangeKind::ALL.iter().any(|kind| is_word(t, kind.name()))
+                || ADDRESSES.iter().any(|of| is_word(t, of.name()))
+        };
         let is_part = at > 0 && all[at - 1].token == Token::Period;
-        all.get(at + 1).is_some_and(is_literal) && is_range(&all[at].token) && !is_part
+        all.get(at + 1).is_some_and(is_literal) && is_type(&all[at].token) && !is_part
     };
     if !(0..tokens.len()).any(|at| is_it(tokens, at)) {
         return;

@@ -57,6 +57,7 @@ mod comment;
 mod comparison;
 mod compile;
 mod compiled;
+mod composite;
 mod condition;
 mod conflict;
 mod constraint;
@@ -223,5 +224,7 @@ pub use syntax::ScriptStatement;
 pub use temporary::{AtCommit, Temporary, TemporaryKind};
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name, tokenize};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
-pub use type_table::{KnownType, enum_with_oid, known_type, of_known_type, type_modifier};
+pub use type_table::{
+    KnownType, composite_with_oid, enum_with_oid, known_type, of_known_type, type_modifier,
+};
 pub use view::{broken_view, changed_names};

@@ -145,6 +145,18 @@ impl Compiler<'_> {
                 slot
             }
         };
+        if self.fields_of(&target.parts).is_some() {
+            let slot = self.temporary("element", element)?;
+            let mut compiled = Vec::new();
+            let value = self.slot_expr(slot);
+            self.take_apart(target, &value, &mut compiled)?;
+            let exit = self.loop_body(body, EnclosingKind::For, &mut compiled)?;
+            self.place = place;
+            let elements = Elements::Array(array);
+            let kind = StatementKind::ForEach { slot, elements, body: compiled };
+            self.emit_in_block(out, exit, |this, out| this.emit(out, kind));
+            return Ok(());
+        }
         let variable = self.target_slot(target)?;
         let to = self.slot_expr(variable).data_type();
         let mut compiled = Vec::new();
@@ -252,7 +264,7 @@ impl Compiler<'_> {
     ) -> Result<Vec<SlotId>> {
         let name = &target.parts[0];
         match self.variable(name).cloned() {
-            Some(Variable::Record { fields, open: false }) => {
+            Some(Variable::Record { fields, open: false, .. }) => {
                 let same = fields.len() == columns.len()
                     && fields.iter().zip(columns).all(|((field, slot), (column, sql_type))| {
                         field == column && self.slot_expr(*slot).sql_type == *sql_type
@@ -262,7 +274,8 @@ impl Compiler<'_> {
                 }
                 let fields = self.record_fields(name, columns)?;
                 let slots = fields.iter().map(|(_, slot)| *slot).collect();
-                self.declare(name, Variable::Record { fields, open: false }, target.place)?;
+                let of = None;
+                self.declare(name, Variable::Record { fields, open: false, of }, target.place)?;
                 Ok(slots)
             }
             Some(_) => self.slots_of_targets(std::slice::from_ref(target), columns),

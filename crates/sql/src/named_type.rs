@@ -10,8 +10,10 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
+use hotrow_base::composite::{CompositeField, CompositeType};
 use hotrow_base::enumeration::{EnumType, LABEL_BYTES_MAX, LABELS_MAX};
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::packed::DEPTH_MAX;
+use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Domain, NamedType, PUBLIC, Table, local, qualified, split};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -41,17 +43,21 @@ impl Compiler<'_> {
                 NamedType::Enum(enum_of(local(&name), labels, place)?)
             }
             Some(Representation::Composite { attributes }) => {
-                let mut fields = Vec::new();
+                let mut fields: Vec<CompositeField> = Vec::new();
                 for attribute in attributes {
-                    let of = sql_type(&attribute.data_type, self.type_names(), place)?;
+                    let of = sql_type(&attribute.data_type, self.type_names(), place)?.packed();
                     let field = folded(&attribute.name.value, attribute.name.quote_style.is_some());
-                    if fields.iter().any(|(known, _)| *known == field) {
+                    if depth(of) >= DEPTH_MAX {
+                        let message = format!("types are nested more than {DEPTH_MAX} levels deep");
+                        return Err(error(b"54001", place, message));
+                    }
+                    if fields.iter().any(|(known, _)| **known == *field) {
                         let message = format!("attribute \"{field}\" specified more than once");
                         return Err(error(b"42701", place, message));
                     }
-                    fields.push((field, of));
+                    fields.push((field.into(), of));
                 }
-                NamedType::Composite(fields)
+                NamedType::Composite(CompositeType::of(local(&name), &fields))
             }
             Some(Representation::Range { .. } | Representation::SqlDefinition { .. }) | None => {
                 let hint = "write AS ENUM ('a', 'b') or AS (name type, ...)";
@@ -220,11 +226,22 @@ impl Compiler<'_> {
         but: Option<&str>,
         place: Place,
     ) -> Result<()> {
-        let Some(NamedType::Enum(of)) = self.type_named(name).map(|named| &**named) else {
-            return Ok(());
+        let of = match self.type_named(name).map(|named| &**named) {
+            Some(NamedType::Enum(of)) => DataType::Enum(*of),
+            Some(NamedType::Composite(of)) => DataType::Composite(*of),
+            Some(NamedType::Domain(_)) | None => return Ok(()),
         };
-        let of = DataType::Enum(*of);
-        let is_of = |column: DataType| column == of || column.element() == Some(of);
+        for (_, other, named) in self.catalog.types() {
+            if let NamedType::Composite(row) = **named
+                && let Some((field, _)) = row.fields().iter().find(|(_, field)| asks(*field, of))
+            {
+                let message =
+                    format!("cannot drop type {} because other objects depend on it", local(name));
+                return Err(error(b"2BP01", place, message)
+                    .detail(format!("column {field} of composite type {other} depends on it")));
+            }
+        }
+        let is_of = |column: DataType| asks(column, of);
         // Not those that are kept for sessions to come: they are made anew for another type.
         let asked = |table: &&Table| {
             but.is_none_or(|but| *table.schema != *but)
@@ -271,12 +288,31 @@ impl Compiler<'_> {
         }
     }
 
-    /// Names and types of the columns that a composite type has.
-    pub(crate) fn composite(&self, name: &str) -> Option<&[(String, SqlType)]> {
+    /// The composite type of this name.
+    pub(crate) fn composite(&self, name: &str) -> Option<CompositeType> {
         match self.type_named(name).map(|named| &**named) {
-            Some(NamedType::Composite(fields)) => Some(fields),
+            Some(NamedType::Composite(of)) => Some(*of),
             _ => None,
         }
+    }
+}
+
+/// Rows within each other that a type has.
+fn depth(of: DataType) -> usize {
+    match of {
+        DataType::Array(element) => 1 + depth(*element),
+        DataType::Composite(of) => 1 + of.types().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Whether a type is another one, or has it within it.
+pub(crate) fn asks(of: DataType, wanted: DataType) -> bool {
+    match of {
+        of if of == wanted => true,
+        DataType::Array(element) => asks(*element, wanted),
+        DataType::Composite(of) => of.types().any(|of| asks(of, wanted)),
+        _ => false,
     }
 }
 

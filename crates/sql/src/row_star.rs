@@ -3,6 +3,7 @@
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
+use crate::composite::fields_of_value;
 use crate::error::{Result, error, unsupported};
 use crate::scope::Compiler;
 use crate::star_syntax::is_row_star;
@@ -27,6 +28,7 @@ impl Compiler<'_> {
                 let named = |(value, at)| Ok((format!("f{at}"), self.expr(value)?));
                 values.into_iter().zip(1..).map(named).collect::<Result<_>>()?
             }
+            (None, None) if let Some(fields) = fields_of_value(&self.expr(root)?) => fields,
             (None, None) => {
                 let advice = "write SELECT ... FROM f(...), or (f(...)).* of a function that \
                               gives one row";

@@ -1,13 +1,15 @@
 //! Rows as values: of variables that are records, as what is assigned to them, and as what a
 //! function returns.
 //!
-//! Role         a row is its fields, each with a slot or an expression of its own; no value of a
-//!              program is a row
+//! Role         a row is its fields, each with a slot or an expression of its own; where it is one
+//!              value, [`crate::composite`] puts it together
 
-use hotrow_base::types::SqlType;
+use hotrow_base::composite::CompositeType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{Expr, Place, ResultColumn, SlotId, Statement};
 use sqlparser::ast;
 
+use crate::composite::{fields_of_value, record_of};
 use crate::consume::types_of;
 use crate::error::{Advice, Result, error, place_in};
 use crate::scope::Compiler;
@@ -34,7 +36,14 @@ impl Compiler<'_> {
             };
             return Some(table.shown().iter().map(field).collect());
         }
-        self.composite(&name).map(<[_]>::to_vec)
+        self.composite(&name).map(record_of)
+    }
+
+    /// The composite type that a type is; none: it is another one.
+    pub(crate) fn composite_named(&self, written: &TypeName) -> Option<CompositeType> {
+        let TypeNameKind::Plain(plain) = &written.kind else { return None };
+        let ast::DataType::Custom(name, _) = &**plain else { return None };
+        self.composite(&object_name(name, written.place).ok()?)
     }
 
     /// The columns of a result that is such a row.
@@ -60,6 +69,9 @@ impl Compiler<'_> {
                 };
                 let value = match of.map(SqlType::spread) {
                     Some(SqlType::Array(element)) => self.array_for(value, element, &what)?,
+                    Some(SqlType::Scalar(DataType::Composite(of))) => {
+                        self.composite_for(value, of, &what)?
+                    }
                     Some(SqlType::Scalar(of)) => {
                         let operand = self.operand(value)?;
                         self.settle(operand, of, place_in(value, place))?
@@ -102,6 +114,10 @@ impl Compiler<'_> {
                 }
             }
             _ => {}
+        }
+        let value = self.expr(written)?;
+        if let Some(fields) = fields_of_value(&value) {
+            return Ok(fields);
         }
         Err(error(b"42804", place, format!("{} is a row, but the expression is none", what()))
             .hint("write ROW(a, b, ...), a record variable, or SELECT ... INTO"))

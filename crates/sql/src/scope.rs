@@ -20,6 +20,7 @@ use hotrow_transaction::program::{
 };
 
 use crate::ambiguity::Ambiguity;
+use crate::composite::{composite_type_of, field_named};
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::secured::Security;
@@ -443,11 +444,11 @@ impl<'c> Compiler<'c> {
                 let what = format!("cursor \"{name}\" as a value");
                 Err(unsupported(place, what, "FETCH its rows, or loop over them: FOR r IN cursor"))
             }
-            (_, Some(Variable::Record { .. })) => Err(unsupported(
-                place,
-                format!("record \"{name}\" as a value"),
-                format!("write its fields: {name}.column"),
-            )),
+            (_, Some(Variable::Record { .. })) => self.value_of_record(name).ok_or_else(|| {
+                let advice =
+                    format!("write its fields: {name}.column, or declare it of a composite type");
+                unsupported(place, format!("record \"{name}\" as a value"), advice)
+            }),
             (None, None) if name == "current_role" => self.current_role(place),
             (None, None) if name == "found" && self.is_procedure && !self.ad_hoc => {
                 Ok(self.slot_expr(FOUND))
@@ -503,7 +504,7 @@ impl<'c> Compiler<'c> {
             let message = format!("improper qualified name: {}", parts.join("."));
             return Err(error(b"42601", place, message));
         };
-        if let Some(Variable::Record { fields, open }) = self.variable(qualifier) {
+        if let Some(Variable::Record { fields, open, .. }) = self.variable(qualifier) {
             if let Some((_, slot)) = fields.iter().find(|(field, _)| field == name) {
                 return Ok(spread(self.slot_expr(*slot)));
             }
@@ -513,6 +514,11 @@ impl<'c> Compiler<'c> {
             } else {
                 error(b"42703", place, format!("record \"{qualifier}\" has no field \"{name}\""))
             });
+        }
+        if let Some(Variable::Scalar { slot, .. }) = self.variable(qualifier)
+            && composite_type_of(&self.slot_expr(*slot)).is_some()
+        {
+            return field_named(self.slot_expr(*slot), name, place);
         }
         if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
             return Ok(spread(self.slot_expr(*slot)));

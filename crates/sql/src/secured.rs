@@ -374,7 +374,7 @@ fn in_query(
     {
         select.projection = vec![ast::SelectItem::UnnamedExpr(written.clone())];
     }
-    let variable = Variable::Record { fields, open: false };
+    let variable = Variable::Record { fields, open: false, of: None };
     Ok((query, Names { label: None, variables: vec![(NEW_ROW.to_owned(), variable)] }))
 }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Column, Object, TriggerEvent};
@@ -22,10 +23,12 @@ pub(crate) enum Variable {
         constant: bool,
         not_null: bool,
     },
-    /// a record: fields by name; `open` until the first query gives it a shape
+    /// a record: fields by name; `open` until the first query gives it a shape; `of` a composite
+    /// type, if it was declared of one
     Record {
         fields: Vec<(String, SlotId)>,
         open: bool,
+        of: Option<CompositeType>,
     },
     /// by its number
     Cursor(usize),

@@ -253,7 +253,7 @@ impl Compiler<'_> {
         value: &ast::Expr,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
-        if self.assign_row(target, value, out)? {
+        if self.assign_row(target, value, out)? || self.assign_field(target, value, out)? {
             return Ok(());
         }
         let slot = self.target_slot(target)?;

@@ -215,7 +215,9 @@ impl<'c> Compiler<'c> {
                     self.record_fields(name, &columns).unwrap_or_default()
                 }
             };
-            names.variables.push((name.to_owned(), Variable::Record { fields, open: false }));
+            names
+                .variables
+                .push((name.to_owned(), Variable::Record { fields, open: false, of: None }));
         }
         (names, nothing)
     }

@@ -3,9 +3,12 @@
 //! Role         asked by the system catalog, the server's protocol, casts to the catalog's names
 //!              and whoever chooses between functions by the categories of their arguments
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::encoded::EncodedType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, RangeKind, TIME_DIGITS};
+
+use crate::composite::RECORD;
 
 /// A type, as PostgreSQL numbers it.
 #[derive(Clone, Copy)]
@@ -27,6 +30,9 @@ pub struct KnownType {
 
 /// Numbers from here on are of enums and of arrays of them; those of relations are below.
 const FIRST_ENUM: i64 = 1_600_000_000;
+
+/// Numbers from here on are of composite types and of arrays of them.
+const FIRST_COMPOSITE: i64 = 1_800_000_000;
 
 /// The types: those that columns can have first, then what the catalog calls by other names, and
 /// what some clients look up.
@@ -106,7 +112,9 @@ pub(crate) const TYPES: &[KnownType] = {
 #[inline]
 pub fn of_known_type<T>(data_type: DataType, read: impl FnOnce(&KnownType) -> T) -> T {
     match data_type {
-        DataType::Enum(_) | DataType::Array(_) => read(&known_type(data_type)),
+        DataType::Enum(_) | DataType::Array(_) | DataType::Composite(_) => {
+            read(&known_type(data_type))
+        }
         other => read(&TYPES[place_of(other)]),
     }
 }
@@ -115,6 +123,7 @@ pub fn of_known_type<T>(data_type: DataType, read: impl FnOnce(&KnownType) -> T)
 pub fn known_type(data_type: DataType) -> KnownType {
     match data_type {
         DataType::Enum(of) => return enum_type(of),
+        DataType::Composite(of) => return composite_type(of),
         DataType::Array(element) => return array_type(known_type(*element)),
         _ => {}
     }
@@ -156,8 +165,8 @@ const fn place_of(data_type: DataType) -> usize {
         T::SmallInt => 3,
         T::Integer => 4,
         // An enum is asked for by its number.
-        // Nor is an array asked for here.
-        T::Text | T::Enum(_) | T::Array(_) => 5,
+        // Nor is an array asked for here, nor a row.
+        T::Text | T::Enum(_) | T::Array(_) | T::Composite(_) => 5,
         T::Oid => 6,
         T::Real => 7,
         T::Double => 8,
@@ -229,6 +238,33 @@ pub(crate) fn enum_type(of: EnumType) -> KnownType {
         category: "E",
         kept: Some(DataType::Enum(of)),
     }
+}
+
+/// A composite type gets its numbers as an enum does.
+pub(crate) fn composite_type(of: CompositeType) -> KnownType {
+    if of.name() == RECORD
+        && let Some(record) = TYPES.iter().find(|known| known.name == RECORD)
+    {
+        return KnownType { kept: Some(DataType::Composite(of)), ..*record };
+    }
+    let oid = FIRST_COMPOSITE + 2 * i64::from(of.number());
+    let (name, array) = (of.name(), oid + 1);
+    KnownType {
+        oid,
+        name,
+        standard: name,
+        array,
+        length: -1,
+        category: "C",
+        kept: Some(DataType::Composite(of)),
+    }
+}
+
+/// The composite type that has such a number.
+pub fn composite_with_oid(oid: u32) -> Option<CompositeType> {
+    let number = i64::from(oid) - FIRST_COMPOSITE;
+    let number = u32::try_from(number).ok().filter(|number| number % 2 == 0)?;
+    CompositeType::with_number(number / 2)
 }
 
 /// The enum that has such a number.

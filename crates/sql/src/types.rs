@@ -20,6 +20,9 @@ const CHAR_MAX: u64 = 8192;
 /// Longest varchar(n), as PostgreSQL has it.
 const VARCHAR_MAX: u64 = 10_485_760;
 
+/// The types of addresses.
+pub(crate) const ADDRESSES: [EncodedType; 4] =
+    [EncodedType::Inet, EncodedType::Cidr, EncodedType::MacAddr, EncodedType::MacAddr8];
 /// Longest bit(n), as PostgreSQL has it.
 const BITS_MAX: u64 = 83_886_080;
 
@@ -76,9 +79,7 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
 
 /// The type of addresses that has this name.
 fn encoded_named(name: &ast::ObjectName) -> Option<EncodedType> {
-    let addresses =
-        [EncodedType::Inet, EncodedType::Cidr, EncodedType::MacAddr, EncodedType::MacAddr8];
-    addresses.into_iter().find(|of| is_built_in(name, of.name()))
+    ADDRESSES.into_iter().find(|of| is_built_in(name, of.name()))
 }
 
 /// The kind of ranges whose type has this name.
@@ -173,11 +174,7 @@ fn scalar_of(named: &NamedType, name: &ast::ObjectName, place: Place) -> Result<
             format!("domain {name} here"),
             "columns can have domains with constraints; write the type that it is made from",
         )),
-        NamedType::Composite(_) => Err(unsupported(
-            place,
-            format!("a value of the composite type {name}"),
-            "use a variable or a column for each of its fields; functions may RETURN SETOF it",
-        )),
+        NamedType::Composite(of) => Ok(DataType::Composite(*of)),
     }
 }
 

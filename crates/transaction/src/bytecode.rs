@@ -46,6 +46,8 @@ pub enum CompareKind {
     Interval,
     /// arrays in one piece
     Array,
+    /// rows in one piece
+    Row,
 }
 
 impl CompareKind {
@@ -58,6 +60,7 @@ impl CompareKind {
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,
+            DataType::Composite(_) => Self::Row,
             _ if data_type.is_bytes() => Self::Bytes,
             _ => Self::Int,
         }

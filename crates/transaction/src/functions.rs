@@ -21,6 +21,7 @@ pub mod raise;
 mod random;
 mod real;
 mod recode;
+mod row;
 mod template;
 pub mod text;
 mod text_pad;
@@ -70,6 +71,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Array(function) => return array::call(machine, code, function),
         Function::Json(function) => return json::call(machine, code, function),
         Function::Range(function) => return valued::of_ranges(machine, code, function),
+        Function::Row(function) => return row::call(machine, code, function),
         Function::Encoded(function) => return valued::of_encoded(machine, code, function),
         Function::Random(what) => return random::call(machine, code, what),
         _ => {}

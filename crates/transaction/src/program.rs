@@ -32,7 +32,7 @@ use crate::outcome::NoticeLevel;
 pub use consume::Consume;
 pub use function::{
     ArrayFunction, BitFunction, Extent, Function, IntervalFunction, NumericFunction, RealFunction,
-    TemplateFunction, TextFunction, WholeFunction,
+    RowFunction, TemplateFunction, TextFunction, WholeFunction,
 };
 pub use protected::{Catch, ErrorPart, Handler, Protected};
 

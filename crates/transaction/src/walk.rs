@@ -253,6 +253,12 @@ pub fn map_types(expr: &mut Expr, map: &impl Fn(SqlType) -> SqlType) {
     {
         *of = next;
     }
+    if let ExprKind::Constant(Value::Composite(of, _)) = &mut expr.kind
+        && let SqlType::Scalar(DataType::Composite(next)) =
+            map(SqlType::Scalar(DataType::Composite(*of)))
+    {
+        *of = next;
+    }
     operands_mut(expr, &mut |operand| map_types(operand, map));
 }
 

@@ -21,6 +21,7 @@ pub fn is_zoned(data_type: DataType) -> bool {
         // Without a zone in the text it is in the session's.
         DataType::Encoded(EncodedType::TimeTz(_)) => true,
         DataType::Array(element) => is_zoned(*element),
+        DataType::Composite(of) => of.types().any(is_zoned),
         _ => false,
     }
 }

@@ -59,7 +59,7 @@ pub fn object_of<'v>(
                 let message = format!("argument {} cannot be null", 2 * at + 1);
                 return Err(ValueError::json_use(message));
             }
-            Value::Array(_) | Value::Json(_) | Value::Jsonb(_) => {
+            Value::Array(_) | Value::Composite(..) | Value::Json(_) | Value::Jsonb(_) => {
                 let message = "key value must be scalar, not array, composite, or json";
                 return Err(ValueError::json_use(message.to_owned()));
             }
@@ -150,6 +150,16 @@ fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
                 write(value, out)?;
             }
             out.push("]")?;
+        }
+        Value::Composite(of, values) => {
+            out.push("{")?;
+            for (at, ((name, _), value)) in of.fields().iter().zip(values).enumerate() {
+                out.push(if at > 0 { "," } else { "" })?;
+                write_text(name, out)?;
+                out.push(":")?;
+                write(value, out)?;
+            }
+            out.push("}")?;
         }
         Value::Text(text) => write_text(text, out)?,
         other => {

@@ -193,7 +193,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Bytea | DataType::Encoded(_) => PartKind::Escaped,
         // Of no key that SQL makes.
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => PartKind::Escaped,
-        DataType::Array(_) => PartKind::Escaped,
+        DataType::Array(_) | DataType::Composite(_) => PartKind::Escaped,
         DataType::Interval => PartKind::N128,
         DataType::Char(_) => PartKind::Char,
         DataType::Uuid => PartKind::Bytes16,
@@ -224,7 +224,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => return None,
         DataType::Range(_) | DataType::Encoded(_) => return None,
-        DataType::Array(_) => return None,
+        DataType::Array(_) | DataType::Composite(_) => return None,
     })
 }
 

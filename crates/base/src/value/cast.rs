@@ -29,6 +29,12 @@ impl Value {
                 let elements = elements.collect::<Result<Vec<_>, _>>()?;
                 Ok(packed::pack(*element, &elements, heap))
             }
+            (Self::Composite(of, values), DataType::Composite(to)) if *of == to => {
+                let fields = values.iter().zip(of.types());
+                let fields = fields.map(|(value, of)| value.to_datum(of, heap));
+                let fields = fields.collect::<Result<Vec<_>, _>>()?;
+                Ok(packed::pack_row(of.types(), &fields, heap))
+            }
             _ if data_type.is_text() => self.to_text(data_type, heap),
             (Self::Json(text), DataType::Json)
             | (Self::Jsonb(text), DataType::Json | DataType::Jsonb) => {

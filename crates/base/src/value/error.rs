@@ -68,6 +68,13 @@ impl ValueError {
         Self::new(code, format!("{what} {name}: \"{text}\""))
     }
 
+    /// invalid_text_representation of a row, and what is wrong with it
+    pub(super) fn malformed_record(text: &str, detail: &str) -> Self {
+        let text = text.escape_debug();
+        let error = Self::new("22P02", format!("malformed record literal: \"{text}\""));
+        Self { detail: Some(detail.to_owned()), ..error }
+    }
+
     /// invalid_text_representation of an array
     pub(super) fn malformed_array(text: &str) -> Self {
         let text = text.escape_debug();
@@ -464,6 +471,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Range(kind) => kind.name(),
         DataType::Encoded(of) => of.name(),
         DataType::Enum(of) => of.name(),
+        DataType::Composite(of) => of.name(),
         DataType::Array(_) => "array",
     }
 }

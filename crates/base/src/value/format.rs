@@ -1,6 +1,6 @@
 //! Values as PostgreSQL's text.
 
-use super::{Value, array};
+use super::{Value, array, composite};
 use crate::temporal::{
     TimeZone, write_date, write_interval, write_time, write_timestamp, write_timestamp_tz,
 };
@@ -33,6 +33,7 @@ impl fmt::Display for Value {
             Self::Range(range) => write!(f, "{range}"),
             Self::Encoded(value) => write!(f, "{value}"),
             Self::Enum(of, place) => f.write_str(of.label(*place)),
+            Self::Composite(_, fields) => composite::write_composite(fields, f),
             Self::Array(elements) => array::write_array(elements, f),
         }
     }

@@ -58,6 +58,7 @@ impl Value {
             DataType::Jsonb => json::normal(text).map(Self::Jsonb),
             DataType::Range(kind) => Range::parse(kind, text).map(Self::from),
             DataType::Encoded(of) => of.parse(text).map(Self::from),
+            DataType::Composite(of) => Self::parse_composite(of, text),
             DataType::Array(element) => Self::parse_array(*element, text),
             // Blanks count, as in PostgreSQL.
             DataType::Enum(of) => of

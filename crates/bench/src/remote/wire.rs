@@ -84,6 +84,7 @@ impl ToSql for Parameter {
             Value::Uuid(value) => out.put_slice(value),
             Value::Range(value) => write!(out, "{value}")?,
             Value::Encoded(value) => write!(out, "{value}")?,
+            Value::Composite(..) => write!(out, "{}", self.0)?,
             Value::Enum(of, place) => out.put_slice(of.label(*place).as_bytes()),
             Value::Array(values) => {
                 let values: Vec<_> = values.iter().cloned().map(Parameter).collect();
@@ -99,8 +100,8 @@ impl ToSql for Parameter {
     }
 
     fn encode_format(&self, ty: &Type) -> Format {
-        let is_range = matches!(ty.kind(), Kind::Range(_));
-        if is_range || AS_TEXT.contains(ty) { Format::Text } else { Format::Binary }
+        let is_text = matches!(ty.kind(), Kind::Range(_) | Kind::Composite(_));
+        if is_text || AS_TEXT.contains(ty) { Format::Text } else { Format::Binary }
     }
 
     to_sql_checked!();

@@ -93,6 +93,7 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
         Value::Text(value) => bytes(out, 8, value.as_bytes()),
         // Clients are told the type beside; of the value they get the label.
         Value::Enum(of, place) => bytes(out, 8, of.label(*place).as_bytes()),
+        Value::Composite(..) => bytes(out, 8, value.to_string().as_bytes()),
         Value::Bytea(value) => bytes(out, 9, value),
         Value::Timestamp(value) => signed(out, 10, *value),
         Value::TimestampTz(value) => signed(out, 11, *value),

@@ -216,7 +216,7 @@ fn take_datum(
             let fits = match data_type {
                 DataType::Uuid => bytes.len() == 16,
                 DataType::Bytea | DataType::AnyNumeric | DataType::WideNumeric { .. } => true,
-                DataType::Range(_) | DataType::Encoded(_) => true,
+                DataType::Range(_) | DataType::Encoded(_) | DataType::Composite(_) => true,
                 _ => std::str::from_utf8(bytes).is_ok(),
             };
             let start = u32::try_from(heap.len()).ok().filter(|_| fits)?;

@@ -205,7 +205,9 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
     let Some(given) = given else { return Some(Fit::Open) };
     let (fits, how) = match (given, wanted) {
         (_, Type::Any | Type::AnyElement) => (true, Fit::Converted),
-        (SqlType::Scalar(DataType::Json), Type::Record) => (true, Fit::Exact),
+        (SqlType::Scalar(DataType::Json | DataType::Composite(_)), Type::Record) => {
+            (true, Fit::Exact)
+        }
         (SqlType::Array(_), Type::AnyArray) => (true, Fit::Exact),
         (SqlType::Array(given), Type::Is(SqlType::Array(wanted))) => {
             let is_alike = given.with_all_digits() == wanted.with_all_digits();

@@ -58,7 +58,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         let around = self.scopes.len();
         self.scopes.push(Default::default());
         if let [name] = target.parts.as_slice() {
-            self.scopes.declare(name, Held::Record { fields: Vec::new(), is_open: true });
+            self.scopes.declare(name, Held::Record { fields: Vec::new(), is_open: true, of: None });
         }
         let done = self.for_rows(std::slice::from_ref(target), rows, body, target.place);
         self.scopes.truncate(around);

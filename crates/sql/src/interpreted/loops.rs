@@ -186,7 +186,8 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         place: Place,
     ) -> Ended<(), H> {
         if let [target] = targets
-            && let Some(Held::Record { fields, is_open: true }) = self.scopes.find(&target.parts)
+            && let Some(Held::Record { fields, is_open: true, .. }) =
+                self.scopes.find(&target.parts)
         {
             let of = columns.iter().zip(row);
             *fields = of.map(|((name, of), value)| (name.clone(), *of, value.clone())).collect();

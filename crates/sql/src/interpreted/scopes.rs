@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
@@ -39,6 +40,7 @@ pub(super) enum Held<'b> {
     Record {
         fields: Vec<(String, SqlType, Value)>,
         is_open: bool,
+        of: Option<CompositeType>,
     },
     /// another name of a variable
     Alias(Vec<String>),
@@ -98,7 +100,7 @@ pub(super) struct Scopes<'b> {
 /// What a step says of a variable.
 pub(super) enum Shape {
     Scalar { sql_type: SqlType, constant: bool, not_null: bool },
-    Record { fields: Vec<(String, SqlType)>, is_open: bool },
+    Record { fields: Vec<(String, SqlType)>, is_open: bool, of: Option<CompositeType> },
     None,
 }
 
@@ -170,14 +172,14 @@ impl<'b> Scopes<'b> {
                         let (constant, not_null) = (*constant, *not_null);
                         Variable::Scalar { slot, constant, not_null }
                     }
-                    Held::Record { fields, is_open } => {
+                    Held::Record { fields, is_open, of } => {
                         let mut slots = Vec::new();
                         for (field, sql_type, _) in fields {
                             let slot = compiler.slot(&format!("{name}.{field}"), *sql_type)?;
                             compiler.take_variable(slot);
                             slots.push((field.clone(), slot));
                         }
-                        Variable::Record { fields: slots, open: *is_open }
+                        Variable::Record { fields: slots, open: *is_open, of: *of }
                     }
                     Held::Alias(of) => match compiler.qualified_variable(of) {
                         Some(variable) => variable.clone(),
@@ -250,9 +252,9 @@ impl<'b> Scopes<'b> {
                 let value = values.pop().unwrap_or(Value::Null);
                 Held::Scalar { sql_type, value, constant, not_null }
             }
-            Shape::Record { fields, is_open } => {
+            Shape::Record { fields, is_open, of } => {
                 let own = values.split_off(values.len().saturating_sub(fields.len()));
-                Held::Record { fields: filled(fields, &mut own.into_iter()), is_open }
+                Held::Record { fields: filled(fields, &mut own.into_iter()), is_open, of }
             }
             Shape::None => return,
         };
@@ -284,11 +286,11 @@ fn shape_of(compiler: &Compiler<'_>, variable: &Variable, slots: &mut Vec<SlotId
             let (constant, not_null) = (*constant, *not_null);
             Shape::Scalar { sql_type: compiler.slot_type(*slot), constant, not_null }
         }
-        Variable::Record { fields, open } => {
+        Variable::Record { fields, open, of } => {
             slots.extend(fields.iter().map(|(_, slot)| *slot));
             let fields = fields.iter();
             let fields = fields.map(|(name, slot)| (name.clone(), compiler.slot_type(*slot)));
-            Shape::Record { fields: fields.collect(), is_open: *open }
+            Shape::Record { fields: fields.collect(), is_open: *open, of: *of }
         }
         Variable::Cursor(_) => Shape::None,
     }

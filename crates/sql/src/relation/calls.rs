@@ -32,12 +32,29 @@ impl Compiler<'_> {
             .ok_or_else(|| unsupported(place, "this form of argument", "pass expressions"))?;
         let Some((fetch, values)) = self.call_of(name, &written, place)? else { return Ok(None) };
         let called = &self.fetches[fetch];
-        if called.returns_set || called.result.len() > 1 {
+        if !called.returns_set && called.result.len() > 1 {
+            return self.called_record(fetch, &values).map(Some);
+        }
+        if called.returns_set {
             let hint = format!("write SELECT ... FROM {name}(...)");
             return Err(unsupported(place, "a function that gives rows here", hint));
         }
         let gives = called.result.first().map_or(DataType::Text, |column| column.data_type);
         self.step(StepKind::Call { fetch }, &values, SqlType::Scalar(gives)).map(Some)
+    }
+
+    /// The row that a registered procedure gives, as a value.
+    fn called_record(&mut self, fetch: usize, values: &[Expr]) -> Result<Expr> {
+        let columns = self.fetches[fetch].result.clone();
+        let arguments = self.scalars(values)?;
+        let mut outputs = Vec::with_capacity(columns.len());
+        for column in &columns {
+            outputs.push(self.slot("$field", SqlType::Scalar(column.data_type))?);
+        }
+        self.part()?;
+        let fields = outputs.iter().map(|slot| self.slot_expr(*slot)).collect();
+        self.level().steps.push(Step { arguments, kind: StepKind::Call { fetch }, outputs });
+        Ok(self.record_with(&columns, fields))
     }
 
     /// The fields of the row that a registered procedure gives; none: it gives a value, or rows, or

@@ -2,17 +2,18 @@
 
 use hotrow_base::json::JsonRows;
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_query::{Expanding, HostFunction, Step, StepKind};
-use hotrow_transaction::program::{Expr, Place};
+use hotrow_query::{Expanding, HostFunction, Plan, Step, StepKind};
+use hotrow_transaction::program::{Expr, Place, SlotId};
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
+use crate::composite::{composite_type_of, fields_of_value};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{self, Evaluation, Type};
 use crate::operand::{Operand, types_of};
 use crate::relation::level::Expansion;
 use crate::scope::Compiler;
-use crate::typing::cast;
+use crate::typing::{cast, packed};
 
 impl Compiler<'_> {
     /// A function that gives rows, in a select list.
@@ -142,6 +143,39 @@ impl Compiler<'_> {
         }
         let names = columns.into_iter().map(|(name, _)| name.to_owned()).collect();
         Ok(Some(Expansion { function, arguments, names, outputs, is_numbered: ordinality }))
+    }
+
+    /// Of arrays of rows, the fields of each in columns of their own.
+    pub(super) fn with_rows_apart(
+        &mut self,
+        plan: Plan,
+        names: &mut Vec<String>,
+        outputs: Vec<SlotId>,
+    ) -> Result<(Plan, Vec<SlotId>)> {
+        let is_row = |slot: &SlotId| composite_type_of(&self.slot_expr(*slot)).is_some();
+        if !outputs.iter().any(is_row) {
+            return Ok((plan, outputs));
+        }
+        let (mut all, mut slots) = (Vec::new(), Vec::new());
+        let (mut values, mut computed) = (Vec::new(), Vec::new());
+        for (name, output) in std::mem::take(names).into_iter().zip(outputs) {
+            let Some(fields) = fields_of_value(&self.slot_expr(output)) else {
+                all.push(name);
+                slots.push(output);
+                continue;
+            };
+            for (name, field) in fields {
+                let field = packed(field);
+                let slot = self.slot(&format!("${name}"), field.sql_type)?;
+                values.push(field);
+                computed.push(slot);
+                slots.push(slot);
+                all.push(name);
+            }
+        }
+        *names = all;
+        let scalars = self.scalars(&values)?;
+        Ok((Plan::Compute { input: Box::new(plan), scalars, outputs: computed }, slots))
     }
 
     /// Functions that give rows, behind those whose rows they are asked of; others side by side.

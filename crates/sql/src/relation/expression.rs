@@ -401,6 +401,12 @@ impl Compiler<'_> {
                 dotted(&idents.collect::<Vec<_>>()).pop().unwrap_or_default()
             }
             ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => {
+                let names = self.type_names();
+                if let Ok(DataType::Composite(of)) = crate::types::data_type(element, names, place)
+                    && let Some(rows) = self.cast_to_composites(written, of, place)?
+                {
+                    return Ok(Some(Operand::Typed(rows)));
+                }
                 return self.array_cast(written, element, place);
             }
             ast::DataType::Regclass => "regclass".to_owned(),

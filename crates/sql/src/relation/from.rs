@@ -560,6 +560,7 @@ impl Compiler<'_> {
         let mut steps = self.level().steps.split_off(before);
         steps.push(step);
         let plan = extended(Plan::One, steps);
+        let (plan, outputs) = self.with_rows_apart(plan, &mut names, outputs)?;
         let (shown, columns) = alias_of(alias, &name);
         // As PostgreSQL names a function's only column, unless it has a name of its own.
         if alias.is_some() && names.len() == 1 + usize::from(ordinality) && names[0] == name {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
@@ -98,7 +99,7 @@ pub enum NamedType {
     /// CREATE TYPE ... AS ENUM
     Enum(EnumType),
     /// CREATE TYPE ... AS (...): names and types of its fields
-    Composite(Vec<(String, SqlType)>),
+    Composite(CompositeType),
     /// CREATE DOMAIN
     Domain(Domain),
 }

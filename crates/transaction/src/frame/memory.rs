@@ -221,6 +221,8 @@ fn bytes_of(datum: Datum, of: DataType, heap: &[u8]) -> usize {
     };
     let elements = match of {
         DataType::Array(_) if bytes > 0 => packed::elements(datum, heap).len(),
+        // A field takes a byte at least.
+        DataType::Composite(_) => bytes,
         _ => 0,
     };
     size_of::<Value>().saturating_mul(elements + 1).saturating_add(bytes)

@@ -80,6 +80,7 @@ fn identify(datum: Datum, kind: CompareKind, heap: &[u8], out: &mut Vec<u8>) {
         // -0 + 0 is 0
         CompareKind::Float => out.extend((datum.as_float() + 0.0).to_le_bytes()),
         CompareKind::Array => packed::encode(&heap[datum.as_range().range()], out),
+        CompareKind::Row => packed::encode_row(&heap[datum.as_range().range()], out),
         CompareKind::Bytes | CompareKind::AnyNumeric => {
             let bytes = &heap[datum.as_range().range()];
             let is_number = kind == CompareKind::AnyNumeric;

@@ -400,6 +400,9 @@ pub(crate) fn compare(kind: CompareKind, a: Datum, b: Datum, heap: &[u8]) -> Ord
         CompareKind::Array => {
             packed::compare(&heap[a.as_range().range()], &heap[b.as_range().range()])
         }
+        CompareKind::Row => {
+            packed::compare_rows(&heap[a.as_range().range()], &heap[b.as_range().range()])
+        }
         CompareKind::Bytes => heap[a.as_range().range()].cmp(&heap[b.as_range().range()]),
     }
 }

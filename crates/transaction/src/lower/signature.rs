@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::range::RangeFunction;
 use hotrow_base::types::{DataType, SqlType};
 
@@ -20,7 +21,7 @@ use crate::catalog::is_hashed;
 use crate::outcome::SqlError;
 use crate::program::{
     ArrayFunction, BitFunction, Expr, ExprKind, Function, IntervalFunction, NumericFunction,
-    RealFunction as R, TemplateFunction, TextFunction,
+    RealFunction as R, RowFunction, TemplateFunction, TextFunction,
 };
 
 /// What an operand must be.
@@ -316,6 +317,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         },
         // They look at the values, which know their types.
         F::Json(_) | F::Encoded(_) => all(W::Scalar),
+        F::Row(function) => takes_rows(function, given, gives),
         F::Range(function) => takes_ranges(function, given, gives),
         F::Random(_) => takes(&[W::Bytes, W::Int, W::Int, W::Time]),
         // Nobody runs them: they stand in definitions.
@@ -357,6 +359,27 @@ fn takes_arrays(function: ArrayFunction, given: &[SqlType]) -> bool {
         (F::Join, [Array(_), rest @ ..]) => rest.iter().all(is_text),
         (F::Split, texts) => texts.iter().all(is_text),
         (F::Fill, [Scalar(_), Array(of)]) => of.is_integer(),
+        _ => false,
+    }
+}
+
+fn takes_rows(function: RowFunction, given: &[SqlType], gives: DataType) -> bool {
+    let is_kept = |given: SqlType, wanted: DataType| match given {
+        SqlType::Scalar(given) => given.is_kept_like(wanted),
+        SqlType::Array(_) => false,
+    };
+    let field = |of: CompositeType, at: u16| of.types().nth(at.into());
+    match (function, given, gives) {
+        (RowFunction::Make, given, DataType::Composite(of)) => {
+            let mut pairs = given.iter().zip(of.types());
+            given.len() == of.fields().len() && pairs.all(|(given, of)| is_kept(*given, of))
+        }
+        (RowFunction::Field(at), [SqlType::Scalar(DataType::Composite(of))], gives) => {
+            field(*of, at) == Some(gives)
+        }
+        (RowFunction::With(at), [row, value], DataType::Composite(of)) => {
+            *row == SqlType::Scalar(gives) && field(of, at).is_some_and(|of| is_kept(*value, of))
+        }
         _ => false,
     }
 }

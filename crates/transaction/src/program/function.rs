@@ -209,6 +209,18 @@ pub enum Extent {
     Text,
 }
 
+/// What is done with rows of a composite type. Fields that are arrays are packed; each field of NULL
+/// is NULL.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RowFunction {
+    /// a row of the result's type, of its fields in their order
+    Make,
+    /// the field at a place
+    Field(u16),
+    /// the row with another value in the field at a place: (row, value)
+    With(u16),
+}
+
 /// Functions of arrays, whose elements lie in a list, but for those that are packed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArrayFunction {
@@ -431,6 +443,8 @@ pub enum Function {
     Json(JsonFunction),
     /// of ranges
     Range(RangeFunction),
+    /// of rows of a composite type
+    Row(RowFunction),
     /// of addresses, bit strings and times with a zone
     Encoded(EncodedFunction),
     /// random values: arguments (the call's seed, place, turn, time); without any in a column's

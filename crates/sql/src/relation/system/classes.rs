@@ -5,13 +5,15 @@ use hotrow_transaction::catalog::{
     ForeignKey, Index, IndexKind, Object, Table, ViewKind, is_temporary,
 };
 
+use crate::type_table::composite_type;
+
 use super::cells::{
     INFORMATION_SCHEMA, PG_CATALOG, indexes, kept, materialized, schema_number, sequences, small,
     tables, text, views,
 };
 use super::constraints::foreign_keys;
 use super::numbers::{INDEXES, TABLES, VIEWS, number_of};
-use super::rows::{BTREE, HASH, HOTROW};
+use super::rows::{BTREE, HASH, HOTROW, composites, number_of_composite, schema_of_type};
 use super::{Fields, KNOWN, SystemContext, partitions, policies, rights};
 
 fn class(oid: i64, (schema, name): (i64, &str), kind: &str, columns: usize) -> Fields {
@@ -36,6 +38,13 @@ fn owned(context: &SystemContext<'_>, fields: &mut Fields, object: &Object) {
 
 pub(super) fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
+    for of in composites(context) {
+        let name = (schema_of_type(context, of.name()), of.name());
+        let mut fields = class(number_of_composite(of), name, "c", of.fields().len());
+        fields.push(("reltype", Value::BigInt(composite_type(of).oid)));
+        fields.push(("relowner", Value::BigInt(rights::MAKER)));
+        all.push(fields);
+    }
     for table in tables(context) {
         let (oid, shown) = (TABLES.of(table.id.index()), table.shown().len());
         let kind = if table.partitioning.is_some() { "p" } else { "r" };

@@ -10,7 +10,7 @@ use super::cells::{PUBLIC_SCHEMA, schema_number, text};
 use super::constraints::constraints;
 use super::numbers::{INDEXES, PROCEDURES, TABLES, VIEWS, number_of_named};
 use super::{Fields, SystemContext, policies, triggers};
-use crate::type_table::enum_type;
+use crate::type_table::{composite_type, enum_type};
 
 /// A comment: the relation of the system catalog that has what it is about, the number of that in
 /// it, of a column its place, and the text.
@@ -150,7 +150,8 @@ pub(super) fn number_of(
             let (.., named) = all.find(|(of, known, _)| *of == schema && *known == name)?;
             match **named {
                 NamedType::Enum(of) => ("pg_type", enum_type(of).oid),
-                NamedType::Domain(_) | NamedType::Composite(_) => return None,
+                NamedType::Composite(of) => ("pg_type", composite_type(of).oid),
+                NamedType::Domain(_) => return None,
             }
         }
     })

@@ -10,7 +10,7 @@ use hotrow_transaction::catalog::{
 use hotrow_transaction::program::Procedure;
 
 use crate::overload::means;
-use crate::type_table::{KnownType, TYPES, enum_type};
+use crate::type_table::{KnownType, TYPES, composite_type, enum_type};
 use crate::written::name_in_text;
 
 use super::cells::name_from;
@@ -117,7 +117,8 @@ pub fn system_function(
             let found = TYPES.iter().find(named).copied().or_else(|| {
                 match **context.catalog.type_seen(context.path, &name_in_text(name)?)? {
                     NamedType::Enum(of) => Some(enum_type(of)),
-                    NamedType::Composite(_) | NamedType::Domain(_) => None,
+                    NamedType::Composite(of) => Some(composite_type(of)),
+                    NamedType::Domain(_) => None,
                 }
             });
             return found.map_or(Value::Null, |known| Value::BigInt(known.oid));

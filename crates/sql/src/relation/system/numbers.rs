@@ -113,6 +113,8 @@ pub(super) const VIEW_TRIGGERS: Number = Number(1_740_000_000);
 /// Of views, by their numbers.
 pub(super) const RULES: Number = Number(2_000_000_000);
 pub(super) const POLICIES: Number = Number(1_800_000_000);
+/// Of the relations that composite types are listed as.
+pub(super) const COMPOSITES: Number = Number(1_900_000_000);
 /// Of an enum's labels: each type's are counted from here on, for nobody names them alone.
 pub(super) const LABELS: Number = Number(1_580_000_000);
 

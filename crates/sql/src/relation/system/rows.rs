@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, RangeKind, SqlType};
@@ -15,11 +16,11 @@ use crate::relation::system::cells::{
 };
 use crate::relation::system::classes::classes;
 use crate::relation::system::constraints::{constraints, index_row};
-use crate::type_table::{TYPES, enum_type, known_type, type_modifier};
+use crate::type_table::{TYPES, composite_type, enum_type, known_type, type_modifier};
 
 use super::functions;
 use super::numbers::{
-    DEFAULTS, INDEXES, LABELS, PROCEDURES, TABLES, VIEWS, number_of, number_of_named,
+    COMPOSITES, DEFAULTS, INDEXES, LABELS, PROCEDURES, TABLES, VIEWS, number_of, number_of_named,
 };
 use super::routines::written;
 use super::texts::{
@@ -329,6 +330,12 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             all.push(fields);
         }
     }
+    for of in composites(context) {
+        for (at, (name, of_field)) in of.fields().iter().enumerate() {
+            let of_field = SqlType::Scalar(*of_field);
+            all.push(attribute(number_of_composite(of), at, name, of_field));
+        }
+    }
     for (relation, known) in KNOWN.iter().enumerate() {
         let columns = known.columns.iter().filter(|(name, _)| *name != OF_RELATION);
         for (at, (name, of)) in columns.enumerate() {
@@ -412,8 +419,8 @@ fn own_schemas<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = (i64, &'
     catalog.schemas().map(|(name, _)| (schema_number(catalog, name), name))
 }
 
-/// The number of the schema that an enum is in.
-fn schema_of_enum(context: &SystemContext<'_>, wanted: &str) -> i64 {
+/// The number of the schema that an enum or a composite type is in.
+pub(super) fn schema_of_type(context: &SystemContext<'_>, wanted: &str) -> i64 {
     let mut all = context.catalog.types();
     let found = all.find(|(_, name, _)| *name == wanted);
     schema_number(context.catalog, found.map_or(PUBLIC, |(schema, ..)| schema))
@@ -425,6 +432,19 @@ fn enums(context: &SystemContext<'_>) -> impl Iterator<Item = EnumType> {
         NamedType::Enum(of) => Some(of),
         NamedType::Composite(_) | NamedType::Domain(_) => None,
     })
+}
+
+/// The composite types that there are.
+pub(super) fn composites(context: &SystemContext<'_>) -> impl Iterator<Item = CompositeType> {
+    context.catalog.types().filter_map(|(.., named)| match **named {
+        NamedType::Composite(of) => Some(of),
+        NamedType::Enum(_) | NamedType::Domain(_) => None,
+    })
+}
+
+/// The relation that a composite type is listed as.
+pub(super) fn number_of_composite(of: CompositeType) -> i64 {
+    COMPOSITES.of(of.number() as usize)
 }
 
 fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
@@ -459,14 +479,17 @@ fn ranges() -> Vec<Fields> {
 
 fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
-    let enums = enums(context).map(enum_type);
-    for known in TYPES.iter().copied().chain(enums) {
-        let is_enum = known.category == "E";
-        let schema = if is_enum { schema_of_enum(context, known.name) } else { PG_CATALOG };
+    let own = enums(context).map(enum_type).chain(composites(context).map(composite_type));
+    for known in TYPES.iter().copied().chain(own) {
+        let schema = match known.category {
+            "E" | "C" => schema_of_type(context, known.name),
+            _ => PG_CATALOG,
+        };
         let common = |oid: i64, name: String, length: i16, category: &str| {
             let typtype = match category {
                 "P" => "p",
                 "E" => "e",
+                "C" => "c",
                 "R" => "r",
                 _ => "b",
             };
@@ -487,7 +510,14 @@ fn types(context: &SystemContext<'_>) -> Vec<Fields> {
         };
         let mut fields = common(known.oid, known.name.to_owned(), known.length, known.category);
         fields.push(("typarray", Value::BigInt(known.array)));
-        let input = if is_enum { "enum_in".to_owned() } else { format!("{}in", known.name) };
+        if let Some(DataType::Composite(of)) = known.kept {
+            fields.push(("typrelid", Value::BigInt(number_of_composite(of))));
+        }
+        let input = match known.category {
+            "E" => "enum_in".to_owned(),
+            "C" => "record_in".to_owned(),
+            _ => format!("{}in", known.name),
+        };
         fields.push(("typinput", text(input)));
         all.push(fields);
         if known.array == 0 {

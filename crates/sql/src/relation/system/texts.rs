@@ -1,5 +1,6 @@
 //! Texts of what tables have: indexes, conditions, defaults and types, as their reader writes them.
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::ColumnId;
 use hotrow_base::quote::identifier as quoted;
@@ -8,7 +9,7 @@ use hotrow_transaction::catalog::{Check, Generated, Index, IndexKind, NamedType,
 use hotrow_transaction::program::{Expr, ExprKind};
 
 use crate::path::parts_of_condition;
-use crate::type_table::{KnownType, TYPES, enum_with_oid, known_type};
+use crate::type_table::{KnownType, TYPES, composite_with_oid, enum_with_oid, known_type};
 use crate::typing::joined;
 
 use super::SystemContext;
@@ -167,16 +168,20 @@ pub(super) fn default_value(context: &SystemContext<'_>, default: &Expr) -> Stri
     deparse::text(default, &Called { column: &column, type_name: &type_name })
 }
 
-/// A type's name, with its schema where its bare name stands for something else.
 fn enum_name(context: &SystemContext<'_>, of: EnumType) -> String {
-    let is_it = |named: &NamedType| matches!(named, NamedType::Enum(known) if *known == of);
-    let seen = context.catalog.type_seen(context.path, of.name());
+    type_name(context, of.name(), &NamedType::Enum(of))
+}
+
+/// A type's name, with its schema where its bare name stands for something else.
+fn type_name(context: &SystemContext<'_>, name: &str, of: &NamedType) -> String {
+    let is_it = |named: &NamedType| named == of;
+    let seen = context.catalog.type_seen(context.path, name);
     let mut all = context.catalog.types();
     match all.find(|(.., named)| is_it(named)) {
         Some((schema, name, _)) if !seen.is_some_and(|seen| is_it(seen)) => {
             format!("{}.{}", quoted(schema), quoted(name))
         }
-        _ => quoted(of.name()),
+        _ => quoted(name),
     }
 }
 
@@ -193,7 +198,11 @@ pub(super) fn format_type(
     let of_enum = || match (enum_with_oid(oid), oid.checked_sub(1).and_then(enum_with_oid)) {
         (Some(of), _) => Some(enum_name(context, of)),
         (None, Some(of)) => Some(enum_name(context, of) + "[]"),
-        (None, None) => None,
+        (None, None) => {
+            let of = |of| type_name(context, CompositeType::name(of), &NamedType::Composite(of));
+            let element = || oid.checked_sub(1).and_then(composite_with_oid);
+            composite_with_oid(oid).map(of).or_else(|| Some(of(element()?) + "[]"))
+        }
     };
     let of_known = |known: &KnownType| match number {
         number if number == known.oid => Some((*known, "")),
@@ -205,6 +214,10 @@ pub(super) fn format_type(
         name @ ("time" | "timestamp") if modifier >= 0 => {
             return Some(format!("{name}({modifier}) without time zone{suffix}"));
         }
+        "timetz" if modifier >= 0 => {
+            return Some(format!("time({modifier}) with time zone{suffix}"));
+        }
+        "bit" | "varbit" if modifier > 0 => format!("({modifier})"),
         "timestamptz" if modifier >= 0 => {
             return Some(format!("timestamp({modifier}) with time zone{suffix}"));
         }

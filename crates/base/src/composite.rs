@@ -1,0 +1,103 @@
+//! Composite types: rows as values, with names and types of their fields.
+//!
+//! Role         what `CREATE TYPE name AS (field type, ...)` makes. A value is kept in one piece
+//!              ([`crate::packed`]), in columns, in arrays, and as an argument
+//! Invariants   I1 two types with the same name and the same fields in the same order are the same
+//!                 type, wherever they were made
+//! Bounds       a type's description is kept until the process ends, also when the type is dropped:
+//!              values of it may still be on their way. One that is made again takes no more
+//! Concurrency  descriptions never change -> read without a latch; the list of all is latched, and
+//!              read where types are named only
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
+
+use crate::sync::Latch;
+use crate::types::DataType;
+
+/// A field's name and type.
+pub type CompositeField = (Box<str>, DataType);
+
+/// A type whose values are rows.
+#[derive(Clone, Copy)]
+pub struct CompositeType(&'static Description);
+
+struct Description {
+    /// unlike any other's
+    number: u32,
+    name: &'static str,
+    fields: &'static [CompositeField],
+}
+
+/// By name and fields.
+type All = HashMap<(&'static str, &'static [CompositeField]), CompositeType>;
+static ALL: LazyLock<Latch<All>> = LazyLock::new(Latch::default);
+
+impl CompositeType {
+    /// The type with this name and these fields.
+    pub fn of(name: &str, fields: &[CompositeField]) -> Self {
+        let mut all = ALL.lock();
+        if let Some(known) = all.get(&(name, fields)) {
+            return *known; // I1
+        }
+        let name: &'static str = Box::leak(name.into());
+        let fields: &'static [CompositeField] = Box::leak(fields.into());
+        let number = all.len() as u32;
+        let made = Self(Box::leak(Box::new(Description { number, name, fields })));
+        all.insert((name, fields), made);
+        made
+    }
+
+    /// The type with a number.
+    pub fn with_number(number: u32) -> Option<Self> {
+        ALL.lock().values().find(|known| known.number() == number).copied()
+    }
+
+    /// A number that no other type of this process has.
+    pub fn number(self) -> u32 {
+        self.0.number
+    }
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Its fields, in their order.
+    pub fn fields(self) -> &'static [CompositeField] {
+        self.0.fields
+    }
+
+    /// The types of its fields.
+    pub fn types(self) -> impl ExactSizeIterator<Item = DataType> {
+        self.0.fields.iter().map(|(_, of)| *of)
+    }
+
+    /// The place and the type of the field with a name.
+    pub fn field(self, name: &str) -> Option<(u16, DataType)> {
+        let at = self.0.fields.iter().position(|(known, _)| **known == *name)?;
+        Some((at as u16, self.0.fields[at].1))
+    }
+}
+
+impl PartialEq for CompositeType {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.number == other.0.number
+    }
+}
+
+impl Eq for CompositeType {}
+
+impl Hash for CompositeType {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.number.hash(state);
+    }
+}
+
+impl fmt::Debug for CompositeType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CompositeType({}: {:?})", self.0.name, self.0.fields)
+    }
+}

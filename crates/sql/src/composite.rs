@@ -1,0 +1,258 @@
+//! Rows of composite types as values: what they are made of, and their fields.
+//!
+//! Role         a value of a composite type is in one piece, in a column, an array or a parameter. A
+//!              variable of such a type is a record, each of whose fields has a slot of its own
+//!              ([`crate::row_value`]): it is put together where its value is asked for, and taken
+//!              apart where it gets one
+
+use hotrow_base::composite::{CompositeField, CompositeType};
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::NamedType;
+use hotrow_transaction::program::{
+    Expr, ExprKind, Function, Place, ResultColumn, RowFunction, Statement,
+};
+use sqlparser::ast::{self, AccessExpr};
+
+use crate::error::{Result, error, place_in};
+use crate::relation::array::array_of;
+use crate::scope::Compiler;
+use crate::state::Variable;
+use crate::syntax::Target;
+use crate::typing::{
+    Coercion, assign_cast, call, explicit_cast, joined, null, packed, scalar, spread,
+};
+use crate::written::{bare, ident_name, row_values};
+
+/// What rows are called that have no type of their own.
+pub(crate) const RECORD: &str = "record";
+
+/// The composite type of a value; none: it has another one.
+pub(crate) fn composite_type_of(value: &Expr) -> Option<CompositeType> {
+    match value.sql_type {
+        SqlType::Scalar(DataType::Composite(of)) => Some(of),
+        _ => None,
+    }
+}
+
+/// Names and types of the fields, as records have them.
+pub(crate) fn record_of(of: CompositeType) -> Vec<(String, SqlType)> {
+    let field =
+        |(name, of): &(Box<str>, DataType)| (name.to_string(), SqlType::Scalar(*of).spread());
+    of.fields().iter().map(field).collect()
+}
+
+/// Names and values of the fields of a value; none: it is no row.
+pub(crate) fn fields_of_value(value: &Expr) -> Option<Vec<(String, Expr)>> {
+    let of = composite_type_of(value)?;
+    let field = |((name, _), at): (&(Box<str>, DataType), u16)| {
+        (name.to_string(), field_at(value.clone(), of, at))
+    };
+    Some(of.fields().iter().zip(0..).map(field).collect())
+}
+
+/// A row that is put together is taken apart as it is written.
+fn field_at(value: Expr, of: CompositeType, at: u16) -> Expr {
+    let place = usize::from(at);
+    if let ExprKind::Call(Function::Row(RowFunction::Make), fields) = &value.kind {
+        return spread(fields[place].clone());
+    }
+    spread(call(Function::Row(RowFunction::Field(at)), vec![value], of.fields()[place].1))
+}
+
+/// A row of fields that have its types.
+fn made(of: CompositeType, fields: Vec<Expr>) -> Expr {
+    let fields = fields.into_iter().map(packed).collect();
+    call(Function::Row(RowFunction::Make), fields, DataType::Composite(of))
+}
+
+fn no_field(field: &str, of: CompositeType, place: Place) -> hotrow_transaction::outcome::SqlError {
+    let message = format!("column \"{field}\" not found in data type {}", of.name());
+    error(b"42703", place, message)
+}
+
+/// A field of a row, which has it.
+pub(crate) fn field_named(value: Expr, field: &str, place: Place) -> Result<Expr> {
+    let Some(of) = composite_type_of(&value) else { return Ok(value) };
+    let (at, _) = of.field(field).ok_or_else(|| no_field(field, of, place))?;
+    Ok(field_at(value, of, at))
+}
+
+/// Whether a row is NULL to `IS NULL`: that all of its fields are. None: the value is no row.
+pub(crate) fn is_null_row(value: &Expr, is_wanted: bool) -> Option<Expr> {
+    let of_field = |(_, field)| {
+        let is_null = is_null_row(&field, true)
+            .unwrap_or_else(|| scalar(ExprKind::IsNull(Box::new(field)), DataType::Boolean));
+        match is_wanted {
+            true => is_null,
+            false => scalar(ExprKind::Not(Box::new(is_null)), DataType::Boolean),
+        }
+    };
+    let fields = fields_of_value(value)?.into_iter().map(of_field).collect();
+    joined(fields, ExprKind::And)
+}
+
+impl Compiler<'_> {
+    /// `ROW(...)::type`, a record, a literal or a value as one of a composite type.
+    pub(crate) fn cast_to_composite(
+        &mut self,
+        written: &ast::Expr,
+        of: CompositeType,
+        place: Place,
+    ) -> Result<Expr> {
+        let to = DataType::Composite(of);
+        if row_values(written).is_some() {
+            let wanted = record_of(of);
+            let given = self.row_value(written, &wanted, || "the cast".to_owned())?;
+            if given.len() != wanted.len() {
+                let few = if given.len() < wanted.len() { "few" } else { "many" };
+                let message = format!("cannot cast type record to {}", of.name());
+                return Err(hotrow_transaction::outcome::SqlError {
+                    detail: Some(format!("Input has too {few} columns.")),
+                    ..error(b"42846", place, message)
+                });
+            }
+            let mut fields = Vec::with_capacity(given.len());
+            for ((_, value), (_, of)) in given.into_iter().zip(&wanted) {
+                fields.push(assign_cast(value, *of, place)?);
+            }
+            return Ok(made(of, fields));
+        }
+        let operand = self.operand(written)?;
+        let value = self.settle(operand, to, place)?;
+        explicit_cast(value, to, place)
+    }
+
+    /// A value for a column or a variable of a composite type.
+    pub(crate) fn composite_for(
+        &mut self,
+        written: &ast::Expr,
+        of: CompositeType,
+        what: impl FnOnce() -> String,
+    ) -> Result<Expr> {
+        let place = place_in(written, self.place);
+        if row_values(written).is_some() {
+            return self.cast_to_composite(written, of, place);
+        }
+        let operand = self.operand(written)?;
+        let value = self.settle(operand, DataType::Composite(of), place)?;
+        crate::typing::assign(value, DataType::Composite(of), Coercion::Assignment, place, what)
+    }
+
+    /// `ARRAY[ROW(...), ...]` as an array of rows; none: it is written otherwise.
+    pub(crate) fn cast_to_composites(
+        &mut self,
+        written: &ast::Expr,
+        of: CompositeType,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let ast::Expr::Array(array) = bare(written) else { return Ok(None) };
+        let mut rows = Vec::with_capacity(array.elem.len());
+        for row in &array.elem {
+            rows.push(self.cast_to_composite(row, of, place_in(row, place))?);
+        }
+        Ok(Some(array_of(rows, DataType::Composite(of))))
+    }
+
+    /// A row of such columns, of the composite type that has them, if there is one.
+    pub(crate) fn record_with(&self, columns: &[ResultColumn], fields: Vec<Expr>) -> Expr {
+        let named = |column: &ResultColumn| (column.name.as_str().into(), column.data_type);
+        let wanted: Vec<CompositeField> = columns.iter().map(named).collect();
+        let mut all = self.catalog.types();
+        let of = all.find_map(|(.., named)| match **named {
+            NamedType::Composite(of) if of.fields() == wanted => Some(of),
+            _ => None,
+        });
+        made(of.unwrap_or_else(|| CompositeType::of(RECORD, &wanted)), fields)
+    }
+
+    /// The value before a field: `(value).field`, `values[1].field`; none: what stands there is no
+    /// row in one piece.
+    pub(crate) fn field_of_written(
+        &mut self,
+        root: &ast::Expr,
+        chain: &[AccessExpr],
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let [before @ .., AccessExpr::Dot(ast::Expr::Identifier(field))] = chain else {
+            return Ok(None);
+        };
+        let is_name = |of: &ast::Expr| {
+            matches!(of, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
+        };
+        let value = match (bare(root), before) {
+            (ast::Expr::Identifier(name), []) => {
+                let name = ident_name(name);
+                let is_known = match self.variable(&name) {
+                    Some(Variable::Scalar { .. }) => true,
+                    Some(Variable::Record { .. } | Variable::Cursor(_)) => false,
+                    None => self.relation_column(&name, place)?.is_some(),
+                };
+                if !is_known {
+                    return Ok(None);
+                }
+                self.name(&name, place)?
+            }
+            (root, []) => self.expr(root)?,
+            // relation.column[i].field
+            (root, [AccessExpr::Dot(_)]) if is_name(root) => return Ok(None),
+            (_, before) => {
+                let (root, access_chain) = (Box::new(root.clone()), before.to_vec());
+                self.expr(&ast::Expr::CompoundFieldAccess { root, access_chain })?
+            }
+        };
+        match composite_type_of(&value) {
+            Some(_) => field_named(value, &ident_name(field), place).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The value of a record that was declared of a composite type; NULL where all of its fields
+    /// are.
+    pub(crate) fn value_of_record(&self, name: &str) -> Option<Expr> {
+        let Some(Variable::Record { fields, of: Some(of), .. }) = self.variable(name) else {
+            return None;
+        };
+        let values: Vec<_> = fields.iter().map(|(_, slot)| self.slot_expr(*slot)).collect();
+        let row = made(*of, values);
+        let is_null = is_null_row(&row, true)?;
+        let null = null(DataType::Composite(*of));
+        let kind = ExprKind::Case { arms: vec![(is_null, null)], otherwise: Some(Box::new(row)) };
+        Some(scalar(kind, DataType::Composite(*of)))
+    }
+
+    /// `variable.field := value` of a variable that is a row in one piece; false: it is none.
+    pub(crate) fn assign_field(
+        &mut self,
+        target: &Target,
+        value: &ast::Expr,
+        out: &mut Vec<Statement>,
+    ) -> Result<bool> {
+        let [name, field] = target.parts.as_slice() else { return Ok(false) };
+        let Some(Variable::Scalar { slot, .. }) = self.variable(name) else { return Ok(false) };
+        let (slot, row) = (*slot, self.slot_expr(*slot));
+        let Some(of) = composite_type_of(&row) else { return Ok(false) };
+        let (at, to) = of.field(field).ok_or_else(|| no_field(field, of, target.place))?;
+        let what = || format!("variable \"{name}.{field}\"");
+        let value = self.alone(|this| this.value_for(value, to, Coercion::Explicit, what))?;
+        let with = Function::Row(RowFunction::With(at));
+        self.emit_assign(out, slot, call(with, vec![row, packed(value)], DataType::Composite(of)));
+        Ok(true)
+    }
+
+    /// Gives a record the fields of a value; an error: the value has no such fields.
+    pub(crate) fn take_apart(
+        &mut self,
+        target: &Target,
+        value: &Expr,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        match fields_of_value(value) {
+            Some(row) => self.assign_fields(target, &row, out),
+            None => {
+                let name = target.parts.join(".");
+                let message = "cannot assign non-composite value to a record variable";
+                Err(error(b"42804", target.place, format!("{message}: \"{name}\"")))
+            }
+        }
+    }
+}
