@@ -15,6 +15,7 @@ pub mod datum;
 pub mod decimal;
 pub mod encoded;
 pub mod enumeration;
+pub mod fold;
 pub mod ids;
 pub mod interrupt;
 pub mod json;

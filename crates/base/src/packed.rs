@@ -22,6 +22,7 @@ use std::cmp::Ordering;
 
 use crate::any_numeric;
 use crate::datum::Datum;
+use crate::fold;
 use crate::row::NUMERIC_DIGITS_IN_WORD;
 use crate::types::DataType;
 
@@ -62,10 +63,12 @@ enum Form {
     Array = 12,
     /// rows: length and bytes
     Row = 13,
+    /// texts whose case does not count: length and bytes
+    Folded = 14,
 }
 
 impl Form {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::I8,
         Self::I16,
         Self::I32,
@@ -79,6 +82,7 @@ impl Form {
         Self::Number,
         Self::Array,
         Self::Row,
+        Self::Folded,
     ];
 
     fn of(element: DataType) -> Self {
@@ -93,6 +97,7 @@ impl Form {
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,
             DataType::Composite(_) => Self::Row,
+            DataType::CiText => Self::Folded,
             _ if element.is_shown_by_last_bytes() => Self::Number,
             _ if element.is_bytes() => Self::Bytes,
             _ => Self::I64,
@@ -117,7 +122,7 @@ impl Form {
 
     /// Whether an element is its length and bytes.
     const fn is_bytes(self) -> bool {
-        matches!(self, Self::Bytes | Self::Number | Self::Array | Self::Row)
+        matches!(self, Self::Bytes | Self::Folded | Self::Number | Self::Array | Self::Row)
     }
 }
 
@@ -247,7 +252,7 @@ fn read_datum(form: Form, bytes: &[u8], base: usize, at: &mut usize) -> Option<D
         Form::F64 => Datum::float(f64::from_bits(low)),
         Form::N64 => Datum::numeric((low as i64).into()),
         Form::N128 | Form::Interval => Datum::from_words((low, (wide >> 64) as u64)),
-        Form::Bytes | Form::Number | Form::Array | Form::Row => {
+        Form::Bytes | Form::Folded | Form::Number | Form::Array | Form::Row => {
             let len = take(low as usize)?.len();
             Datum::range((base + *at - len) as u32, len as u32)
         }
@@ -397,6 +402,13 @@ fn encode_element(form: Form, element: Datum, (bytes, depth): (&[u8], usize), ke
         Form::Array | Form::Row if depth >= DEPTH_MAX => {}
         Form::Array => encode_array(own(), key, depth + 1),
         Form::Row => encode_fields(own(), key, depth + 1),
+        Form::Folded => {
+            let start = key.len();
+            key.extend([0; 4]);
+            fold::append(own(), key);
+            let length = (key.len() - start - 4) as u32;
+            key[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        }
         Form::Bytes | Form::Number => {
             let text = own();
             let text = if form == Form::Number { any_numeric::comparable(text) } else { text };
@@ -426,6 +438,7 @@ fn compare_elements(
         Form::N64 | Form::N128 => one.as_numeric().cmp(&other.as_numeric()),
         Form::Interval => one.as_interval().span().cmp(&other.as_interval().span()),
         Form::Bytes => text(0, one).cmp(text(1, other)),
+        Form::Folded => fold::compare(text(0, one), text(1, other)),
         Form::Array | Form::Row if depth >= DEPTH_MAX => Ordering::Equal,
         Form::Array => compare_arrays(text(0, one), text(1, other), depth + 1),
         Form::Row => compare_fields(text(0, one), text(1, other), depth + 1),

@@ -64,6 +64,8 @@ pub enum DataType {
     CatalogChar,
     /// `name`, a text that is cut to 63 bytes
     Name,
+    /// `citext`, whose letters count the same in either case ([`crate::fold`])
+    CiText,
     /// `bytea`
     Bytea,
     /// `timestamp(precision)`: microseconds since 2000-01-01 00:00, rounded to that many digits of
@@ -227,7 +229,7 @@ impl DataType {
         };
         self.with_all_digits() == other.with_all_digits()
             || self.is_integer() && other.is_integer()
-            || self.is_text() && other.is_text()
+            || self.is_text() && other.is_text() && !(self.is_folded() || other.is_folded())
             || self.is_any_numeric() && other.is_any_numeric()
             || scale(self).is_some() && scale(self) == scale(other)
             || matches!((self, other), (Self::Encoded(of), Self::Encoded(other)) if of.is_kept_like(other))
@@ -238,10 +240,15 @@ impl DataType {
         matches!(self, Self::Real | Self::Double)
     }
 
-    /// text, varchar, char, "char" or name.
+    /// citext, which is compared by what it is in small letters.
+    pub const fn is_folded(self) -> bool {
+        matches!(self, Self::CiText)
+    }
+
+    /// text, varchar, char, "char", name or citext.
     pub const fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
-            || matches!(self, Self::CatalogChar | Self::Name)
+            || matches!(self, Self::CatalogChar | Self::Name | Self::CiText)
     }
 
     /// json or jsonb.
@@ -314,6 +321,7 @@ impl fmt::Display for DataType {
             Self::Char(n) => write!(f, "char({n})"),
             Self::CatalogChar => f.write_str("\"char\""),
             Self::Name => f.write_str("name"),
+            Self::CiText => f.write_str("citext"),
             Self::Bytea => f.write_str("bytea"),
             Self::Timestamp(TIME_DIGITS) => f.write_str("timestamp"),
             Self::TimestampTz(TIME_DIGITS) => f.write_str("timestamptz"),

@@ -60,6 +60,8 @@ pub enum Value {
     AnyNumeric(Box<AnyNumeric>),
     /// `text`, `varchar`, `char`, or a literal of a type still to be found
     Text(String),
+    /// `citext`
+    CiText(String),
     /// `bytea`
     Bytea(Vec<u8>),
     /// `timestamp`: microseconds since 2000-01-01
@@ -97,7 +99,9 @@ impl Value {
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
-                Self::Text(text) | Self::Json(text) | Self::Jsonb(text) => text.len(),
+                Self::Text(text) | Self::CiText(text) | Self::Json(text) | Self::Jsonb(text) => {
+                    text.len()
+                }
                 Self::Bytea(bytes) => bytes.len(),
                 Self::AnyNumeric(number) => number.bytes(),
                 Self::Range(range) => range.bytes(),
@@ -151,6 +155,7 @@ impl Value {
             }
             DataType::Text | DataType::Varchar(_) => Self::Text(text()),
             DataType::CatalogChar | DataType::Name => Self::Text(text()),
+            DataType::CiText => Self::CiText(text()),
             DataType::Char(n) => Self::Text(cast::padded(text(), n)),
             DataType::Bytea => Self::Bytea(bytes().to_vec()),
             DataType::Timestamp(_) => Self::Timestamp(int),
@@ -188,6 +193,7 @@ impl Value {
             Self::Double(_) => "double precision",
             Self::Numeric(_) | Self::AnyNumeric(_) => "numeric",
             Self::Text(_) => "text",
+            Self::CiText(_) => "citext",
             Self::Bytea(_) => "bytea",
             Self::Timestamp(_) => "timestamp without time zone",
             Self::TimestampTz(_) => "timestamp with time zone",

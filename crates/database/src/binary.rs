@@ -54,7 +54,9 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
         Value::Text(value) if data_type == DataType::CatalogChar && value.is_empty() => {
             out.put_u8(0);
         }
-        Value::Text(value) | Value::Json(value) => out.put_slice(value.as_bytes()),
+        Value::Text(value) | Value::CiText(value) | Value::Json(value) => {
+            out.put_slice(value.as_bytes())
+        }
         Value::Jsonb(value) => {
             out.put_u8(JSONB_VERSION);
             out.put_slice(value.as_bytes());
@@ -181,7 +183,7 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         | DataType::Char(_)
         | DataType::CatalogChar
         | DataType::Name => Value::Text(text(bytes)?.to_owned()),
-        DataType::Json | DataType::Enum(_) => {
+        DataType::Json | DataType::CiText | DataType::Enum(_) => {
             return Ok(Value::parse(data_type, text(bytes)?)?);
         }
         DataType::Jsonb => match bytes.split_first() {

@@ -198,7 +198,9 @@ pub(crate) fn bytes_in(row: &Row) -> usize {
 pub(crate) fn bytes_of_value(value: &Value) -> usize {
     size_of::<Value>()
         + match value {
-            Value::Text(text) | Value::Json(text) | Value::Jsonb(text) => text.capacity(),
+            Value::Text(text) | Value::CiText(text) | Value::Json(text) | Value::Jsonb(text) => {
+                text.capacity()
+            }
             Value::Bytea(bytes) => bytes.capacity(),
             Value::Range(range) => range.bytes(),
             Value::Encoded(value) => value.bytes().len(),

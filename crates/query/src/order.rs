@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 
 use hotrow_base::any_numeric::{self, AnyNumeric};
 use hotrow_base::decimal;
+use hotrow_base::fold;
 use hotrow_base::value::Value;
 use hotrow_transaction::program::CompareOp;
 
@@ -18,6 +19,7 @@ pub fn compare(left: &Value, right: &Value) -> Ordering {
         (V::Text(a), V::Text(b)) | (V::Jsonb(a), V::Jsonb(b)) | (V::Json(a), V::Json(b)) => {
             a.as_bytes().cmp(b.as_bytes())
         }
+        (V::CiText(a), V::CiText(b)) => fold::compare(a.as_bytes(), b.as_bytes()),
         (V::Bytea(a), V::Bytea(b)) => a.cmp(b),
         (V::Uuid(a), V::Uuid(b)) => a.cmp(b),
         (V::Array(a), V::Array(b)) | (V::Composite(_, a), V::Composite(_, b)) => {
@@ -104,6 +106,11 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
         Value::Null => key.push(0),
         Value::Bool(truth) => key.extend([1, u8::from(*truth)]),
         Value::Text(text) => encode_bytes(2, text.as_bytes(), key),
+        Value::CiText(text) => {
+            let mut bytes = Vec::with_capacity(text.len());
+            fold::append(text.as_bytes(), &mut bytes);
+            encode_bytes(14, &bytes, key);
+        }
         Value::Bytea(bytes) => encode_bytes(3, bytes, key),
         Value::Uuid(bytes) => encode_bytes(4, bytes, key),
         Value::Json(text) | Value::Jsonb(text) => encode_bytes(9, text.as_bytes(), key),

@@ -42,7 +42,7 @@ impl Format {
 }
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 35] = [
+const KNOWN: [DataType; 36] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -78,6 +78,7 @@ const KNOWN: [DataType; 35] = [
     DataType::Encoded(EncodedType::Bit(0)),
     DataType::Encoded(EncodedType::VarBit(0)),
     DataType::Encoded(EncodedType::TimeTz(6)),
+    DataType::CiText,
 ];
 
 /// The identifier of a type.

@@ -108,7 +108,7 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let place = place_in(expr, self.place);
         let escape = escape.map(|written| escape_character(written, place)).transpose()?;
-        let mut arguments = Vec::new();
+        let (mut fold, mut arguments) = (fold, Vec::new());
         for side in [expr, pattern] {
             let side_place = place_in(side, self.place);
             let text = self.expr(side)?;
@@ -119,15 +119,18 @@ impl Compiler<'_> {
                     format!("operator does not exist: {} ~~ text", text.sql_type),
                 ));
             }
+            if text.data_type().is_folded() {
+                fold = Some(Function::Lower);
+            }
             let text = cast(text, DataType::Text);
-            let text = match (escape, std::ptr::eq(side, pattern)) {
+            arguments.push(match (escape, std::ptr::eq(side, pattern)) {
                 (Some(escape), true) => with_backslashes(text, escape),
                 _ => text,
-            };
-            arguments.push(match fold {
-                None => text,
-                Some(function) => scalar(ExprKind::Call(function, vec![text]), DataType::Text),
             });
+        }
+        if let Some(function) = fold {
+            let folded = |text| scalar(ExprKind::Call(function, vec![text]), DataType::Text);
+            arguments = arguments.into_iter().map(folded).collect();
         }
         let like = scalar(ExprKind::Call(Function::Like, arguments), DataType::Boolean);
         Ok(if not { negated(like) } else { like })
@@ -189,7 +192,8 @@ impl Compiler<'_> {
         };
         let wanted = known(&left).or(known(&right)).unwrap_or(DataType::Text);
         // char(n) compares without its padding, so a literal meets it as text
-        let wanted = if wanted.is_text() { DataType::Text } else { wanted };
+        let is_plain = wanted.is_text() && !wanted.is_folded();
+        let wanted = if is_plain { DataType::Text } else { wanted };
         let left = self.settle(left, wanted, left_place)?;
         let right = self.settle(right, wanted, right_place)?;
         let left_type = self.scalar_type(&left, left_place)?;
@@ -214,7 +218,7 @@ impl Compiler<'_> {
         }
         comparable(common, sign, left_place)?;
         let common = match common {
-            of if of.is_text() => DataType::Text,
+            of if of.is_text() && !of.is_folded() => DataType::Text,
             of if of.is_any_numeric() => DataType::AnyNumeric,
             DataType::Numeric { scale, .. } => {
                 // operands that differ in precision only compare as they are

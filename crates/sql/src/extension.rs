@@ -8,7 +8,8 @@ use crate::error::{Result, ident_place, unsupported};
 use crate::written::ident_name;
 
 /// Extensions of which something is built in, and what.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 4] = [
+    ("citext", "the type, and its comparisons"),
     ("plpgsql", "PL/pgSQL"),
     ("pgcrypto", "digest(), hmac(), gen_random_uuid() and gen_random_bytes()"),
     ("uuid-ossp", "uuid_generate_v4()"),

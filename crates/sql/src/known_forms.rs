@@ -26,6 +26,7 @@ fn write_types_as_casts(tokens: &mut Vec<TokenWithSpan>) {
         let is_type = |t: &Token| {
             RangeKind::ALL.iter().any(|kind| is_word(t, kind.name()))
                 || ADDRESSES.iter().any(|of| is_word(t, of.name()))
+                || is_word(t, "citext")
         };
         let is_part = at > 0 && all[at - 1].token == Token::Period;
         all.get(at + 1).is_some_and(is_literal) && is_type(&all[at].token) && !is_part

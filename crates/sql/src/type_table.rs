@@ -28,6 +28,9 @@ pub struct KnownType {
     pub(crate) kept: Option<DataType>,
 }
 
+/// The number of citext, which has another one in each of PostgreSQL's databases.
+const CITEXT: i64 = 16_370;
+
 /// Numbers from here on are of enums and of arrays of them; those of relations are below.
 const FIRST_ENUM: i64 = 1_600_000_000;
 
@@ -92,6 +95,7 @@ pub(crate) const TYPES: &[KnownType] = {
             "D",
             Some(T::Encoded(E::TimeTz(TIME_DIGITS))),
         ),
+        t((CITEXT, CITEXT + 1), "citext", "citext", -1, "S", Some(T::CiText)),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),
         t((24, 1008), "regproc", "regproc", 4, "N", Some(T::Text)),
@@ -190,6 +194,7 @@ const fn place_of(data_type: DataType) -> usize {
         T::Range(RangeKind::TsTz) => 26,
         T::Range(RangeKind::Date) => 27,
         T::Encoded(of) => 28 + of.place(),
+        T::CiText => 35,
     }
 }
 
@@ -204,7 +209,7 @@ const _: () = {
         }
         at += 1;
     }
-    assert!(found == 35);
+    assert!(found == 36);
 };
 
 /// Whether the catalog has a type of this name.
@@ -215,7 +220,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 /// The type that values have which the catalog calls so.
 pub(crate) fn kept_as(name: &str) -> Option<DataType> {
     let kept = TYPES.iter().find(|known| known.name == name)?.kept?;
-    Some(if kept.is_text() { DataType::Text } else { kept })
+    Some(if kept.is_text() && !kept.is_folded() { DataType::Text } else { kept })
 }
 
 /// The type of arrays of another one. Its name is that of the other, which says so where it is

@@ -71,6 +71,7 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         Some(named) => scalar_of(&named, name, place),
         None if is_built_in(name, "oid") => Ok(DataType::Oid),
         None if is_built_in(name, "name") => Ok(DataType::Name),
+        None if is_built_in(name, "citext") => Ok(DataType::CiText),
         None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
         None if let Some(of) = encoded_named(name) => Ok(DataType::Encoded(of)),
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
@@ -184,7 +185,6 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
         ("bigserial", "write bigint and pass the value, or keep a counter in a row"),
         ("smallserial", "write smallint and pass the value, or keep a counter in a row"),
         ("money", "write numeric(19,2)"),
-        ("citext", "write text, and lower() where it is compared"),
     ];
     if let Some((_, hint)) = KNOWN_ELSEWHERE.iter().find(|(known, _)| name == *known) {
         return unsupported(place, format!("type {name}"), *hint);

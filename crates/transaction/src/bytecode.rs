@@ -48,6 +48,8 @@ pub enum CompareKind {
     Array,
     /// rows in one piece
     Row,
+    /// texts whose case does not count
+    Folded,
 }
 
 impl CompareKind {
@@ -61,6 +63,7 @@ impl CompareKind {
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,
             DataType::Composite(_) => Self::Row,
+            DataType::CiText => Self::Folded,
             _ if data_type.is_bytes() => Self::Bytes,
             _ => Self::Int,
         }

@@ -9,7 +9,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::temporal::TimeZone;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::SqlType;
 use hotrow_base::value::{Value, ValueError};
 
 /// Bytes of texts, and of elements, that are kept from call to call.
@@ -92,25 +92,9 @@ impl Arguments {
 
     /// Appends a value, converted to the parameter's type.
     pub fn push_value(&mut self, sql_type: SqlType, value: &Value) -> Result<(), ValueError> {
-        let datum = match (sql_type, value) {
-            (SqlType::Scalar(data_type), value) => value.to_datum(data_type, &mut self.heap)?,
-            (SqlType::Array(_), Value::Null) => Datum::NULL,
-            (SqlType::Array(element), Value::Array(values)) => self.keep_array(element, values)?,
-            (SqlType::Array(element), other) => {
-                self.keep_array(element, std::slice::from_ref(other))?
-            }
-        };
+        let datum = value.to_parameter(sql_type, &mut self.heap, &mut self.elements)?;
         self.datums.push(datum);
         Ok(())
-    }
-
-    fn keep_array(&mut self, element: DataType, values: &[Value]) -> Result<Datum, ValueError> {
-        let start = self.elements.len() as u32;
-        for value in values {
-            let datum = value.to_datum(element, &mut self.heap)?;
-            self.elements.push(datum);
-        }
-        Ok(Datum::range(start, values.len() as u32))
     }
 }
 

@@ -64,7 +64,7 @@ pub fn object_of<'v>(
                 return Err(ValueError::json_use(message.to_owned()));
             }
             Value::Bool(truth) => write_text(&truth.to_string(), &mut out)?,
-            Value::Text(key) => write_text(key, &mut out)?,
+            Value::Text(key) | Value::CiText(key) => write_text(key, &mut out)?,
             key => write_text(&key.to_string(), &mut out)?,
         }
         out.push(" : ")?;
@@ -161,7 +161,7 @@ fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
             }
             out.push("}")?;
         }
-        Value::Text(text) => write_text(text, out)?,
+        Value::Text(text) | Value::CiText(text) => write_text(text, out)?,
         other => {
             // Of a bytea, two digits a byte.
             let mut copy = current::charge();

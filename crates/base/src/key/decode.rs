@@ -35,7 +35,7 @@ impl Part {
             }
         }
         let len = match self.kind {
-            PartKind::Escaped | PartKind::Number => escaped_len(key),
+            PartKind::Escaped | PartKind::Folded | PartKind::Number => escaped_len(key),
             _ => usize::from(self.width),
         };
         let (bytes, rest) = key.split_at_checked(len)?;
@@ -52,7 +52,8 @@ impl Part {
             PartKind::N128 => Datum::numeric((unsigned ^ 1 << 127) as i128),
             PartKind::F32 => Datum::float(real(unsigned as u32).into()),
             PartKind::F64 => Datum::float(double(unsigned as u64)),
-            PartKind::Escaped => {
+            // Of a text whose case does not count, in small letters.
+            PartKind::Escaped | PartKind::Folded => {
                 unescape(bytes, &mut heap)?;
                 Datum::range(0, heap.len() as u32)
             }

@@ -4,6 +4,7 @@ use super::layout::{MARKER_NULL, MARKER_VALUE, Part, PartKind};
 use super::{KEY_BYTES_MAX, KeyError, KeyLayout, KeySink};
 use crate::any_numeric;
 use crate::datum::Datum;
+use crate::fold;
 use crate::row::trim_blanks;
 
 impl KeyLayout {
@@ -99,6 +100,7 @@ fn put_other<S: KeySink>(
         PartKind::F32 => out.put(ordered_real(value.as_float() as f32)),
         PartKind::F64 => out.put(ordered_double(value.as_float())),
         PartKind::Escaped => put_escaped(&heap[value.as_range().range()], out),
+        PartKind::Folded => put_folded(&heap[value.as_range().range()], out),
         PartKind::Number => {
             put_escaped(any_numeric::comparable(&heap[value.as_range().range()]), out);
         }
@@ -169,6 +171,20 @@ pub(super) fn put_escaped<S: KeySink>(bytes: &[u8], out: &mut S) {
     for piece in pieces {
         out.put([0, u8::MAX]);
         out.put_slice(piece);
+    }
+    out.put([0, 0]);
+}
+
+/// A text in small letters, escaped and ended.
+pub(super) fn put_folded<S: KeySink>(bytes: &[u8], out: &mut S) {
+    if bytes.len() > KEY_BYTES_MAX {
+        return put_escaped(bytes, out); // it is too long, whatever its letters
+    }
+    for letter in fold::letters(bytes) {
+        match letter {
+            '\0' => out.put([0, u8::MAX]),
+            letter => out.put_slice(letter.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
     }
     out.put([0, 0]);
 }

@@ -36,6 +36,8 @@ pub(super) enum PartKind {
     F32,
     F64,
     Escaped,
+    /// the same, of the text in small letters
+    Folded,
     /// a numeric without the digits that it shows: they are no part of the number; so is a range
     Number,
     Char,
@@ -156,7 +158,7 @@ impl Part {
             return marker.min(key.len());
         }
         let value = match self.kind {
-            PartKind::Escaped | PartKind::Number => escaped_len(&key[marker..]),
+            PartKind::Escaped | PartKind::Folded | PartKind::Number => escaped_len(&key[marker..]),
             _ => usize::from(self.width),
         };
         (marker + value).min(key.len())
@@ -190,6 +192,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Real => PartKind::F32,
         DataType::Double => PartKind::F64,
         DataType::Text | DataType::Varchar(_) | DataType::Name => PartKind::Escaped,
+        DataType::CiText => PartKind::Folded,
         DataType::Bytea | DataType::Encoded(_) => PartKind::Escaped,
         // Of no key that SQL makes.
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => PartKind::Escaped,
@@ -220,6 +223,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Numeric { .. } | DataType::Uuid | DataType::Interval => 16,
         DataType::Char(n) => n as usize,
         DataType::Text | DataType::Varchar(_) | DataType::Name => return None,
+        DataType::CiText => return None,
         DataType::Bytea => return None,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => return None,

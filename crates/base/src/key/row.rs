@@ -1,10 +1,11 @@
 //! Keys and rows: making a row's key, and asking whether a row has a key.
 
 use super::encode::{check_length, ordered_128, ordered_double, ordered_real};
-use super::encode::{put_escaped, put_marker};
+use super::encode::{put_escaped, put_folded, put_marker};
 use super::layout::{MARKER_NULL, MARKER_VALUE, Part, PartKind, escaped_len};
 use super::{KEY_BYTES_MAX, KeyError, KeyLayout, KeySink};
 use crate::any_numeric::SCALE_BYTES;
+use crate::fold;
 use crate::row::{Field, FieldKind, Words, bytes_equal};
 
 impl KeyLayout {
@@ -120,6 +121,11 @@ impl Part {
                 let (word, len) = field.descriptor(row);
                 escaped_equal(row, word, len, value).then_some(rest)
             }
+            PartKind::Folded => {
+                let (value, rest) = key.split_at(escaped_len(key));
+                let (word, len) = field.descriptor(row);
+                folded_equal(row, word, len, value).then_some(rest)
+            }
             PartKind::Number => {
                 let (value, rest) = key.split_at(escaped_len(key));
                 let (word, len) = field.descriptor(row);
@@ -163,6 +169,10 @@ fn put_cell<W: Words + ?Sized, S: KeySink>(part: &Part, field: &Field, row: &W, 
             out.put_slice(bytes);
         }),
         PartKind::Escaped => put_text(field, row, 0, out),
+        PartKind::Folded => {
+            let (word, len) = field.descriptor(row);
+            with_text(row, word, len, |text| put_folded(text, out));
+        }
         PartKind::Number => put_text(field, row, SCALE_BYTES, out),
     }
 }
@@ -172,13 +182,36 @@ fn put_cell<W: Words + ?Sized, S: KeySink>(part: &Part, field: &Field, row: &W, 
 fn put_text<W: Words + ?Sized, S: KeySink>(field: &Field, row: &W, cut: usize, out: &mut S) {
     let (word, len) = field.descriptor(row);
     let len = len.saturating_sub(cut);
-    let mut text = [0; KEY_BYTES_MAX];
-    let (kept, mut at) = (len.min(KEY_BYTES_MAX), 0);
+    with_text(row, word, len, |text| put_escaped(text, out));
+}
+
+/// Does something with the first bytes of a text: one more than a key may have, at most.
+fn with_text<W: Words + ?Sized>(row: &W, word: usize, len: usize, take: impl FnOnce(&[u8])) {
+    let mut text = [0; KEY_BYTES_MAX + 1];
+    let (kept, mut at) = (len.min(text.len()), 0);
     for_each_chunk(row, word, kept, |bytes| {
         text[at..at + bytes.len()].copy_from_slice(bytes);
         at += bytes.len();
     });
-    put_escaped(&text[..kept], out);
+    take(&text[..kept]);
+}
+
+/// Whether a text of a row, in small letters, escaped and ended, is `escaped`.
+fn folded_equal<W: Words + ?Sized>(row: &W, word: usize, len: usize, escaped: &[u8]) -> bool {
+    let mut is_equal = false;
+    with_text(row, word, len, |text| {
+        let mut rest = Some(escaped);
+        for letter in fold::letters(text) {
+            let (mut own, zero) = ([0; 4], [0, u8::MAX]);
+            let expected = match letter {
+                '\0' => &zero,
+                letter => letter.encode_utf8(&mut own).as_bytes(),
+            };
+            rest = rest.and_then(|rest| rest.strip_prefix(expected));
+        }
+        is_equal = rest == Some([0, 0].as_slice());
+    });
+    is_equal
 }
 
 /// `len` bytes from a word boundary on, by up to 8.

@@ -173,6 +173,7 @@ fn kind(data_type: DataType) -> FieldKind {
         }
         DataType::Numeric { .. } => FieldKind::N128,
         DataType::Text | DataType::Varchar(_) | DataType::Name => FieldKind::Var,
+        DataType::CiText => FieldKind::Var,
         DataType::Bytea => FieldKind::Var,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => FieldKind::Var,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => FieldKind::Var,

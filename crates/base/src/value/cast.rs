@@ -47,7 +47,9 @@ impl Value {
             (Self::Jsonb(text), _) if data_type.is_number() || data_type == DataType::Boolean => {
                 json::scalar_of(text, data_type)?.to_datum(data_type, heap)
             }
-            (Self::Text(text), _) => Self::parse(data_type, text)?.to_datum(data_type, heap),
+            (Self::Text(text) | Self::CiText(text), _) => {
+                Self::parse(data_type, text)?.to_datum(data_type, heap)
+            }
             (Self::Bool(value), DataType::Boolean) => Ok(Datum::bool(*value)),
             (Self::Bytea(bytes), DataType::Bytea) => Ok(Datum::of_bytes(bytes, heap)),
             (Self::Time(micros), DataType::Interval) => {
@@ -102,7 +104,7 @@ impl Value {
 
     fn to_text(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {
         let shown = match self {
-            Self::Text(text) => {
+            Self::Text(text) | Self::CiText(text) => {
                 return fit_text(data_type, text)
                     .map(|text| Datum::of_bytes(text.as_bytes(), heap));
             }

@@ -149,6 +149,7 @@ to_rust! {
     f64: Value::Double(value) => value, Value::Real(value) => value.into();
     String:
         Value::Text(text) => text,
+        Value::CiText(text) => text,
         Value::Json(text) => text,
         Value::Jsonb(text) => text,
         Value::Enum(of, place) => of.label(place).to_owned();

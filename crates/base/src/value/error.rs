@@ -459,6 +459,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Char(_) => "character",
         DataType::CatalogChar => "\"char\"",
         DataType::Name => "name",
+        DataType::CiText => "citext",
         DataType::Bytea => "bytea",
         DataType::Timestamp(_) => "timestamp",
         DataType::TimestampTz(_) => "timestamp with time zone",

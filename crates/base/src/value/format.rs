@@ -19,7 +19,9 @@ impl fmt::Display for Value {
             Self::Double(value) => write_float(&format!("{value:e}"), 15, f),
             Self::Numeric(value) => write!(f, "{value}"),
             Self::AnyNumeric(value) => write!(f, "{value}"),
-            Self::Text(text) | Self::Json(text) | Self::Jsonb(text) => f.write_str(text),
+            Self::Text(text) | Self::CiText(text) | Self::Json(text) | Self::Jsonb(text) => {
+                f.write_str(text)
+            }
             Self::Bytea(bytes) => {
                 f.write_str("\\x")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -39,6 +39,7 @@ impl Value {
             | DataType::Char(_)
             | DataType::CatalogChar
             | DataType::Name => cast::stored_text(data_type, text).map(Self::Text),
+            DataType::CiText => cast::stored_text(data_type, text).map(Self::CiText),
             DataType::Bytea => parse_bytea(text).map(Self::Bytea),
             DataType::Timestamp(digits) => parse_timestamp(bare)
                 .map_err(temporal)

@@ -70,7 +70,9 @@ impl ToSql for Parameter {
             Value::Double(value) => out.put_f64(*value),
             Value::Numeric(value) => write!(out, "{value}")?,
             Value::AnyNumeric(value) => write!(out, "{value}")?,
-            Value::Text(value) | Value::Json(value) => out.put_slice(value.as_bytes()),
+            Value::Text(value) | Value::CiText(value) | Value::Json(value) => {
+                out.put_slice(value.as_bytes())
+            }
             Value::Jsonb(value) => {
                 out.put_u8(1); // the version of its binary form
                 out.put_slice(value.as_bytes());

@@ -90,7 +90,7 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
             any_numeric::write(value, &mut number);
             bytes(out, 19, &number);
         }
-        Value::Text(value) => bytes(out, 8, value.as_bytes()),
+        Value::Text(value) | Value::CiText(value) => bytes(out, 8, value.as_bytes()),
         // Clients are told the type beside; of the value they get the label.
         Value::Enum(of, place) => bytes(out, 8, of.label(*place).as_bytes()),
         Value::Composite(..) => bytes(out, 8, value.to_string().as_bytes()),

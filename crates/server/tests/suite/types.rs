@@ -81,7 +81,7 @@ fn numbers_of_the_catalog_are_oids_in_binary() {
     let class = client.prepare(class).expect("it is prepared");
     assert_eq!(class.params(), [Type::OID]);
     let types: Vec<_> = class.columns().iter().map(|column| column.type_().clone()).collect();
-    assert_eq!(types, [Type::OID, Type::TEXT, Type::CHAR, Type::BOOL]);
+    assert_eq!(types, [Type::OID, Type::NAME, Type::CHAR, Type::BOOL]);
     let row = client.query_one(&class, &[&person]).expect("it is there");
     assert_eq!(row.get::<_, u32>(0), person);
     assert_eq!(row.get::<_, &str>(1), "person");

@@ -40,9 +40,9 @@ pub(super) const ADDRESSES: FunctionGroup = functions! { "Addresses":
         "the address in a network of so many bits; -1: of all", "set_masklen(inet '10.1.2.3', 16)",
         "10.1.2.3/16";
     netmask(INET) -> INET, Immutable, Program(F::Encoded(E::NetMask)),
-        "ones where the network is named", "netmask(inet '10.1.2.3/8')", "255.0.0.0";
+        "ones where the network is named", "netmask(inet '10.1.2.3/8')", "255.0.0.0/32";
     hostmask(INET) -> INET, Immutable, Program(F::Encoded(E::HostMask)),
-        "ones where the host is named", "hostmask(inet '10.1.2.3/8')", "0.255.255.255";
+        "ones where the host is named", "hostmask(inet '10.1.2.3/8')", "0.255.255.255/32";
     network(INET) -> CIDR, Immutable, Program(F::Encoded(E::Network)),
         "the network that it lies in", "network(inet '10.1.2.3/8')", "10.0.0.0/8";
     broadcast(INET) -> INET, Immutable, Program(F::Encoded(E::Broadcast)),
@@ -67,11 +67,11 @@ pub(super) const ADDRESSES: FunctionGroup = functions! { "Addresses":
     "&&"(INET, INET) -> BOOLEAN, Immutable, Program(F::Encoded(E::Overlaps)),
         "whether one lies in the other", "inet '10.1.2.3' && inet '10.1.0.0/16'", "true";
     "~"(INET) -> INET, Immutable, Program(F::Encoded(E::Not)),
-        "the bits that it has not", "~ inet '10.1.2.3'", "245.254.253.252";
+        "the bits that it has not", "~ inet '10.1.2.3'", "245.254.253.252/32";
     "&"(INET, INET) -> INET, Immutable, Program(F::Encoded(E::And)),
-        "the bits that both have", "inet '10.1.2.3' & inet '255.255.0.0'", "10.1.0.0";
+        "the bits that both have", "inet '10.1.2.3' & inet '255.255.0.0'", "10.1.0.0/32";
     "|"(INET, INET) -> INET, Immutable, Program(F::Encoded(E::Or)),
-        "the bits that one of them has", "inet '10.1.0.0' | inet '0.0.2.3'", "10.1.2.3";
+        "the bits that one of them has", "inet '10.1.0.0' | inet '0.0.2.3'", "10.1.2.3/32";
     "~"(MACADDR) -> MACADDR, Immutable, Program(F::Encoded(E::Not)),
         "the bits that it has not", "~ macaddr '08:00:2b:01:02:03'", "f7:ff:d4:fe:fd:fc";
     "&"(MACADDR, MACADDR) -> MACADDR, Immutable, Program(F::Encoded(E::And)),

@@ -11,7 +11,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
-use crate::operand::{OpenText, Operand, is_array, range_kind_of};
+use crate::operand::{OpenText, Operand, is_array, range_kind_of, types_of};
 use crate::parameters::parameter_number;
 use crate::relation::array::array_of;
 use crate::relation::level::Expansion;
@@ -213,6 +213,13 @@ impl Compiler<'_> {
         }
         let place = place_in(left, self.place);
         let operands = self.operands(&[left, right])?;
+        let is_folded =
+            |given: &Option<SqlType>| matches!(given, Some(SqlType::Scalar(of)) if of.is_folded());
+        let sign = match sign.as_str() {
+            // As its letters count the same in either case.
+            "~" | "!~" if types_of(&operands).iter().any(is_folded) => sign + "*",
+            _ => sign,
+        };
         let value = match op {
             BinaryOperator::AtArrow | BinaryOperator::ArrowAt
                 if !operands
@@ -401,6 +408,9 @@ impl Compiler<'_> {
                 dotted(&idents.collect::<Vec<_>>()).pop().unwrap_or_default()
             }
             ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => {
+                if element.to_string().trim_start_matches("pg_catalog.") == "regtype" {
+                    return self.type_names_of(written, place).map(|e| Some(Operand::Typed(e)));
+                }
                 let names = self.type_names();
                 if let Ok(DataType::Composite(of)) = crate::types::data_type(element, names, place)
                     && let Some(rows) = self.cast_to_composites(written, of, place)?
@@ -473,6 +483,15 @@ impl Compiler<'_> {
             arguments.push(constant(Value::Bool(true), DataType::Boolean));
         }
         self.host(HostFunction::System(function), &arguments, SqlType::Scalar(gives))
+    }
+
+    /// `numbers::regtype[]` are the names of types.
+    fn type_names_of(&mut self, written: &ast::Expr, place: Place) -> Result<Expr> {
+        let operand = self.operand(written)?;
+        let numbers = self.array_value(operand, DataType::BigInt, place)?;
+        let numbers = array_cast(numbers, DataType::BigInt);
+        let function = HostFunction::System(SystemFunction::TypeName);
+        self.host(function, &[numbers], SqlType::Array(DataType::Text))
     }
 
     fn array_cast(

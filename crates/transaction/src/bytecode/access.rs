@@ -197,6 +197,8 @@ pub enum AggregateKind {
     Interval,
     /// arrays in one piece
     Array,
+    /// texts whose case does not count
+    Folded,
 }
 
 /// One aggregate.
@@ -225,6 +227,7 @@ impl AggregateKind {
             DataType::Real | DataType::Double => Self::Float,
             DataType::Interval => Self::Interval,
             DataType::Array(_) => Self::Array,
+            DataType::CiText => Self::Folded,
             _ if data_type.is_bytes() => Self::Bytes,
             _ => Self::Int,
         }
@@ -232,7 +235,7 @@ impl AggregateKind {
 
     /// Whether values are bytes of a heap.
     pub const fn is_bytes(self) -> bool {
-        matches!(self, Self::Bytes | Self::AnyNumeric | Self::Array)
+        matches!(self, Self::Bytes | Self::Folded | Self::AnyNumeric | Self::Array)
     }
 }
 

@@ -104,6 +104,17 @@ pub enum NamedType {
     Domain(Domain),
 }
 
+impl NamedType {
+    /// What its values say that they are of; none: values of a domain say their type.
+    pub fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::Enum(of) => Some(of.name()),
+            Self::Composite(of) => Some(of.name()),
+            Self::Domain(_) => None,
+        }
+    }
+}
+
 /// Another type, some of whose values are left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Domain {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use hotrow_base::any_numeric;
 use hotrow_base::datum::Datum;
+use hotrow_base::fold;
 use hotrow_base::packed;
 
 use super::Machine;
@@ -80,6 +81,13 @@ fn identify(datum: Datum, kind: CompareKind, heap: &[u8], out: &mut Vec<u8>) {
         // -0 + 0 is 0
         CompareKind::Float => out.extend((datum.as_float() + 0.0).to_le_bytes()),
         CompareKind::Array => packed::encode(&heap[datum.as_range().range()], out),
+        CompareKind::Folded => {
+            let start = out.len();
+            out.extend([0; 8]);
+            fold::append(&heap[datum.as_range().range()], out);
+            let length = (out.len() - start - 8) as u64;
+            out[start..start + 8].copy_from_slice(&length.to_le_bytes());
+        }
         CompareKind::Row => packed::encode_row(&heap[datum.as_range().range()], out),
         CompareKind::Bytes | CompareKind::AnyNumeric => {
             let bytes = &heap[datum.as_range().range()];

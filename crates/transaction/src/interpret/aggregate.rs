@@ -6,6 +6,7 @@
 use hotrow_base::any_numeric::{self, AnyNumeric};
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, Decimal};
+use hotrow_base::fold;
 use hotrow_base::interrupt::current;
 use hotrow_base::packed;
 use hotrow_base::sort::sort_numbers;
@@ -69,6 +70,7 @@ const fn compare_kind(kind: AggregateKind) -> CompareKind {
         AggregateKind::Bytes => CompareKind::Bytes,
         AggregateKind::Interval => CompareKind::Interval,
         AggregateKind::Array => CompareKind::Array,
+        AggregateKind::Folded => CompareKind::Folded,
     }
 }
 
@@ -182,6 +184,11 @@ impl Totals {
             (false, AggregateKind::AnyNumeric) => {
                 let ordering = any_numeric::compare(bytes(value), &self.best_bytes);
                 // 1.0 and 1.00 are equal and still not the same
+                Some(ordering.then_with(|| bytes(value).cmp(&self.best_bytes)))
+            }
+            (false, AggregateKind::Folded) => {
+                let ordering = fold::compare(bytes(value), &self.best_bytes);
+                // A and a are equal and still not the same
                 Some(ordering.then_with(|| bytes(value).cmp(&self.best_bytes)))
             }
             (false, AggregateKind::Array) => {

@@ -35,9 +35,11 @@ pub(super) fn sort(
 pub(super) fn bytes_of(kind: CompareKind, datum: Datum) -> usize {
     match kind {
         _ if datum.is_null() => size_of::<Datum>(),
-        CompareKind::Bytes | CompareKind::AnyNumeric | CompareKind::Array | CompareKind::Row => {
-            datum.as_range().len as usize
-        }
+        CompareKind::Bytes
+        | CompareKind::Folded
+        | CompareKind::AnyNumeric
+        | CompareKind::Array
+        | CompareKind::Row => datum.as_range().len as usize,
         _ => size_of::<Datum>(),
     }
 }
@@ -86,9 +88,10 @@ pub(super) fn dedup(
                 _ if a.is_null() || b.is_null() => return None,
                 CompareKind::Float => a.as_float().total_cmp(&b.as_float()),
                 CompareKind::Interval => a.as_interval().cmp(&b.as_interval()),
-                CompareKind::AnyNumeric | CompareKind::Array | CompareKind::Row => {
-                    heap[a.as_range().range()].cmp(&heap[b.as_range().range()])
-                }
+                CompareKind::AnyNumeric
+                | CompareKind::Folded
+                | CompareKind::Array
+                | CompareKind::Row => heap[a.as_range().range()].cmp(&heap[b.as_range().range()]),
                 _ => return None,
             };
             Some(ordering).filter(|ordering| ordering.is_ne())

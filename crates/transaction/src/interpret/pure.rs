@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use hotrow_base::any_numeric;
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, POWERS_OF_TEN};
+use hotrow_base::fold;
 use hotrow_base::packed;
 
 use crate::bytecode::{CompareKind, Program};
@@ -402,6 +403,9 @@ pub(crate) fn compare(kind: CompareKind, a: Datum, b: Datum, heap: &[u8]) -> Ord
         }
         CompareKind::Row => {
             packed::compare_rows(&heap[a.as_range().range()], &heap[b.as_range().range()])
+        }
+        CompareKind::Folded => {
+            fold::compare(&heap[a.as_range().range()], &heap[b.as_range().range()])
         }
         CompareKind::Bytes => heap[a.as_range().range()].cmp(&heap[b.as_range().range()]),
     }

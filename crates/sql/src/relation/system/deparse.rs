@@ -1,11 +1,15 @@
 //! Expressions as SQL text: defaults and conditions of constraints.
 
-use hotrow_base::enumeration::EnumType;
+use hotrow_base::encoded::EncodedFunction;
+use hotrow_base::quote::identifier as quoted;
 use hotrow_base::range::RangeFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_transaction::catalog::NamedType;
 use hotrow_transaction::functions::time::{EXTRACT_FIELDS, TRUNCATE_UNITS};
-use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, TextFunction};
+use hotrow_transaction::program::{
+    ArrayFunction, Expr, ExprKind, Function, RowFunction, TextFunction,
+};
 
 use crate::functions;
 
@@ -13,14 +17,15 @@ use crate::functions;
 pub(super) struct Called<'n> {
     /// of a slot: the column that it is, else empty
     pub(super) column: &'n dyn Fn(usize) -> String,
-    /// of an enum
-    pub(super) type_name: &'n dyn Fn(EnumType) -> String,
+    /// of a type that was given a name
+    pub(super) type_name: &'n dyn Fn(&NamedType) -> String,
 }
 
 impl Called<'_> {
     fn type_text(&self, of: SqlType) -> String {
         match of.packed() {
-            DataType::Enum(of) => (self.type_name)(of),
+            DataType::Enum(of) => (self.type_name)(&NamedType::Enum(of)),
+            DataType::Composite(of) => (self.type_name)(&NamedType::Composite(of)),
             DataType::Array(element) => self.type_text(SqlType::Scalar(*element)) + "[]",
             other => other.to_string(),
         }
@@ -130,6 +135,20 @@ pub(super) fn text(expr: &Expr, called: &Called<'_>) -> String {
         }
         ExprKind::Call(Function::DateDiff | Function::TimestampDiff, list) if list.len() == 2 => {
             pair(&list[0], "-", &list[1])
+        }
+        ExprKind::Call(Function::Row(RowFunction::Field(at)), list) if list.len() == 1 => {
+            let field = match list[0].sql_type {
+                SqlType::Scalar(DataType::Composite(row)) => row.fields().get(usize::from(*at)),
+                _ => None,
+            };
+            format!("({}).{}", of(&list[0]), field.map_or(String::new(), |(name, _)| quoted(name)))
+        }
+        ExprKind::Call(Function::Row(RowFunction::Make), list) => {
+            let fields = list.iter().map(of).collect::<Vec<_>>().join(", ");
+            format!("ROW({fields})::{}", type_text())
+        }
+        ExprKind::Call(Function::Encoded(EncodedFunction::Force), list) if list.len() == 1 => {
+            format!("({})::{}", of(&list[0]), type_text())
         }
         ExprKind::Call(Function::CurrentUser, _) => "CURRENT_USER".to_owned(),
         ExprKind::Call(Function::SessionUser, _) => "SESSION_USER".to_owned(),

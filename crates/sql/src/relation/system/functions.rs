@@ -17,7 +17,7 @@ use super::cells::name_from;
 use super::numbers::{
     CHECKS, CONSTRAINTS, FOREIGN_KEYS, INDEXES, PROCEDURES, TABLES, VIEWS, id, number_of, place_of,
 };
-use super::routines::{arguments_text, result_text, written};
+use super::routines::{arguments_text, definition, result_text, written};
 use super::texts::{Brackets, check_text, column_list, format_type, index_definition, key_part};
 use super::view_text::definition_of;
 use super::{KNOWN, SystemContext, descriptions, partitions, rights, triggers};
@@ -100,9 +100,18 @@ pub fn system_function(
             Some(rights::default_acl(name, &rights::role_name(context, owner)))
         }
         F::Described(by) => descriptions::described(context, by, arguments),
-        F::FunctionDefinition => procedure(context, number).map(|(_, source)| source.to_owned()),
+        F::FunctionDefinition => procedure(context, number)
+            .map(|(procedure, source)| definition(context, procedure, source)),
         F::RelationName if arguments.first().is_some_and(Value::is_null) => None,
         F::RelationName => Some(relation_name(context, number)),
+        F::TypeName if let Some(Value::Array(numbers)) = arguments.first() => {
+            let name = |number: &Value| match number {
+                Value::BigInt(number) => format_type(context, *number, -1),
+                _ => None,
+            };
+            let name = |number| name(number).map_or(Value::Null, Value::Text);
+            return Value::Array(numbers.iter().map(name).collect());
+        }
         F::TypeName => format_type(context, number, -1),
         F::RelationOid => {
             let number = relation_number(context.catalog, context.path, name);

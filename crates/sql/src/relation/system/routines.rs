@@ -1,6 +1,6 @@
 //! What a routine's own text says, for the system catalog: parts of it as they were written.
 
-use hotrow_base::quote::identifier as quoted;
+use hotrow_base::quote::{identifier as quoted, literal};
 use hotrow_base::types::SqlType;
 use hotrow_transaction::program::{Procedure, ResultColumn};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -15,6 +15,8 @@ use super::texts::{format_type, type_number};
 pub(super) struct Written {
     /// what stands in its body's string; of a body without one: its text
     pub(super) body: String,
+    /// the body is a string, and no statement of the standard's form
+    pub(super) is_string: bool,
     /// CREATE FUNCTION, and not CREATE PROCEDURE
     pub(super) is_function: bool,
     /// LANGUAGE
@@ -68,6 +70,7 @@ pub(super) fn written(source: &str) -> Written {
             of if is_word(of, "as") => {
                 if let Some(body) = next.and_then(string) {
                     written.body = body;
+                    written.is_string = true;
                     at += 1;
                 }
             }
@@ -92,6 +95,50 @@ pub(super) fn written(source: &str) -> Written {
         at += 1;
     }
     written
+}
+
+/// The statement that makes a routine, as PostgreSQL writes it; of a body of the standard's form as
+/// it was written.
+pub(super) fn definition(
+    context: &SystemContext<'_>,
+    procedure: &Procedure,
+    source: &str,
+) -> String {
+    let written = written(source);
+    if !written.is_string {
+        return source.to_owned();
+    }
+    let kind = if written.is_function { "FUNCTION" } else { "PROCEDURE" };
+    let name = format!("{}.{}", quoted(procedure.schema()), quoted(procedure.shown_name()));
+    let parameters = written.parameters.unwrap_or_else(|| arguments_text(context, procedure));
+    let mut text = format!("CREATE OR REPLACE {kind} {name}({parameters})\n");
+    if written.is_function {
+        text += &format!(" RETURNS {}\n", result_text(context, procedure));
+    }
+    text += &format!(" LANGUAGE {}\n", quoted(&written.language));
+    let volatility = match written.volatility {
+        "i" => Some("IMMUTABLE"),
+        "s" => Some("STABLE"),
+        _ => None,
+    };
+    let strict = written.is_strict.then_some("STRICT");
+    let definer = written.is_definer.then_some("SECURITY DEFINER");
+    let words: Vec<_> = [volatility, strict, definer].into_iter().flatten().collect();
+    if !words.is_empty() {
+        text += &format!(" {}\n", words.join(" "));
+    }
+    for setting in &written.settings {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let values: Vec<_> = value.split(", ").map(literal).collect();
+        text += &format!(" SET {} TO {}\n", quoted(name), values.join(", "));
+    }
+    // A tag that the body does not have.
+    let mut tag = if written.is_function { "$function" } else { "$procedure" }.to_owned();
+    while written.body.contains(&tag) {
+        tag += "x";
+    }
+    text += &format!("AS {tag}${}{tag}$\n", written.body);
+    text
 }
 
 /// What a routine gives, as RETURNS says it.

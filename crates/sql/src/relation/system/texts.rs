@@ -1,7 +1,5 @@
 //! Texts of what tables have: indexes, conditions, defaults and types, as their reader writes them.
 
-use hotrow_base::composite::CompositeType;
-use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::ColumnId;
 use hotrow_base::quote::identifier as quoted;
 use hotrow_base::types::{DataType, SqlType};
@@ -104,7 +102,7 @@ fn is_call(value: &Expr) -> bool {
 
 /// How the key of an index that is no column is called.
 pub(crate) fn key_name(table: &Table, of: &Generated) -> String {
-    let bare = |of: EnumType| quoted(of.name());
+    let bare = |of: &NamedType| quoted(of.name().unwrap_or_default());
     let text = expression_text((table, &of.columns), &of.value, &bare);
     if is_call(&of.value) || text.starts_with('(') { text } else { format!("({text})") }
 }
@@ -148,13 +146,13 @@ pub(super) fn expressions_text(
 
 /// An expression whose slots are columns, for whoever asks.
 fn text_for(context: &SystemContext<'_>, of: (&Table, &[ColumnId]), expr: &Expr) -> String {
-    expression_text(of, expr, &|of| enum_name(context, of))
+    expression_text(of, expr, &|of| type_name(context, of))
 }
 
 fn expression_text(
     (table, columns): (&Table, &[ColumnId]),
     expr: &Expr,
-    type_name: &dyn Fn(EnumType) -> String,
+    type_name: &dyn Fn(&NamedType) -> String,
 ) -> String {
     let column = |slot: usize| {
         columns.get(slot).map_or(String::new(), |c| quoted(&table.columns[c.index()].name))
@@ -164,16 +162,13 @@ fn expression_text(
 
 /// The value of a column's DEFAULT.
 pub(super) fn default_value(context: &SystemContext<'_>, default: &Expr) -> String {
-    let (column, type_name) = (|_| String::new(), |of| enum_name(context, of));
+    let (column, type_name) = (|_| String::new(), |of: &NamedType| type_name(context, of));
     deparse::text(default, &Called { column: &column, type_name: &type_name })
 }
 
-fn enum_name(context: &SystemContext<'_>, of: EnumType) -> String {
-    type_name(context, of.name(), &NamedType::Enum(of))
-}
-
 /// A type's name, with its schema where its bare name stands for something else.
-fn type_name(context: &SystemContext<'_>, name: &str, of: &NamedType) -> String {
+fn type_name(context: &SystemContext<'_>, of: &NamedType) -> String {
+    let name = of.name().unwrap_or_default();
     let is_it = |named: &NamedType| named == of;
     let seen = context.catalog.type_seen(context.path, name);
     let mut all = context.catalog.types();
@@ -196,10 +191,10 @@ pub(super) fn format_type(
     let oid = u32::try_from(number).ok()?;
     // An enum has an even number, and arrays of it the next one.
     let of_enum = || match (enum_with_oid(oid), oid.checked_sub(1).and_then(enum_with_oid)) {
-        (Some(of), _) => Some(enum_name(context, of)),
-        (None, Some(of)) => Some(enum_name(context, of) + "[]"),
+        (Some(of), _) => Some(type_name(context, &NamedType::Enum(of))),
+        (None, Some(of)) => Some(type_name(context, &NamedType::Enum(of)) + "[]"),
         (None, None) => {
-            let of = |of| type_name(context, CompositeType::name(of), &NamedType::Composite(of));
+            let of = |of| type_name(context, &NamedType::Composite(of));
             let element = || oid.checked_sub(1).and_then(composite_with_oid);
             composite_with_oid(oid).map(of).or_else(|| Some(of(element()?) + "[]"))
         }
