@@ -28,6 +28,10 @@ pub use network::Network;
 use crate::types::{DataType, TIME_DIGITS};
 use crate::value::{Value, ValueError};
 
+/// The types of addresses.
+pub const ADDRESSES: [EncodedType; 4] =
+    [EncodedType::Inet, EncodedType::Cidr, EncodedType::MacAddr, EncodedType::MacAddr8];
+
 type Result<T> = std::result::Result<T, ValueError>;
 
 /// A type whose values are kept so.

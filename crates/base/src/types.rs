@@ -227,12 +227,16 @@ impl DataType {
             Self::Numeric { scale, .. } => Some(scale),
             _ => None,
         };
+        let encoded = |of| match of {
+            Self::Encoded(of) => Some(of),
+            _ => None,
+        };
         self.with_all_digits() == other.with_all_digits()
             || self.is_integer() && other.is_integer()
             || self.is_text() && other.is_text() && !(self.is_folded() || other.is_folded())
             || self.is_any_numeric() && other.is_any_numeric()
             || scale(self).is_some() && scale(self) == scale(other)
-            || matches!((self, other), (Self::Encoded(of), Self::Encoded(other)) if of.is_kept_like(other))
+            || encoded(self).zip(encoded(other)).is_some_and(|(of, other)| of.is_kept_like(other))
     }
 
     /// real or double precision.

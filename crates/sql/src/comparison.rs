@@ -9,9 +9,9 @@ use hotrow_query::SubqueryKind;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
-use crate::composite::is_null_row;
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::operand::{Operand, is_array};
+use crate::row_fields::is_null_row;
 use crate::scope::Compiler;
 use crate::typing::{cast, comparable, compared_type, constant, joined, order_of, scalar};
 use crate::written::{bare, row_values};

@@ -1,13 +1,14 @@
 //! Rows of composite types as values: what they are made of, and their fields.
 //!
-//! Role         a value of a composite type is in one piece, in a column, an array or a parameter. A
-//!              variable of such a type is a record, each of whose fields has a slot of its own
+//! Role         a value of a composite type is in one piece, in a column, an array or a parameter.
+//!              A variable of such a type is a record, each of whose fields has a slot of its own
 //!              ([`crate::row_value`]): it is put together where its value is asked for, and taken
 //!              apart where it gets one
 
 use hotrow_base::composite::{CompositeField, CompositeType};
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::NamedType;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     Expr, ExprKind, Function, Place, ResultColumn, RowFunction, Statement,
 };
@@ -15,81 +16,15 @@ use sqlparser::ast::{self, AccessExpr};
 
 use crate::error::{Result, error, place_in};
 use crate::relation::array::array_of;
+use crate::row_fields::{
+    composite_type_of, field_named, fields_of_value, is_null_row, made, no_field, record_of,
+};
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::Target;
-use crate::typing::{
-    Coercion, assign_cast, call, explicit_cast, joined, null, packed, scalar, spread,
-};
+use crate::type_table::RECORD;
+use crate::typing::{Coercion, assign, assign_cast, call, explicit_cast, null, packed, scalar};
 use crate::written::{bare, ident_name, row_values};
-
-/// What rows are called that have no type of their own.
-pub(crate) const RECORD: &str = "record";
-
-/// The composite type of a value; none: it has another one.
-pub(crate) fn composite_type_of(value: &Expr) -> Option<CompositeType> {
-    match value.sql_type {
-        SqlType::Scalar(DataType::Composite(of)) => Some(of),
-        _ => None,
-    }
-}
-
-/// Names and types of the fields, as records have them.
-pub(crate) fn record_of(of: CompositeType) -> Vec<(String, SqlType)> {
-    let field =
-        |(name, of): &(Box<str>, DataType)| (name.to_string(), SqlType::Scalar(*of).spread());
-    of.fields().iter().map(field).collect()
-}
-
-/// Names and values of the fields of a value; none: it is no row.
-pub(crate) fn fields_of_value(value: &Expr) -> Option<Vec<(String, Expr)>> {
-    let of = composite_type_of(value)?;
-    let field = |((name, _), at): (&(Box<str>, DataType), u16)| {
-        (name.to_string(), field_at(value.clone(), of, at))
-    };
-    Some(of.fields().iter().zip(0..).map(field).collect())
-}
-
-/// A row that is put together is taken apart as it is written.
-fn field_at(value: Expr, of: CompositeType, at: u16) -> Expr {
-    let place = usize::from(at);
-    if let ExprKind::Call(Function::Row(RowFunction::Make), fields) = &value.kind {
-        return spread(fields[place].clone());
-    }
-    spread(call(Function::Row(RowFunction::Field(at)), vec![value], of.fields()[place].1))
-}
-
-/// A row of fields that have its types.
-fn made(of: CompositeType, fields: Vec<Expr>) -> Expr {
-    let fields = fields.into_iter().map(packed).collect();
-    call(Function::Row(RowFunction::Make), fields, DataType::Composite(of))
-}
-
-fn no_field(field: &str, of: CompositeType, place: Place) -> hotrow_transaction::outcome::SqlError {
-    let message = format!("column \"{field}\" not found in data type {}", of.name());
-    error(b"42703", place, message)
-}
-
-/// A field of a row, which has it.
-pub(crate) fn field_named(value: Expr, field: &str, place: Place) -> Result<Expr> {
-    let Some(of) = composite_type_of(&value) else { return Ok(value) };
-    let (at, _) = of.field(field).ok_or_else(|| no_field(field, of, place))?;
-    Ok(field_at(value, of, at))
-}
-
-/// Whether a row is NULL to `IS NULL`: that all of its fields are. None: the value is no row.
-pub(crate) fn is_null_row(value: &Expr, is_wanted: bool) -> Option<Expr> {
-    let of_field = |(_, field)| {
-        let is_null = is_null_row(&field, true)
-            .unwrap_or_else(|| scalar(ExprKind::IsNull(Box::new(field)), DataType::Boolean));
-        match is_wanted {
-            true => is_null,
-            false => scalar(ExprKind::Not(Box::new(is_null)), DataType::Boolean),
-        }
-    };
-    let fields = fields_of_value(value)?.into_iter().map(of_field).collect();
-    joined(fields, ExprKind::And)
-}
 
 impl Compiler<'_> {
     /// `ROW(...)::type`, a record, a literal or a value as one of a composite type.
@@ -106,7 +41,7 @@ impl Compiler<'_> {
             if given.len() != wanted.len() {
                 let few = if given.len() < wanted.len() { "few" } else { "many" };
                 let message = format!("cannot cast type record to {}", of.name());
-                return Err(hotrow_transaction::outcome::SqlError {
+                return Err(SqlError {
                     detail: Some(format!("Input has too {few} columns.")),
                     ..error(b"42846", place, message)
                 });
@@ -135,7 +70,7 @@ impl Compiler<'_> {
         }
         let operand = self.operand(written)?;
         let value = self.settle(operand, DataType::Composite(of), place)?;
-        crate::typing::assign(value, DataType::Composite(of), Coercion::Assignment, place, what)
+        assign(value, DataType::Composite(of), Coercion::Assignment, place, what)
     }
 
     /// `ARRAY[ROW(...), ...]` as an array of rows; none: it is written otherwise.

@@ -5,9 +5,8 @@ use hotrow_transaction::program::{Place, SlotId, Statement};
 
 use crate::consume::types_of;
 use crate::error::{Result, error, syntax, unsupported};
-use crate::expression::scalar_slot;
 use crate::scope::Compiler;
-use crate::state::Variable;
+use crate::state::{Variable, scalar_slot};
 use crate::syntax::{Declaration, Target, TypeName, TypeNameKind, VariableSyntax};
 use crate::types::sql_type;
 

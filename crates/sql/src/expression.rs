@@ -8,7 +8,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, NOW, Place, SlotId};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, NOW, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
@@ -20,7 +20,6 @@ use crate::parameters::parameter_number;
 use crate::relation::array::array_assigned;
 use crate::scope::Compiler;
 use crate::script::FREE_BYTES;
-use crate::state::Variable;
 use crate::temporal;
 use crate::token::folded;
 use crate::types::sql_type;
@@ -592,12 +591,4 @@ fn number(digits: &str, place: Place) -> Result<Expr> {
     }
     let precision = (whole_digits + scale).max(1) as u8;
     parse_literal(digits, DataType::Numeric { precision, scale: scale as u8 }, place)
-}
-
-/// Whether the variable is a scalar; used by statements that need one.
-pub(crate) fn scalar_slot(variable: &Variable) -> Option<SlotId> {
-    match variable {
-        Variable::Scalar { slot, .. } => Some(*slot),
-        Variable::Record { .. } | Variable::Cursor(_) => None,
-    }
 }

@@ -1,12 +1,12 @@
 //! What the parser does not read, in the forms that it reads.
 
+use hotrow_base::encoded::ADDRESSES;
 use hotrow_base::types::RangeKind;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::frame_syntax::write_frames;
 use crate::grouping_syntax::write_groupings;
 use crate::token::is_word;
-use crate::types::ADDRESSES;
 
 /// Writes what PostgreSQL takes for the same.
 pub(crate) fn write_known_forms(tokens: &mut Vec<TokenWithSpan>) {
@@ -18,8 +18,8 @@ pub(crate) fn write_known_forms(tokens: &mut Vec<TokenWithSpan>) {
     write_types_as_casts(tokens);
 }
 
-/// Writes `int4range '[1,5)'` as `'[1,5)'::int4range`, and so for all types that the parser does not
-/// know.
+/// Writes `int4range '[1,5)'` as `'[1,5)'::int4range`, and so for all types that the parser does
+/// not know.
 fn write_types_as_casts(tokens: &mut Vec<TokenWithSpan>) {
     let is_it = |all: &[TokenWithSpan], at: usize| {
         let is_literal = |t: &TokenWithSpan| matches!(t.token, Token::SingleQuotedString(_));

@@ -152,6 +152,7 @@ mod roles;
 mod rounding;
 mod routine;
 mod routine_options;
+mod row_fields;
 mod row_json;
 mod row_order;
 mod row_star;

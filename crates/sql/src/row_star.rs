@@ -3,8 +3,8 @@
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
-use crate::composite::fields_of_value;
 use crate::error::{Result, error, unsupported};
+use crate::row_fields::fields_of_value;
 use crate::scope::Compiler;
 use crate::star_syntax::is_row_star;
 use crate::typing::{for_rows, spread};

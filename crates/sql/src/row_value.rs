@@ -9,9 +9,9 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{Expr, Place, ResultColumn, SlotId, Statement};
 use sqlparser::ast;
 
-use crate::composite::{fields_of_value, record_of};
 use crate::consume::types_of;
 use crate::error::{Advice, Result, error, place_in};
+use crate::row_fields::{fields_of_value, record_of};
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::{Target, TypeName, TypeNameKind};

@@ -20,9 +20,9 @@ use hotrow_transaction::program::{
 };
 
 use crate::ambiguity::Ambiguity;
-use crate::composite::{composite_type_of, field_named};
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
+use crate::row_fields::{composite_type_of, field_named};
 use crate::secured::Security;
 use crate::state::{
     Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, ProcedureNames,

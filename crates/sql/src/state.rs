@@ -34,6 +34,14 @@ pub(crate) enum Variable {
     Cursor(usize),
 }
 
+/// Whether the variable is a scalar; used by statements that need one.
+pub(crate) fn scalar_slot(variable: &Variable) -> Option<SlotId> {
+    match variable {
+        Variable::Scalar { slot, .. } => Some(*slot),
+        Variable::Record { .. } | Variable::Cursor(_) => None,
+    }
+}
+
 /// A cursor: where it stands, and what keeps its rows.
 #[derive(Clone)]
 pub(crate) struct CursorVariable {

@@ -8,8 +8,6 @@ use hotrow_base::encoded::EncodedType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, RangeKind, TIME_DIGITS};
 
-use crate::composite::RECORD;
-
 /// A type, as PostgreSQL numbers it.
 #[derive(Clone, Copy)]
 pub struct KnownType {
@@ -27,6 +25,9 @@ pub struct KnownType {
     /// the type that its values have here; none: there are no values of it
     pub(crate) kept: Option<DataType>,
 }
+
+/// What rows are called that have no type of their own.
+pub(crate) const RECORD: &str = "record";
 
 /// The number of citext, which has another one in each of PostgreSQL's databases.
 const CITEXT: i64 = 16_370;

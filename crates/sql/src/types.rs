@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use hotrow_base::decimal::DIGITS_MAX;
-use hotrow_base::encoded::EncodedType;
+use hotrow_base::encoded::{ADDRESSES, EncodedType};
 use hotrow_base::types::{DataType, RangeKind, SqlType, TIME_DIGITS};
 use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath};
 use hotrow_transaction::program::Place;
@@ -20,9 +20,6 @@ const CHAR_MAX: u64 = 8192;
 /// Longest varchar(n), as PostgreSQL has it.
 const VARCHAR_MAX: u64 = 10_485_760;
 
-/// The types of addresses.
-pub(crate) const ADDRESSES: [EncodedType; 4] =
-    [EncodedType::Inet, EncodedType::Cidr, EncodedType::MacAddr, EncodedType::MacAddr8];
 /// Longest bit(n), as PostgreSQL has it.
 const BITS_MAX: u64 = 83_886_080;
 

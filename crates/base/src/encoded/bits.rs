@@ -1,8 +1,8 @@
 //! Strings of bits.
 //!
-//! Seven bits a byte, the first one highest, and behind them whether more bits follow; the last byte
-//! says how many of the byte before it are bits. So what goes on stands behind what it begins with,
-//! and no length has to be compared.
+//! Seven bits a byte, the first one highest, and behind them whether more bits follow; the last
+//! byte says how many of the byte before it are bits. So what goes on stands behind what it begins
+//! with, and no length has to be compared.
 
 use std::fmt::{self, Write};
 

@@ -129,8 +129,8 @@ pub(super) const BITS: FunctionGroup = functions! { "Bit strings":
     set_bit(BIT, INTEGER, INTEGER) -> BIT, Immutable, Program(F::Encoded(E::SetBit)),
         "with this bit set to 0 or 1", "set_bit(B'10111', 1, 1)", "11111";
     substring(BIT, INTEGER, opt(INTEGER)) -> BIT, Immutable, Program(F::Encoded(E::Substring)),
-        "bits from a place on, counted from 1, and how many", "substring(B'110010111' FROM 3 FOR 2)",
-        "00";
+        "bits from a place on, counted from 1, and how many",
+        "substring(B'110010111' FROM 3 FOR 2)", "00";
     strpos(BIT, BIT) -> INTEGER, Immutable, Program(F::Encoded(E::Position)),
         "where bits stand in others; 0: nowhere", "position(B'010' IN B'000001101011')", "8";
     overlay(BIT, BIT, INTEGER, opt(INTEGER)) -> BIT, Immutable, Program(F::Encoded(E::Overlay)),

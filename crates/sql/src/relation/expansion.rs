@@ -7,11 +7,11 @@ use hotrow_transaction::program::{Expr, Place, SlotId};
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
-use crate::composite::{composite_type_of, fields_of_value};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{self, Evaluation, Type};
 use crate::operand::{Operand, types_of};
 use crate::relation::level::Expansion;
+use crate::row_fields::{composite_type_of, fields_of_value};
 use crate::scope::Compiler;
 use crate::typing::{cast, packed};
 

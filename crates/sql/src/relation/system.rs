@@ -22,6 +22,7 @@ mod routines;
 mod rows;
 mod texts;
 mod triggers;
+mod types;
 mod view_text;
 
 use std::sync::LazyLock;

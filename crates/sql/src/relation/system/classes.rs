@@ -13,7 +13,8 @@ use super::cells::{
 };
 use super::constraints::foreign_keys;
 use super::numbers::{INDEXES, TABLES, VIEWS, number_of};
-use super::rows::{BTREE, HASH, HOTROW, composites, number_of_composite, schema_of_type};
+use super::rows::{BTREE, HASH, HOTROW};
+use super::types::{composites, number_of_composite, schema_of_type};
 use super::{Fields, KNOWN, SystemContext, partitions, policies, rights};
 
 fn class(oid: i64, (schema, name): (i64, &str), kind: &str, columns: usize) -> Fields {

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use hotrow_base::composite::CompositeType;
-use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_base::types::{DataType, RangeKind, SqlType};
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{NamedType, Object, PUBLIC, Table, View, ViewKind};
+use hotrow_transaction::catalog::{Object, PUBLIC, Table, View, ViewKind};
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::relation::system::cells::{
@@ -16,12 +14,10 @@ use crate::relation::system::cells::{
 };
 use crate::relation::system::classes::classes;
 use crate::relation::system::constraints::{constraints, index_row};
-use crate::type_table::{TYPES, composite_type, enum_type, known_type, type_modifier};
+use crate::type_table::type_modifier;
 
 use super::functions;
-use super::numbers::{
-    COMPOSITES, DEFAULTS, INDEXES, LABELS, PROCEDURES, TABLES, VIEWS, number_of, number_of_named,
-};
+use super::numbers::{DEFAULTS, INDEXES, PROCEDURES, TABLES, VIEWS, number_of, number_of_named};
 use super::routines::written;
 use super::texts::{
     Brackets, attribute_name, generation_text, index_definition, type_length, type_number,
@@ -29,7 +25,7 @@ use super::texts::{
 use super::view_text::definition_of;
 use super::{
     Fields, KNOWN, OF_RELATION, SystemContext, columns, descriptions, partitions, policies, rights,
-    triggers, view_text,
+    triggers, types, view_text,
 };
 
 pub(super) const HOTROW: i64 = 13_001;
@@ -122,9 +118,9 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_partitioned_table" => partitions::partitioned(context),
         "pg_catalog.pg_attribute" => attributes(context),
         "pg_catalog.pg_attrdef" => defaults(context),
-        "pg_catalog.pg_type" => types(context),
-        "pg_catalog.pg_enum" => labels(context),
-        "pg_catalog.pg_range" => ranges(),
+        "pg_catalog.pg_type" => types::types(context),
+        "pg_catalog.pg_enum" => types::labels(context),
+        "pg_catalog.pg_range" => types::ranges(),
         "pg_catalog.pg_index" => {
             indexes(context).map(|(table, index)| index_row(context, table, index)).collect()
         }
@@ -330,10 +326,10 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             all.push(fields);
         }
     }
-    for of in composites(context) {
+    for of in types::composites(context) {
         for (at, (name, of_field)) in of.fields().iter().enumerate() {
             let of_field = SqlType::Scalar(*of_field);
-            all.push(attribute(number_of_composite(of), at, name, of_field));
+            all.push(attribute(types::number_of_composite(of), at, name, of_field));
         }
     }
     for (relation, known) in KNOWN.iter().enumerate() {
@@ -417,118 +413,6 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
 fn own_schemas<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = (i64, &'c str)> {
     let catalog = context.catalog;
     catalog.schemas().map(|(name, _)| (schema_number(catalog, name), name))
-}
-
-/// The number of the schema that an enum or a composite type is in.
-pub(super) fn schema_of_type(context: &SystemContext<'_>, wanted: &str) -> i64 {
-    let mut all = context.catalog.types();
-    let found = all.find(|(_, name, _)| *name == wanted);
-    schema_number(context.catalog, found.map_or(PUBLIC, |(schema, ..)| schema))
-}
-
-/// The enums that there are.
-fn enums(context: &SystemContext<'_>) -> impl Iterator<Item = EnumType> {
-    context.catalog.types().filter_map(|(.., named)| match **named {
-        NamedType::Enum(of) => Some(of),
-        NamedType::Composite(_) | NamedType::Domain(_) => None,
-    })
-}
-
-/// The composite types that there are.
-pub(super) fn composites(context: &SystemContext<'_>) -> impl Iterator<Item = CompositeType> {
-    context.catalog.types().filter_map(|(.., named)| match **named {
-        NamedType::Composite(of) => Some(of),
-        NamedType::Enum(_) | NamedType::Domain(_) => None,
-    })
-}
-
-/// The relation that a composite type is listed as.
-pub(super) fn number_of_composite(of: CompositeType) -> i64 {
-    COMPOSITES.of(of.number() as usize)
-}
-
-fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
-    let label = |of: EnumType, (place, label): (u16, &str)| {
-        vec![
-            ("oid", Value::BigInt(LABELS.of(usize::from(place)))),
-            ("enumtypid", Value::BigInt(enum_type(of).oid)),
-            ("enumsortorder", Value::Real(f32::from(place) + 1.0)),
-            ("enumlabel", text(label)),
-        ]
-    };
-    let of_one = |of: EnumType| {
-        let labels = (0..).zip(of.labels().iter().map(|label| &**label));
-        labels.map(move |one| label(of, one))
-    };
-    enums(context).flat_map(of_one).collect()
-}
-
-/// The types of ranges, each with that of its elements.
-fn ranges() -> Vec<Fields> {
-    let number = |of: DataType| Value::BigInt(known_type(of).oid);
-    let one = |kind: RangeKind| {
-        vec![
-            ("rngtypid", number(DataType::Range(kind))),
-            ("rngsubtype", number(kind.element())),
-            ("rngmultitypid", Value::BigInt(0)),
-            ("rngcollation", Value::BigInt(0)),
-        ]
-    };
-    RangeKind::ALL.map(one).to_vec()
-}
-
-fn types(context: &SystemContext<'_>) -> Vec<Fields> {
-    let mut all = Vec::new();
-    let own = enums(context).map(enum_type).chain(composites(context).map(composite_type));
-    for known in TYPES.iter().copied().chain(own) {
-        let schema = match known.category {
-            "E" | "C" => schema_of_type(context, known.name),
-            _ => PG_CATALOG,
-        };
-        let common = |oid: i64, name: String, length: i16, category: &str| {
-            let typtype = match category {
-                "P" => "p",
-                "E" => "e",
-                "C" => "c",
-                "R" => "r",
-                _ => "b",
-            };
-            vec![
-                ("oid", Value::BigInt(oid)),
-                ("typname", text(name)),
-                ("typnamespace", Value::BigInt(schema)),
-                ("typowner", Value::BigInt(rights::MAKER)),
-                ("typlen", Value::SmallInt(length)),
-                ("typtype", text(typtype)),
-                ("typcategory", text(category)),
-                ("typisdefined", Value::Bool(true)),
-                ("typdelim", text(",")),
-                ("typalign", text("i")),
-                ("typstorage", text("p")), // as pg_attribute has it
-                ("typtypmod", Value::Int(-1)),
-            ]
-        };
-        let mut fields = common(known.oid, known.name.to_owned(), known.length, known.category);
-        fields.push(("typarray", Value::BigInt(known.array)));
-        if let Some(DataType::Composite(of)) = known.kept {
-            fields.push(("typrelid", Value::BigInt(number_of_composite(of))));
-        }
-        let input = match known.category {
-            "E" => "enum_in".to_owned(),
-            "C" => "record_in".to_owned(),
-            _ => format!("{}in", known.name),
-        };
-        fields.push(("typinput", text(input)));
-        all.push(fields);
-        if known.array == 0 {
-            continue; // there are no arrays of it
-        }
-        let mut array = common(known.array, format!("_{}", known.name), -1, "A");
-        array.push(("typelem", Value::BigInt(known.oid)));
-        array.push(("typinput", text("array_in")));
-        all.push(array);
-    }
-    all
 }
 
 fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {

@@ -1,0 +1,125 @@
+//! Rows of `pg_type`, and of what tells more of types: `pg_enum` and `pg_range`.
+
+use hotrow_base::composite::CompositeType;
+use hotrow_base::enumeration::EnumType;
+use hotrow_base::types::{DataType, RangeKind};
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{NamedType, PUBLIC};
+
+use crate::type_table::{TYPES, composite_type, enum_type, known_type};
+
+use super::cells::{PG_CATALOG, schema_number, text};
+use super::numbers::{COMPOSITES, LABELS};
+use super::{Fields, SystemContext, rights};
+
+/// The number of the schema that an enum or a composite type is in.
+pub(super) fn schema_of_type(context: &SystemContext<'_>, wanted: &str) -> i64 {
+    let mut all = context.catalog.types();
+    let found = all.find(|(_, name, _)| *name == wanted);
+    schema_number(context.catalog, found.map_or(PUBLIC, |(schema, ..)| schema))
+}
+
+/// The enums that there are.
+fn enums(context: &SystemContext<'_>) -> impl Iterator<Item = EnumType> {
+    context.catalog.types().filter_map(|(.., named)| match **named {
+        NamedType::Enum(of) => Some(of),
+        NamedType::Composite(_) | NamedType::Domain(_) => None,
+    })
+}
+
+/// The composite types that there are.
+pub(super) fn composites(context: &SystemContext<'_>) -> impl Iterator<Item = CompositeType> {
+    context.catalog.types().filter_map(|(.., named)| match **named {
+        NamedType::Composite(of) => Some(of),
+        NamedType::Enum(_) | NamedType::Domain(_) => None,
+    })
+}
+
+/// The relation that a composite type is listed as.
+pub(super) fn number_of_composite(of: CompositeType) -> i64 {
+    COMPOSITES.of(of.number() as usize)
+}
+
+pub(super) fn labels(context: &SystemContext<'_>) -> Vec<Fields> {
+    let label = |of: EnumType, (place, label): (u16, &str)| {
+        vec![
+            ("oid", Value::BigInt(LABELS.of(usize::from(place)))),
+            ("enumtypid", Value::BigInt(enum_type(of).oid)),
+            ("enumsortorder", Value::Real(f32::from(place) + 1.0)),
+            ("enumlabel", text(label)),
+        ]
+    };
+    let of_one = |of: EnumType| {
+        let labels = (0..).zip(of.labels().iter().map(|label| &**label));
+        labels.map(move |one| label(of, one))
+    };
+    enums(context).flat_map(of_one).collect()
+}
+
+/// The types of ranges, each with that of its elements.
+pub(super) fn ranges() -> Vec<Fields> {
+    let number = |of: DataType| Value::BigInt(known_type(of).oid);
+    let one = |kind: RangeKind| {
+        vec![
+            ("rngtypid", number(DataType::Range(kind))),
+            ("rngsubtype", number(kind.element())),
+            ("rngmultitypid", Value::BigInt(0)),
+            ("rngcollation", Value::BigInt(0)),
+        ]
+    };
+    RangeKind::ALL.map(one).to_vec()
+}
+
+pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
+    let mut all = Vec::new();
+    let own = enums(context).map(enum_type).chain(composites(context).map(composite_type));
+    for known in TYPES.iter().copied().chain(own) {
+        let schema = match known.category {
+            "E" | "C" => schema_of_type(context, known.name),
+            _ => PG_CATALOG,
+        };
+        let common = |oid: i64, name: String, length: i16, category: &str| {
+            let typtype = match category {
+                "P" => "p",
+                "E" => "e",
+                "C" => "c",
+                "R" => "r",
+                _ => "b",
+            };
+            vec![
+                ("oid", Value::BigInt(oid)),
+                ("typname", text(name)),
+                ("typnamespace", Value::BigInt(schema)),
+                ("typowner", Value::BigInt(rights::MAKER)),
+                ("typlen", Value::SmallInt(length)),
+                ("typtype", text(typtype)),
+                ("typcategory", text(category)),
+                ("typisdefined", Value::Bool(true)),
+                ("typdelim", text(",")),
+                ("typalign", text("i")),
+                ("typstorage", text("p")), // as pg_attribute has it
+                ("typtypmod", Value::Int(-1)),
+            ]
+        };
+        let mut fields = common(known.oid, known.name.to_owned(), known.length, known.category);
+        fields.push(("typarray", Value::BigInt(known.array)));
+        if let Some(DataType::Composite(of)) = known.kept {
+            fields.push(("typrelid", Value::BigInt(number_of_composite(of))));
+        }
+        let input = match known.category {
+            "E" => "enum_in".to_owned(),
+            "C" => "record_in".to_owned(),
+            _ => format!("{}in", known.name),
+        };
+        fields.push(("typinput", text(input)));
+        all.push(fields);
+        if known.array == 0 {
+            continue; // there are no arrays of it
+        }
+        let mut array = common(known.array, format!("_{}", known.name), -1, "A");
+        array.push(("typelem", Value::BigInt(known.oid)));
+        array.push(("typinput", text("array_in")));
+        all.push(array);
+    }
+    all
+}

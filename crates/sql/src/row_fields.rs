@@ -1,0 +1,74 @@
+//! Rows of composite types and their fields, as expressions.
+
+use hotrow_base::composite::CompositeType;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::{Expr, ExprKind, Function, Place, RowFunction};
+
+use crate::error::{Result, error};
+use crate::typing::{call, joined, packed, scalar, spread};
+
+/// The composite type of a value; none: it has another one.
+pub(crate) fn composite_type_of(value: &Expr) -> Option<CompositeType> {
+    match value.sql_type {
+        SqlType::Scalar(DataType::Composite(of)) => Some(of),
+        _ => None,
+    }
+}
+
+/// Names and types of the fields, as records have them.
+pub(crate) fn record_of(of: CompositeType) -> Vec<(String, SqlType)> {
+    let field =
+        |(name, of): &(Box<str>, DataType)| (name.to_string(), SqlType::Scalar(*of).spread());
+    of.fields().iter().map(field).collect()
+}
+
+/// Names and values of the fields of a value; none: it is no row.
+pub(crate) fn fields_of_value(value: &Expr) -> Option<Vec<(String, Expr)>> {
+    let of = composite_type_of(value)?;
+    let field = |((name, _), at): (&(Box<str>, DataType), u16)| {
+        (name.to_string(), field_at(value.clone(), of, at))
+    };
+    Some(of.fields().iter().zip(0..).map(field).collect())
+}
+
+/// A row that is put together is taken apart as it is written.
+fn field_at(value: Expr, of: CompositeType, at: u16) -> Expr {
+    let place = usize::from(at);
+    if let ExprKind::Call(Function::Row(RowFunction::Make), fields) = &value.kind {
+        return spread(fields[place].clone());
+    }
+    spread(call(Function::Row(RowFunction::Field(at)), vec![value], of.fields()[place].1))
+}
+
+/// A row of fields that have its types.
+pub(crate) fn made(of: CompositeType, fields: Vec<Expr>) -> Expr {
+    let fields = fields.into_iter().map(packed).collect();
+    call(Function::Row(RowFunction::Make), fields, DataType::Composite(of))
+}
+
+pub(crate) fn no_field(field: &str, of: CompositeType, place: Place) -> SqlError {
+    let message = format!("column \"{field}\" not found in data type {}", of.name());
+    error(b"42703", place, message)
+}
+
+/// A field of a row, which has it.
+pub(crate) fn field_named(value: Expr, field: &str, place: Place) -> Result<Expr> {
+    let Some(of) = composite_type_of(&value) else { return Ok(value) };
+    let (at, _) = of.field(field).ok_or_else(|| no_field(field, of, place))?;
+    Ok(field_at(value, of, at))
+}
+
+/// Whether a row is NULL to `IS NULL`: that all of its fields are. None: the value is no row.
+pub(crate) fn is_null_row(value: &Expr, is_wanted: bool) -> Option<Expr> {
+    let of_field = |(_, field)| {
+        let is_null = is_null_row(&field, true)
+            .unwrap_or_else(|| scalar(ExprKind::IsNull(Box::new(field)), DataType::Boolean));
+        match is_wanted {
+            true => is_null,
+            false => scalar(ExprKind::Not(Box::new(is_null)), DataType::Boolean),
+        }
+    };
+    let fields = fields_of_value(value)?.into_iter().map(of_field).collect();
+    joined(fields, ExprKind::And)
+}
