@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import ipaddress
 import uuid
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import psycopg
 from psycopg import errors, rows, sql
 from psycopg.pq import TransactionStatus
 from psycopg.types import TypeInfo
+from psycopg.types.composite import CompositeInfo, register_composite
 
 from checks import check, equal, main, same
 
@@ -817,6 +819,45 @@ def time_zones(_):
         conn.rollback()
         equal(str(conn.info.timezone), "America/New_York")
         raises(errors.InvalidParameterValue, conn.execute, "SET TIME ZONE 'Mars/Olympus'")
+
+
+@check
+def addresses(_):
+    "inet, cidr and times with a zone, in text and in binary"
+    ip, net = ipaddress.ip_address("10.1.2.3"), ipaddress.ip_network("10.0.0.0/8")
+    face, six = ipaddress.ip_interface("10.1.2.3/8"), ipaddress.ip_address("2001:db8::1")
+    at = dt.time(10, 20, 30, tzinfo=dt.timezone(dt.timedelta(hours=2)))
+    conn = fresh("CREATE TABLE t (ip inet PRIMARY KEY, net cidr, at timetz, bits varbit, mac macaddr)")
+    for binary in (False, True):
+        cursor = conn.cursor(binary=binary)
+        row = cursor.execute("SELECT %s::inet, %s::inet, %s::inet, %s::cidr, %s::timetz", (ip, face, six, net, at)).fetchone()
+        equal(row, (ip, face, six, net, at), f"binary={binary}")
+        cursor.execute("DELETE FROM t")
+        cursor.execute("INSERT INTO t VALUES (%s, %s, %s, '101', '08:00:2b:01:02:03')", (ip, net, at))
+        equal(cursor.execute("SELECT ip, net, at FROM t WHERE ip << %s", (net,)).fetchone(), (ip, net, at))
+        equal(cursor.execute("SELECT bits::text, mac::text FROM t").fetchone(), ("101", "08:00:2b:01:02:03"))
+    raises(errors.InvalidTextRepresentation, conn.execute, "SELECT '10.1.2.300'::inet")
+
+
+@check
+def composites(_):
+    "rows of composite types as Python's, in text and in binary, alone and in arrays"
+    with connect() as conn:
+        conn.execute("DROP TYPE IF EXISTS psycopg_line CASCADE")
+        conn.execute("CREATE TYPE psycopg_line AS (sku text, many integer)")
+        conn.execute("CREATE FUNCTION psycopg_total(items psycopg_line[]) RETURNS bigint LANGUAGE sql"
+                     " AS $$ SELECT sum(many) FROM unnest(items) $$")
+        info = CompositeInfo.fetch(conn, "psycopg_line")
+        equal((info.field_names, info.field_types), (("sku", "many"), (25, 23)))
+        register_composite(info, conn)
+        Line = info.python_type
+        lines = [Line("a", 1), Line('two "words", and more', 2), Line(None, 39)]
+        for binary in (False, True):
+            cursor = conn.cursor(binary=binary)
+            equal(cursor.execute("SELECT '(a,1)'::psycopg_line, %s::psycopg_line[]", (lines,)).fetchone(), (lines[0], lines))
+            equal(cursor.execute("SELECT psycopg_total(%s)", (lines,)).fetchone(), (42,))
+            equal(cursor.execute("SELECT (%s::psycopg_line).sku", (lines[1],)).fetchone(), ('two "words", and more',))
+        conn.rollback()
 
 
 @check

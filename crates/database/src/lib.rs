@@ -150,6 +150,7 @@ pub use transaction::TransactionState;
 pub use verifier::Verifier;
 pub use waits::Wait;
 
+pub use hotrow_base::composite::CompositeType;
 pub use hotrow_base::datum::Datum;
 pub use hotrow_base::decimal::Decimal;
 pub use hotrow_base::encoded::EncodedType;

@@ -1,4 +1,4 @@
-use hotrow::{Decimal, Interval};
+use hotrow::{CompositeType, Decimal, EncodedType, Interval};
 
 use super::*;
 
@@ -32,6 +32,55 @@ fn numbers_are_written_as_postgresql_writes_them() {
         let hex: String = binary(&value, data_type).iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(hex, expected, "{text}");
     }
+}
+
+/// As PostgreSQL 15 gives them (`COPY (SELECT ...) TO STDOUT (FORMAT binary)`).
+#[test]
+fn encoded_values_are_written_as_postgresql_writes_them() {
+    use EncodedType as T;
+    for (of, text, expected) in [
+        (T::Inet, "10.1.2.3/8", "020800040a010203"),
+        (T::Inet, "::1", "0380001000000000000000000000000000000001"),
+        (T::Cidr, "10.0.0.0/8", "020801040a000000"),
+        (T::MacAddr, "08:00:2b:01:02:03", "08002b010203"),
+        (T::MacAddr8, "08:00:2b:01:02:03:04:05", "08002b0102030405"),
+        (T::Bit(11), "10100000111", "0000000ba0e0"),
+        (T::VarBit(0), "", "00000000"),
+        (T::TimeTz(6), "10:20:30.5+05:30", "00000008ab1c58a0ffffb2a8"),
+    ] {
+        let data_type = DataType::Encoded(of);
+        let value = Value::parse(data_type, text).expect(text);
+        let written = binary(&value, data_type);
+        let hex: String = written.iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hex, expected, "{text}");
+        let back = read(&written, Format::Binary, SqlType::Scalar(data_type));
+        assert_eq!(back.map(|back| back.to_string()).as_deref(), Ok(text));
+        // Whatever is cut off is an error.
+        for end in 0..written.len() {
+            let cut = read(&written[..end], Format::Binary, SqlType::Scalar(data_type));
+            assert!(cut.is_err() || of == T::MacAddr8 && end == 6, "{text} up to {end}");
+        }
+    }
+}
+
+#[test]
+fn rows_come_back_from_binary_and_text() {
+    let line = [("sku".into(), DataType::Text), ("many".into(), DataType::Integer)];
+    let line = DataType::Composite(CompositeType::of("line", &line));
+    let fields = [("id".into(), DataType::BigInt), ("lines".into(), line.array())];
+    let order = DataType::Composite(CompositeType::of("order", &fields));
+    let text = r#"(7,"{""(\\""a b\\"",1)"",NULL,""(,)""}")"#;
+    let value = Value::parse(order, text).expect("a row");
+    assert_eq!(value.to_string(), text);
+    let written = binary(&value, order);
+    let read = |bytes: &[u8]| read(bytes, Format::Binary, SqlType::Scalar(order));
+    assert_eq!(read(&written).as_ref(), Ok(&value));
+    for end in 0..written.len() {
+        assert!(read(&written[..end]).is_err(), "up to {end}");
+    }
+    let mut other = written.to_vec();
+    other[7] += 1; // another type of the first field
+    assert!(read(&other).is_err());
 }
 
 #[test]
