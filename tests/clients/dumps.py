@@ -28,6 +28,7 @@ RELATIONS = """SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FR
     ORDER BY 1"""
 # What is asked of each restored database: routines, defaults, sequences, triggers, constraints, comments.
 CALLS = """SELECT add_up(1, 2, 3), add_up('x'), (SELECT count(*) FROM seats_of(1)), (SELECT total FROM hall.price_of(4));
+SELECT guests(ARRAY[who]), (who).home, at_work, ip <<= '10.0.0.0/8', flags | B'1000', comes, homes FROM hall.guest ORDER BY id;
 INSERT INTO open_seats VALUES (2, 7, 3.50);
 SELECT place_id, no, state, price, tax, dbl, doc, states FROM hall.seat WHERE no = 7;
 INSERT INTO "Odd one"."Ta ble" (t, d, u) VALUES ('2024-02-02', '2024-02-02', 'y') RETURNING "Id", b, l;
@@ -43,6 +44,8 @@ REFUSED = [
     ("INSERT INTO hall.seat (place_id, no, price, buyer) VALUES (1, 8, 1, 'nobody')", ""),
     ("INSERT INTO hall.seat (place_id, no, price, state) VALUES (2, 2, 1, 'sold')", "seat_sold"),
     ("INSERT INTO hall.seat (place_id, no, price) VALUES (9, 9, 1)", "seat_place_id_fkey"),
+    ("INSERT INTO hall.guest (id, at_work) VALUES (9, ROW('x', 0))", ""),
+    ("INSERT INTO hall.guest (id, ip) VALUES (9, '::1')", "guest_ip_key"),
 ]
 
 

@@ -8,7 +8,6 @@
 use hotrow_base::composite::{CompositeField, CompositeType};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::NamedType;
-use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     Expr, ExprKind, Function, Place, ResultColumn, RowFunction, Statement,
 };
@@ -23,7 +22,7 @@ use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::Target;
 use crate::type_table::RECORD;
-use crate::typing::{Coercion, assign, assign_cast, call, explicit_cast, null, packed, scalar};
+use crate::typing::{Coercion, assign, call, explicit_cast, null, packed, scalar};
 use crate::written::{bare, ident_name, row_values};
 
 impl Compiler<'_> {
@@ -36,20 +35,7 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let to = DataType::Composite(of);
         if row_values(written).is_some() {
-            let wanted = record_of(of);
-            let given = self.row_value(written, &wanted, || "the cast".to_owned())?;
-            if given.len() != wanted.len() {
-                let few = if given.len() < wanted.len() { "few" } else { "many" };
-                let message = format!("cannot cast type record to {}", of.name());
-                return Err(SqlError {
-                    detail: Some(format!("Input has too {few} columns.")),
-                    ..error(b"42846", place, message)
-                });
-            }
-            let mut fields = Vec::with_capacity(given.len());
-            for ((_, value), (_, of)) in given.into_iter().zip(&wanted) {
-                fields.push(assign_cast(value, *of, place)?);
-            }
+            let fields = self.cast_row(written, &record_of(of), of.name(), place)?;
             return Ok(made(of, fields));
         }
         let operand = self.operand(written)?;

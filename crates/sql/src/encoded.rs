@@ -1,10 +1,10 @@
 //! Addresses, bit strings and times with a zone as operands: what `+`, `-`, `||` and written casts
 //! of them mean. Their other operators are rows of the table of functions.
 
-use hotrow_base::encoded::{EncodedFunction, EncodedType};
+use hotrow_base::encoded::{self, EncodedFunction, EncodedType};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{ArithmeticOp, Expr, Function, Place};
+use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, Place};
 
 use crate::error::Result;
 use crate::operand::Operand;
@@ -112,6 +112,11 @@ pub(crate) fn forced(expr: &Expr, to: DataType) -> Option<Expr> {
     let is_limited = of != of.bare() && is_bits(from);
     if !is_limited && !from.is_integer() {
         return None;
+    }
+    if let ExprKind::Constant(value) = &expr.kind
+        && let Ok(value) = encoded::call(EncodedFunction::Force, &[value.clone()], to)
+    {
+        return Some(constant(value, to));
     }
     Some(call(Function::Encoded(EncodedFunction::Force), vec![expr.clone()], to))
 }

@@ -103,7 +103,8 @@ impl Compiler<'_> {
             ast::Expr::Cast { expr, data_type, .. } => {
                 let kind = TypeNameKind::Plain(Box::new(data_type.clone()));
                 if let Some(fields) = self.row_type(&TypeName { place, kind }) {
-                    let values = self.cast_row(expr, &fields, data_type, place)?;
+                    let to = data_type.to_string();
+                    let values = self.cast_row(expr, &fields, &to, place)?;
                     let names = fields.into_iter().map(|(name, _)| name);
                     return Ok(names.zip(values).collect());
                 }
@@ -128,7 +129,7 @@ impl Compiler<'_> {
         &mut self,
         written: &ast::Expr,
         fields: &[(String, SqlType)],
-        to: &ast::DataType,
+        to: &str,
         place: Place,
     ) -> Result<Vec<Expr>> {
         let given = self.row_value(written, fields, || "the cast".to_owned())?;

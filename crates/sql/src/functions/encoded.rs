@@ -14,7 +14,7 @@ const fn of(kind: EncodedType) -> Argument {
     Argument { of: Type::Is(SqlType::Scalar(DataType::Encoded(kind))), count: Count::Once }
 }
 
-const INET: Argument = of(EncodedType::Inet);
+pub(super) const INET: Argument = of(EncodedType::Inet);
 const CIDR: Argument = of(EncodedType::Cidr);
 const MACADDR: Argument = of(EncodedType::MacAddr);
 const MACADDR8: Argument = of(EncodedType::MacAddr8);

@@ -4,6 +4,7 @@ use hotrow_query::{HostFunction as H, SystemFunction as S};
 use hotrow_transaction::program::Function as F;
 use hotrow_transaction::random::Randomness as R;
 
+use super::encoded::INET;
 use super::row::Evaluation::{Constant, Host, Random, Refused, Syntax, Values};
 use super::row::{
     Constant as C, FunctionGroup, FunctionRow, SyntaxForm, ValueForm as V, Volatility, functions,
@@ -80,7 +81,7 @@ pub(super) const SESSION: FunctionGroup = functions! { "The session":
         "waits so many seconds", "pg_sleep(0)", "";
     pg_is_in_recovery() -> BOOLEAN, Immutable, Constant(C::Truth(false)),
         "false: there are no standbys", "pg_is_in_recovery()", "false";
-    inet_server_addr | inet_client_addr() -> TEXT, Immutable, Constant(C::Null),
+    inet_server_addr | inet_client_addr() -> INET, Immutable, Constant(C::Null),
         "NULL", "inet_server_addr() IS NULL", "true";
     pg_my_temp_schema() -> OID, Immutable, Constant(C::Null),
         "NULL: there are no temporary tables", "pg_my_temp_schema() IS NULL", "true";

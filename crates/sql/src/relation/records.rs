@@ -195,7 +195,7 @@ impl Compiler<'_> {
             if is_null {
                 return Ok(BaseRow::Named(fields, None));
             }
-            let values = self.cast_row(expr, &fields, data_type, place)?;
+            let values = self.cast_row(expr, &fields, &data_type.to_string(), place)?;
             return Ok(BaseRow::Named(fields, Some(values)));
         }
         if let Some(values) = row_values(written) {

@@ -405,6 +405,7 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
             }
         }
     }
+    all.extend(types::dependencies(context));
     all.extend(view_text::dependencies(context));
     all
 }

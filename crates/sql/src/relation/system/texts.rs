@@ -4,7 +4,7 @@ use hotrow_base::ids::ColumnId;
 use hotrow_base::quote::identifier as quoted;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{Check, Generated, Index, IndexKind, NamedType, Table};
-use hotrow_transaction::program::{Expr, ExprKind};
+use hotrow_transaction::program::{Expr, ExprKind, Function, RowFunction};
 
 use crate::path::parts_of_condition;
 use crate::type_table::{KnownType, TYPES, composite_with_oid, enum_with_oid, known_type};
@@ -96,8 +96,13 @@ pub(super) fn key_part(
     if is_whole { text } else { format!("({text})") }
 }
 
+/// Whether an expression is written as a call, and not as `(row).field`.
 fn is_call(value: &Expr) -> bool {
-    matches!(value.kind, ExprKind::Call(..) | ExprKind::Coalesce(_))
+    match value.kind {
+        ExprKind::Call(function, _) => !matches!(function, Function::Row(RowFunction::Field(_))),
+        ExprKind::Coalesce(_) => true,
+        _ => false,
+    }
 }
 
 /// How the key of an index that is no column is called.

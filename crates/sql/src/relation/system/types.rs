@@ -9,7 +9,7 @@ use hotrow_transaction::catalog::{NamedType, PUBLIC};
 use crate::type_table::{TYPES, composite_type, enum_type, known_type};
 
 use super::cells::{PG_CATALOG, schema_number, text};
-use super::numbers::{COMPOSITES, LABELS};
+use super::numbers::{COMPOSITES, LABELS, number_of_named};
 use super::{Fields, SystemContext, rights};
 
 /// The number of the schema that an enum or a composite type is in.
@@ -120,6 +120,32 @@ pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
         array.push(("typelem", Value::BigInt(known.oid)));
         array.push(("typinput", text("array_in")));
         all.push(array);
+    }
+    all
+}
+
+/// What composite types depend on: each stands behind the types of its fields.
+pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
+    let number = |name| Value::BigInt(number_of_named(name));
+    let one = |of: CompositeType, referred: i64, kind: &str| {
+        vec![
+            ("classid", number("pg_class")),
+            ("objid", Value::BigInt(number_of_composite(of))),
+            ("refclassid", number("pg_type")),
+            ("refobjid", Value::BigInt(referred)),
+            ("deptype", text(kind)),
+        ]
+    };
+    let mut all = Vec::new();
+    for of in composites(context) {
+        all.push(one(of, composite_type(of).oid, "i"));
+        for field in of.types() {
+            match field.element().unwrap_or(field) {
+                DataType::Enum(field) => all.push(one(of, enum_type(field).oid, "n")),
+                DataType::Composite(field) => all.push(one(of, composite_type(field).oid, "n")),
+                _ => {}
+            }
+        }
     }
     all
 }
