@@ -42,6 +42,7 @@ files! {
     wide_numbers_and_names reconnaissance concurrency definitions order json interval lists
     templates times patterns schemas temporary expressions_in_indexes triggers writable_views
     merge overloads array_columns rights numerics alterations materialized variadic row_security
-    instead partitions reports tables_without_keys recursion json_records ranges addresses bits composites citext dynamic
+    instead partitions reports tables_without_keys recursion json_records ranges dynamic
+    addresses bits composites citext
     defining_blocks altered_routines renamed_schemas returned_queries random_bytes
 }

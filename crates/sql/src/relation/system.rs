@@ -20,6 +20,7 @@ mod policies;
 mod rights;
 mod routines;
 mod rows;
+mod statistics;
 mod texts;
 mod triggers;
 mod types;
@@ -100,6 +101,15 @@ struct SystemRelation {
     full_name: &'static str,
     columns: Vec<SystemColumn>,
 }
+
+const STATISTICS_OF_TABLES: &str = "relid:o schemaname:n relname:n seq_scan:l \
+     seq_tup_read:l idx_scan:l idx_tup_fetch:l n_tup_ins:l n_tup_upd:l n_tup_del:l \
+     n_tup_hot_upd:l n_live_tup:l n_dead_tup:l n_mod_since_analyze:l n_ins_since_vacuum:l \
+     last_vacuum:z last_autovacuum:z last_analyze:z last_autoanalyze:z vacuum_count:l \
+     autovacuum_count:l analyze_count:l autoanalyze_count:l";
+const BLOCKS_OF_TABLES: &str = "relid:o schemaname:n relname:n heap_blks_read:l \
+     heap_blks_hit:l idx_blks_read:l idx_blks_hit:l toast_blks_read:l toast_blks_hit:l \
+     tidx_blks_read:l tidx_blks_hit:l";
 
 /// Names, and columns with a letter for their types: `o` oid (an object's number), `l` bigint, `i`
 /// integer, `s` smallint, `b` boolean, `f` real, `n` name, `t` text, `c` "char", `z` timestamptz; capital
@@ -221,6 +231,16 @@ const RELATIONS: &[(&str, &str)] = &[
     ),
     ("hotrow.hot_keys", "table_name:t key:t waits:l total_ms:f longest_ms:f"),
     ("hotrow.waits", "table_name:t key:t waiter:t holder:t waits:l total_ms:f longest_ms:f"),
+    (
+        "pg_catalog.pg_stat_database",
+        "datid:o datname:n numbackends:i xact_commit:l xact_rollback:l blks_read:l blks_hit:l \
+         tup_returned:l tup_fetched:l tup_inserted:l tup_updated:l tup_deleted:l conflicts:l \
+         temp_files:l temp_bytes:l deadlocks:l stats_reset:z",
+    ),
+    ("pg_catalog.pg_stat_all_tables", STATISTICS_OF_TABLES),
+    ("pg_catalog.pg_stat_user_tables", STATISTICS_OF_TABLES),
+    ("pg_catalog.pg_statio_all_tables", BLOCKS_OF_TABLES),
+    ("pg_catalog.pg_statio_user_tables", BLOCKS_OF_TABLES),
     // What there is none of:
     ("pg_catalog.pg_description", "objoid:o classoid:o objsubid:i description:t"),
     ("pg_catalog.pg_shdescription", "objoid:o classoid:o description:t"),

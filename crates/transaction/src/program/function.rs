@@ -209,8 +209,8 @@ pub enum Extent {
     Text,
 }
 
-/// What is done with rows of a composite type. Fields that are arrays are packed; each field of NULL
-/// is NULL.
+/// What is done with rows of a composite type. Fields that are arrays are packed; each field of
+/// NULL is NULL.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RowFunction {
     /// a row of the result's type, of its fields in their order

@@ -25,7 +25,7 @@ use super::texts::{
 use super::view_text::definition_of;
 use super::{
     Fields, KNOWN, OF_RELATION, SystemContext, columns, descriptions, partitions, policies, rights,
-    triggers, types, view_text,
+    statistics, triggers, types, view_text,
 };
 
 pub(super) const HOTROW: i64 = 13_001;
@@ -35,7 +35,7 @@ const SQL: i64 = 14;
 const PLPGSQL: i64 = 13_500;
 /// The extension that the views of schema `hotrow` are said to be of.
 const OWN_VIEWS: i64 = 13_501;
-const DATABASE: i64 = 16_383;
+pub(super) const DATABASE: i64 = 16_383;
 
 /// What a column has of which nothing is known.
 fn unknown(sql_type: SqlType) -> Value {
@@ -112,6 +112,11 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         })
         .collect(),
         own if own.starts_with("hotrow.") => (context.own)(own),
+        of @ ("pg_catalog.pg_stat_database"
+        | "pg_catalog.pg_stat_all_tables"
+        | "pg_catalog.pg_stat_user_tables"
+        | "pg_catalog.pg_statio_all_tables"
+        | "pg_catalog.pg_statio_user_tables") => statistics::statistics(context, of),
         own @ "pg_catalog.pg_prepared_statements" => (context.own)(own),
         "pg_catalog.pg_class" => classes(context),
         "pg_catalog.pg_inherits" => partitions::inheritance(context),
