@@ -112,8 +112,8 @@ const BLOCKS_OF_TABLES: &str = "relid:o schemaname:n relname:n heap_blks_read:l 
      tidx_blks_read:l tidx_blks_hit:l";
 
 /// Names, and columns with a letter for their types: `o` oid (an object's number), `l` bigint, `i`
-/// integer, `s` smallint, `b` boolean, `f` real, `n` name, `t` text, `c` "char", `z` timestamptz; capital
-/// letters: arrays.
+/// integer, `s` smallint, `b` boolean, `f` real, `n` name, `t` text, `c` "char", `z` timestamptz;
+/// capital letters: arrays.
 const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_namespace", "oid:o nspname:n nspowner:o nspacl:T"),
     (
