@@ -59,6 +59,10 @@ pub fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> {
         }
         token.span.start = shifted(token.span.start, origin);
         token.span.end = shifted(token.span.end, origin);
+        if is_hexadecimal(&token) {
+            let message = "trailing junk after numeric literal at or near \"0x\"";
+            return Err(error(b"42601", place_of(token.span.start), message));
+        }
         match (kept.last_mut(), &token.token) {
             (Some(before), Token::SingleQuotedString(more)) if continues(before, &token) => {
                 if let Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) =
@@ -78,6 +82,14 @@ pub fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> {
         }
     }
     Ok(kept)
+}
+
+/// Whether a token is a number as `0x1F`, which the parser takes for the bits `X'1F'`. PostgreSQL
+/// has such numbers from version 16 on.
+fn is_hexadecimal(token: &TokenWithSpan) -> bool {
+    let Token::HexStringLiteral(digits) = &token.token else { return false };
+    let (start, end) = (token.span.start, token.span.end);
+    start.line == end.line && end.column - start.column == digits.len() as u64 + 2
 }
 
 /// Whether a literal goes on in another one, on a line below it.

@@ -93,6 +93,7 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
             field.unwrap_or_else(|| column_name(root))
         }
         ast::Expr::Array(_) => "array".to_owned(),
+        ast::Expr::Tuple(_) => "row".to_owned(),
         ast::Expr::Cast { expr: inner, data_type, .. } => {
             let own = column_name(inner);
             // The name of a type gives way to that of another one around it.
