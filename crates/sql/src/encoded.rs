@@ -1,6 +1,8 @@
 //! Addresses, bit strings and times with a zone as operands: what `+`, `-`, `||` and written casts
 //! of them mean. Their other operators are rows of the table of functions.
 
+use std::slice::from_ref;
+
 use hotrow_base::encoded::{self, EncodedFunction, EncodedType};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
@@ -114,7 +116,7 @@ pub(crate) fn forced(expr: &Expr, to: DataType) -> Option<Expr> {
         return None;
     }
     if let ExprKind::Constant(value) = &expr.kind
-        && let Ok(value) = encoded::call(EncodedFunction::Force, &[value.clone()], to)
+        && let Ok(value) = encoded::call(EncodedFunction::Force, from_ref(value), to)
     {
         return Some(constant(value, to));
     }
