@@ -1,7 +1,7 @@
-//! Interrupting a session's statements from other threads.
+//! Interrupting a session's statements from other threads, and seeing them.
 //!
 //! Role         a [`Canceller`] is the handle for one session; [`Cancellers`] finds it by the
-//!              session's number
+//!              session's number, and lists all that have one
 //! Invariants   I1 a session is listed as long as it lives, and no longer
 
 use std::collections::HashMap;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::Latch;
 
+use crate::activity::SessionActivity;
 use crate::role_in_force::RoleInForce;
 
 /// Interrupts the statements of one session, from any thread. What is interrupted fails with 57014
@@ -47,8 +48,37 @@ impl Canceller {
 /// Ends a session's connection.
 pub(crate) type Terminator = Arc<dyn Fn() + Send + Sync>;
 
-/// A session, the role that it began with, and what ends it.
-type Known = (Canceller, RoleInForce, Option<Terminator>);
+/// A session.
+#[derive(Clone)]
+pub(crate) struct Known {
+    canceller: Canceller,
+    /// that it began with
+    pub(crate) role: RoleInForce,
+    pub(crate) activity: Arc<SessionActivity>,
+    /// what ends it
+    terminate: Option<Terminator>,
+}
+
+impl Known {
+    /// A session that is to be listed.
+    pub(crate) fn new(
+        canceller: Canceller,
+        role: RoleInForce,
+        activity: Arc<SessionActivity>,
+    ) -> Self {
+        Self { canceller, role, activity, terminate: None }
+    }
+
+    /// Whether a statement of it runs.
+    pub(crate) fn is_running(&self) -> bool {
+        self.canceller.interrupt.is_running()
+    }
+
+    /// Whether its statement waits for a lock just now.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.canceller.interrupt.is_waiting_for_lock()
+    }
+}
 
 type ByNumber = Arc<Latch<HashMap<i32, Known>>>;
 
@@ -60,38 +90,46 @@ pub(crate) struct Cancellers {
 
 impl Cancellers {
     /// Lists a session until what this returns is dropped.
-    pub(crate) fn list(&self, number: i32, (canceller, role): (Canceller, RoleInForce)) -> Listed {
-        self.by_number.lock().insert(number, (canceller, role, None));
+    pub(crate) fn list(&self, number: i32, session: Known) -> Listed {
+        self.by_number.lock().insert(number, session);
         Listed { all: Arc::clone(&self.by_number), number }
     }
 
     /// Interrupts the statement of a session; false when there is no such session.
     pub(crate) fn cancel(&self, number: i32) -> bool {
         let found = self.by_number.lock().get(&number).cloned();
-        found.map(|(canceller, ..)| canceller.cancel()).is_some()
+        found.map(|session| session.canceller.cancel()).is_some()
     }
 
     /// The role that a session began with; none: there is no such session.
     pub(crate) fn role_of(&self, number: i32) -> Option<RoleInForce> {
-        self.by_number.lock().get(&number).map(|(_, role, _)| role.clone())
+        self.by_number.lock().get(&number).map(|session| session.role.clone())
     }
 
     /// How many sessions began with a role.
     pub(crate) fn count_of(&self, role: &str) -> usize {
         let all = self.by_number.lock();
-        all.values().filter(|(_, of, _)| of.as_deref() == Some(role)).count()
+        all.values().filter(|session| session.role.as_deref() == Some(role)).count()
     }
 
     /// Whether the statement of a session waits for a lock just now; false without such a session.
     pub(crate) fn is_waiting(&self, number: i32) -> bool {
         let found = self.by_number.lock().get(&number).cloned();
-        found.is_some_and(|(canceller, ..)| canceller.interrupt.is_waiting_for_lock())
+        found.is_some_and(|session| session.is_waiting())
+    }
+
+    /// All sessions that have numbers, by these.
+    pub(crate) fn all(&self) -> Vec<(i32, Known)> {
+        let all = self.by_number.lock();
+        let mut all: Vec<_> = all.iter().map(|(number, known)| (*number, known.clone())).collect();
+        all.sort_unstable_by_key(|(number, _)| *number);
+        all
     }
 
     /// Ends a session with its statement; false when there is none that can be ended.
     pub(crate) fn terminate(&self, number: i32) -> bool {
         let found = self.by_number.lock().get(&number).cloned();
-        let Some((canceller, _, Some(terminate))) = found else { return false };
+        let Some(Known { canceller, terminate: Some(terminate), .. }) = found else { return false };
         terminate();
         canceller.interrupt.terminate();
         true
@@ -107,8 +145,8 @@ pub(crate) struct Listed {
 impl Listed {
     /// Says how the session is ended.
     pub(crate) fn on_terminate(&self, terminate: Terminator) {
-        if let Some((_, _, known)) = self.all.lock().get_mut(&self.number) {
-            *known = Some(terminate);
+        if let Some(session) = self.all.lock().get_mut(&self.number) {
+            session.terminate = Some(terminate);
         }
     }
 }

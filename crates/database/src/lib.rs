@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod accesses;
+mod activity;
 mod admission;
 mod advisory;
 mod allowed;

@@ -166,6 +166,7 @@ impl Reads<'_, '_> {
             settings: settings.collect(),
             own: &|view| match view {
                 "pg_catalog.pg_prepared_statements" => context.names().rows(),
+                "pg_catalog.pg_stat_activity" => views::sessions(context),
                 view => views::rows(core, view),
             },
         })

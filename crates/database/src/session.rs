@@ -21,8 +21,9 @@ use hotrow_base::value::Value;
 use hotrow_sql::WrittenType;
 use hotrow_transaction::outcome::{SqlError, apart};
 
+use crate::activity::SessionActivity;
 use crate::calls::Calls;
-use crate::cancel::{Canceller, Listed};
+use crate::cancel::{Canceller, Known, Listed};
 use crate::context::{Context, EnteredSession, Identity};
 use crate::core::Core;
 use crate::error::Error;
@@ -73,8 +74,10 @@ pub struct Session {
     transaction: RefCell<SessionTransaction>,
     calls: Calls,
     shapes: RefCell<Shapes>,
-    /// under which number it can be cancelled
+    /// under which number it can be cancelled, and seen
     listed: RefCell<Option<Listed>>,
+    /// what others see of it then
+    activity: RefCell<Option<Arc<SessionActivity>>>,
 }
 
 impl Session {
@@ -85,7 +88,7 @@ impl Session {
         let calls = Calls::new(books.share());
         let shapes = RefCell::new(Shapes::new(Charge::new(memory)));
         let (transaction, listed) = (RefCell::new(transaction), RefCell::default());
-        Self { context, transaction, calls, shapes, listed }
+        Self { context, transaction, calls, shapes, listed, activity: RefCell::default() }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -188,7 +191,7 @@ impl Session {
     ///
     /// As [`Session::execute_prepared`].
     pub fn perform(&self, prepared: &Prepared, values: &[Value]) -> Result<Outcome, Error> {
-        self.with_runner(|runner| perform(runner, prepared, values))
+        self.showing(prepared, || self.with_runner(|runner| perform(runner, prepared, values)))
     }
 
     /// Prepares a statement. `types` are those of its first parameters, as far as the caller wants
@@ -234,7 +237,16 @@ impl Session {
         prepared: &Prepared,
         values: &[Value],
     ) -> Result<StatementResult, Error> {
-        self.with_runner(|runner| runner.execute(prepared, values))
+        self.showing(prepared, || self.with_runner(|runner| runner.execute(prepared, values)))
+    }
+
+    /// Runs a statement that others see, if the session has a number.
+    fn showing<T>(&self, prepared: &Prepared, run: impl FnOnce() -> T) -> T {
+        let Some(activity) = self.activity.borrow().clone() else { return run() };
+        activity.begin(&hotrow_sql::shown(&prepared.statement().text));
+        let done = run();
+        activity.end(self.transaction_state());
+        done
     }
 
     /// Begins a batch, as far as none is under way: statements are one transaction from here to
@@ -329,10 +341,12 @@ impl Session {
     /// everything.
     pub fn identify(&self, user: &str, database: &str, number: i32) {
         let role = self.context.core.schema.current().catalog.rights().role_name(user);
+        let activity = Arc::new(SessionActivity::new(user, database));
         let (user, database) = (user.to_owned(), database.to_owned());
         drop(self.listed.take());
-        *self.listed.borrow_mut() =
-            Some(self.context.core.cancellers.list(number, (self.canceller(), role.clone())));
+        let known = Known::new(self.canceller(), role.clone(), Arc::clone(&activity));
+        *self.listed.borrow_mut() = Some(self.context.core.cancellers.list(number, known));
+        *self.activity.borrow_mut() = Some(activity);
         self.context.identify(Identity { user, role, database, number });
     }
 }

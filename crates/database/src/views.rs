@@ -7,8 +7,11 @@ use hotrow_engine::statistics::Activity;
 use hotrow_sql::Fields;
 
 use crate::books::CallPhase;
+use crate::cancel::Known;
+use crate::context::Context;
 use crate::core::Core;
 use crate::status::{CallFigures, EngineStatus, HotKey};
+use crate::transaction::TransactionState;
 use crate::waits::Wait;
 
 /// Rows of a view at most: beyond the hottest there is nothing to see.
@@ -23,6 +26,48 @@ pub(crate) fn rows(core: &Core, view: &str) -> Vec<Fields> {
         "hotrow.waits" => core.waits(ROWS_MAX).iter().map(wait).collect(),
         _ => Vec::new(),
     }
+}
+
+/// What is shown in place of a statement that is none of the asker's.
+const NOT_SHOWN: &str = "<insufficient privilege>";
+
+/// The rows of `pg_stat_activity`: sessions that have numbers. What one does is told to who may
+/// interrupt it.
+pub(crate) fn sessions(context: &Context) -> Vec<Fields> {
+    let one = |(pid, known): (i32, Known)| {
+        let activity = &known.activity;
+        let mut fields = vec![
+            ("pid", Value::Int(pid)),
+            ("usename", text(&activity.user)),
+            ("datname", text(&activity.database)),
+        ];
+        if context.may_interrupt(&known.role).is_err() {
+            fields.push(("query", text(NOT_SHOWN)));
+            return fields;
+        }
+        let shown = activity.shown();
+        let state = match (known.is_running(), shown.transaction) {
+            (true, _) => "active",
+            (false, TransactionState::Idle) => "idle",
+            (false, TransactionState::Open) => "idle in transaction",
+            (false, TransactionState::Failed) => "idle in transaction (aborted)",
+        };
+        let at = |at: Option<i64>| at.map_or(Value::Null, Value::TimestampTz);
+        fields.extend([
+            ("backend_type", text("client backend")),
+            ("backend_start", at(Some(activity.began_us))),
+            ("xact_start", at(shown.transaction_us)),
+            ("query_start", at(shown.started_us)),
+            ("state_change", at(Some(shown.changed_us))),
+            ("state", text(state)),
+            ("query", text(&shown.statement)),
+        ]);
+        if known.is_running() && known.is_waiting() {
+            fields.extend([("wait_event_type", text("Lock")), ("wait_event", text("tuple"))]);
+        }
+        fields
+    };
+    context.core.cancellers.all().into_iter().map(one).collect()
 }
 
 fn text(text: &str) -> Value {

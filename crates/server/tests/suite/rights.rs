@@ -81,3 +81,52 @@ fn what_one_user_may_another_may_not() {
     });
     assert!(is_gone, "she is gone");
 }
+
+/// `pg_stat_activity`: who does what, and since when, told to who may interrupt it.
+#[test]
+fn sessions_are_seen_by_who_may_interrupt_them() {
+    let server = Running::start(ServerOptions::default());
+    let mut boss = server.client();
+    boss.batch_execute(
+        "CREATE USER boss SUPERUSER PASSWORD 'b'; CREATE USER ann PASSWORD 'a';
+         CREATE USER bob PASSWORD 'c'; CREATE TABLE item (id bigint PRIMARY KEY)",
+    )
+    .expect("they are new");
+    let mut ann = connect(&server, "ann", "a").expect("she is let in");
+    let mut bob = connect(&server, "bob", "c").expect("he is let in");
+    let pid = ann.query_one("SELECT pg_backend_pid()", &[]).expect("it is right").get::<_, i32>(0);
+    let seen = |client: &mut Client| -> (Option<String>, String) {
+        let of_ann = "SELECT state, query FROM pg_stat_activity WHERE pid = $1";
+        let row = client.query_one(of_ann, &[&pid]).expect("she is there");
+        (row.get(0), row.get(1))
+    };
+    let idle = ("idle".to_owned(), "SELECT pg_backend_pid()".to_owned());
+    assert_eq!(seen(&mut boss), (Some(idle.0.clone()), idle.1));
+    assert_eq!(seen(&mut bob), (None, "<insufficient privilege>".to_owned()));
+    let sleeping = "SELECT pg_sleep(60)";
+    let sleeper = std::thread::spawn(move || {
+        let told = told(ann.query_one(sleeping, &[]));
+        (ann, told)
+    });
+    let is_seen = (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        seen(&mut boss) == (Some("active".to_owned()), sleeping.to_owned())
+    });
+    assert!(is_seen, "her statement runs");
+    let times = "SELECT backend_start <= xact_start AND xact_start <= query_start
+                   AND query_start <= state_change AND state_change <= now(),
+                        usename || ' ' || backend_type
+                 FROM pg_stat_activity WHERE pid = $1";
+    let row = boss.query_one(times, &[&pid]).expect("she is there");
+    assert!(row.get::<_, bool>(0));
+    assert_eq!(row.get::<_, &str>(1), "ann client backend");
+    boss.query("SELECT pg_cancel_backend($1)", &[&pid]).expect("he may");
+    let (mut ann, told) = sleeper.join().expect("no panic");
+    assert!(told.starts_with("57014"), "{told}");
+    ann.batch_execute("BEGIN").expect("it begins");
+    assert_eq!(seen(&mut boss).0.as_deref(), Some("idle in transaction"));
+    ann.batch_execute("SELECT nothing").expect_err("there is no such column");
+    assert_eq!(seen(&mut boss).0.as_deref(), Some("idle in transaction (aborted)"));
+    let own = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_stat_activity%'";
+    assert_eq!(bob.query_one(own, &[]).expect("it is right").get::<_, i64>(0), 1);
+}

@@ -232,6 +232,13 @@ const RELATIONS: &[(&str, &str)] = &[
     ("hotrow.hot_keys", "table_name:t key:t waits:l total_ms:f longest_ms:f"),
     ("hotrow.waits", "table_name:t key:t waiter:t holder:t waits:l total_ms:f longest_ms:f"),
     (
+        "pg_catalog.pg_stat_activity",
+        "datid:o datname:n pid:i leader_pid:i usesysid:o usename:n application_name:t \
+         client_addr:t client_hostname:t client_port:i backend_start:z xact_start:z query_start:z \
+         state_change:z wait_event_type:t wait_event:t state:t backend_xid:l backend_xmin:l \
+         query_id:l query:t backend_type:t",
+    ),
+    (
         "pg_catalog.pg_stat_database",
         "datid:o datname:n numbackends:i xact_commit:l xact_rollback:l blks_read:l blks_hit:l \
          tup_returned:l tup_fetched:l tup_inserted:l tup_updated:l tup_deleted:l conflicts:l \

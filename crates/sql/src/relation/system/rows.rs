@@ -112,7 +112,8 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         })
         .collect(),
         own if own.starts_with("hotrow.") => (context.own)(own),
-        of @ ("pg_catalog.pg_stat_database"
+        of @ ("pg_catalog.pg_stat_activity"
+        | "pg_catalog.pg_stat_database"
         | "pg_catalog.pg_stat_all_tables"
         | "pg_catalog.pg_stat_user_tables"
         | "pg_catalog.pg_statio_all_tables"

@@ -1,16 +1,18 @@
-//! Rows of `pg_stat_database`, `pg_stat_all_tables` and their kin: what is counted here, for
+//! Rows of `pg_stat_activity`, `pg_stat_database`, `pg_stat_all_tables` and their kin: what is counted here, for
 //! monitors that know PostgreSQL. What nobody counts is NULL.
 
 use hotrow_base::value::Value;
 
 use super::cells::{kept, tables, text};
 use super::numbers::TABLES;
+use super::rights::role_number;
 use super::rows::DATABASE;
 use super::{Fields, SystemContext, columns};
 
 /// The rows of a view of statistics.
 pub(super) fn statistics(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     let rows = match relation {
+        "pg_catalog.pg_stat_activity" => sessions(context, relation),
         "pg_catalog.pg_stat_database" => vec![database(context)],
         _ => of_tables(context),
     };
@@ -24,6 +26,19 @@ pub(super) fn statistics(context: &SystemContext<'_>, relation: &str) -> Vec<Fie
         row
     };
     rows.into_iter().map(filled).collect()
+}
+
+/// Sessions of clients: what of them there is to see here, and whose they are.
+fn sessions(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
+    let whose = |mut row: Fields| {
+        let user = row.iter().find(|(name, _)| *name == "usename").map(|(_, user)| user.clone());
+        if let Some(Value::Text(user)) = user {
+            row.push(("usesysid", Value::BigInt(role_number(context, Some(&user)))));
+        }
+        row.push(("datid", Value::BigInt(DATABASE)));
+        row
+    };
+    (context.own)(relation).into_iter().map(whose).collect()
 }
 
 /// Transactions are calls and what sessions do: the figures of `hotrow.engine_status`.

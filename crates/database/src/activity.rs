@@ -1,0 +1,80 @@
+//! What others may see of a session: `pg_stat_activity`.
+//!
+//! Role         the session's thread says which statement it begins, and what it is in behind it;
+//!              whoever asks reads it
+//! Concurrency  latched, for as long as some words and a text of at most [`TEXT_BYTES_MAX`] are
+//!              copied
+//! Bounds       a statement's text is cut, as PostgreSQL's `track_activity_query_size` cuts it
+
+use hotrow_base::clock;
+use hotrow_base::sync::Latch;
+
+use crate::transaction::TransactionState;
+
+/// Bytes that are shown of a statement.
+const TEXT_BYTES_MAX: usize = 1023;
+
+/// See the module.
+pub(crate) struct SessionActivity {
+    pub(crate) user: String,
+    pub(crate) database: String,
+    /// since 2000-01-01 UTC, as all times here
+    pub(crate) began_us: i64,
+    shown: Latch<Shown>,
+}
+
+/// What a session does, or did last.
+#[derive(Clone)]
+pub(crate) struct Shown {
+    /// the statement that runs, or the last one; empty: there was none yet
+    pub(crate) statement: String,
+    pub(crate) started_us: Option<i64>,
+    /// when it began, or ended
+    pub(crate) changed_us: i64,
+    /// the transaction that it is in, behind the statement
+    pub(crate) transaction: TransactionState,
+    /// when that began
+    pub(crate) transaction_us: Option<i64>,
+}
+
+impl SessionActivity {
+    /// Of a session that begins now.
+    pub(crate) fn new(user: &str, database: &str) -> Self {
+        let now = clock::now_us();
+        let shown = Latch::new(Shown {
+            statement: String::new(),
+            started_us: None,
+            changed_us: now,
+            transaction: TransactionState::Idle,
+            transaction_us: None,
+        });
+        Self { user: user.to_owned(), database: database.to_owned(), began_us: now, shown }
+    }
+
+    /// A statement begins.
+    pub(crate) fn begin(&self, text: &str) {
+        let now = clock::now_us();
+        let mut shown = self.shown.lock();
+        shown.statement.clear();
+        shown.statement.push_str(&text[..text.floor_char_boundary(TEXT_BYTES_MAX)]);
+        (shown.started_us, shown.changed_us) = (Some(now), now);
+        if shown.transaction == TransactionState::Idle {
+            shown.transaction_us = Some(now);
+        }
+    }
+
+    /// The statement has ended.
+    pub(crate) fn end(&self, transaction: TransactionState) {
+        let now = clock::now_us();
+        let mut shown = self.shown.lock();
+        (shown.transaction, shown.changed_us) = (transaction, now);
+        if transaction == TransactionState::Idle {
+            shown.transaction_us = None;
+        }
+    }
+
+    /// A copy of what it shows now.
+    pub(crate) fn shown(&self) -> Shown {
+        self.shown.lock().clone()
+    }
+}
