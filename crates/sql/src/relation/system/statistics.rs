@@ -1,5 +1,5 @@
-//! Rows of `pg_stat_activity`, `pg_stat_database`, `pg_stat_all_tables` and their kin: what is counted here, for
-//! monitors that know PostgreSQL. What nobody counts is NULL.
+//! Rows of `pg_stat_activity`, `pg_stat_database`, `pg_stat_all_tables` and their kin: what is
+//! counted here, for monitors that know PostgreSQL. What nobody counts is NULL.
 
 use hotrow_base::value::Value;
 
