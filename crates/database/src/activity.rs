@@ -1,12 +1,13 @@
 //! What others may see of a session: `pg_stat_activity`.
 //!
 //! Role         the session's thread says which statement it begins, and what it is in behind it;
-//!              whoever asks reads it
+//!              whoever asks reads it. That costs each statement some 150 instructions: times are
+//!              readings of the processor's counter, and passwords are hidden by who reads
 //! Concurrency  latched, for as long as some words and a text of at most [`TEXT_BYTES_MAX`] are
 //!              copied
 //! Bounds       a statement's text is cut, as PostgreSQL's `track_activity_query_size` cuts it
 
-use hotrow_base::clock;
+use hotrow_base::clock::{self, Ticks};
 use hotrow_base::sync::Latch;
 
 use crate::transaction::TransactionState;
@@ -18,7 +19,7 @@ const TEXT_BYTES_MAX: usize = 1023;
 pub(crate) struct SessionActivity {
     pub(crate) user: String,
     pub(crate) database: String,
-    /// since 2000-01-01 UTC, as all times here
+    /// in microseconds since 2000-01-01 UTC
     pub(crate) began_us: i64,
     shown: Latch<Shown>,
 }
@@ -26,50 +27,50 @@ pub(crate) struct SessionActivity {
 /// What a session does, or did last.
 #[derive(Clone)]
 pub(crate) struct Shown {
-    /// the statement that runs, or the last one; empty: there was none yet
+    /// the statement that runs, or the last one, as it was sent; empty: there was none yet
     pub(crate) statement: String,
-    pub(crate) started_us: Option<i64>,
+    pub(crate) started: Option<Ticks>,
     /// when it began, or ended
-    pub(crate) changed_us: i64,
+    pub(crate) changed: Ticks,
     /// the transaction that it is in, behind the statement
     pub(crate) transaction: TransactionState,
     /// when that began
-    pub(crate) transaction_us: Option<i64>,
+    pub(crate) transaction_began: Option<Ticks>,
 }
 
 impl SessionActivity {
     /// Of a session that begins now.
     pub(crate) fn new(user: &str, database: &str) -> Self {
-        let now = clock::now_us();
         let shown = Latch::new(Shown {
             statement: String::new(),
-            started_us: None,
-            changed_us: now,
+            started: None,
+            changed: Ticks::now(),
             transaction: TransactionState::Idle,
-            transaction_us: None,
+            transaction_began: None,
         });
-        Self { user: user.to_owned(), database: database.to_owned(), began_us: now, shown }
+        let (user, database) = (user.to_owned(), database.to_owned());
+        Self { user, database, began_us: clock::now_us(), shown }
     }
 
     /// A statement begins.
     pub(crate) fn begin(&self, text: &str) {
-        let now = clock::now_us();
+        let now = Ticks::now();
         let mut shown = self.shown.lock();
         shown.statement.clear();
         shown.statement.push_str(&text[..text.floor_char_boundary(TEXT_BYTES_MAX)]);
-        (shown.started_us, shown.changed_us) = (Some(now), now);
+        (shown.started, shown.changed) = (Some(now), now);
         if shown.transaction == TransactionState::Idle {
-            shown.transaction_us = Some(now);
+            shown.transaction_began = Some(now);
         }
     }
 
     /// The statement has ended.
     pub(crate) fn end(&self, transaction: TransactionState) {
-        let now = clock::now_us();
+        let now = Ticks::now();
         let mut shown = self.shown.lock();
-        (shown.transaction, shown.changed_us) = (transaction, now);
+        (shown.transaction, shown.changed) = (transaction, now);
         if transaction == TransactionState::Idle {
-            shown.transaction_us = None;
+            shown.transaction_began = None;
         }
     }
 

@@ -243,7 +243,7 @@ impl Session {
     /// Runs a statement that others see, if the session has a number.
     fn showing<T>(&self, prepared: &Prepared, run: impl FnOnce() -> T) -> T {
         let Some(activity) = self.activity.borrow().clone() else { return run() };
-        activity.begin(&hotrow_sql::shown(&prepared.statement().text));
+        activity.begin(&prepared.statement().text);
         let done = run();
         activity.end(self.transaction_state());
         done

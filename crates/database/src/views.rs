@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use hotrow_base::clock::{self, Ticks};
 use hotrow_base::value::Value;
 use hotrow_engine::statistics::Activity;
-use hotrow_sql::Fields;
+use hotrow_sql::{Fields, split_path};
 
 use crate::books::CallPhase;
 use crate::cancel::Known;
@@ -52,15 +53,19 @@ pub(crate) fn sessions(context: &Context) -> Vec<Fields> {
             (false, TransactionState::Open) => "idle in transaction",
             (false, TransactionState::Failed) => "idle in transaction (aborted)",
         };
-        let at = |at: Option<i64>| at.map_or(Value::Null, Value::TimestampTz);
+        let now = clock::now_us();
+        let at = |at: Option<Ticks>| match at {
+            Some(at) => Value::TimestampTz(now - (at.elapsed_nanos() / 1_000).cast_signed()),
+            None => Value::Null,
+        };
         fields.extend([
             ("backend_type", text("client backend")),
-            ("backend_start", at(Some(activity.began_us))),
-            ("xact_start", at(shown.transaction_us)),
-            ("query_start", at(shown.started_us)),
-            ("state_change", at(Some(shown.changed_us))),
+            ("backend_start", Value::TimestampTz(activity.began_us)),
+            ("xact_start", at(shown.transaction_began)),
+            ("query_start", at(shown.started)),
+            ("state_change", at(Some(shown.changed))),
             ("state", text(state)),
-            ("query", text(&shown.statement)),
+            ("query", text(&hotrow_sql::shown(split_path(&shown.statement).1))),
         ]);
         if known.is_running() && known.is_waiting() {
             fields.extend([("wait_event_type", text("Lock")), ("wait_event", text("tuple"))]);
