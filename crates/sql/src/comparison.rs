@@ -181,6 +181,9 @@ impl Compiler<'_> {
         right: &ast::Expr,
         sign: &str,
     ) -> Result<(Expr, Expr)> {
+        if let Some(rows) = self.row_sides(left, right, sign)? {
+            return Ok(rows);
+        }
         let (left_place, right_place) = (place_in(left, self.place), place_in(right, self.place));
         let (left, right) = (self.operand(left)?, self.operand(right)?);
         if is_array(&left) || is_array(&right) {

@@ -6,14 +6,15 @@
 //!              apart where it gets one
 
 use hotrow_base::composite::{CompositeField, CompositeType};
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::NamedType;
 use hotrow_transaction::program::{
     Expr, ExprKind, Function, Place, ResultColumn, RowFunction, Statement,
 };
 use sqlparser::ast::{self, AccessExpr};
 
-use crate::error::{Result, error, place_in};
+use crate::comparison::narrowed;
+use crate::error::{Advice, Result, error, place_in};
 use crate::relation::array::array_of;
 use crate::row_fields::{
     composite_type_of, field_named, fields_of_value, is_null_row, made, no_field, record_of,
@@ -22,7 +23,9 @@ use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::Target;
 use crate::type_table::RECORD;
-use crate::typing::{Coercion, assign, call, explicit_cast, null, packed, scalar};
+use crate::typing::{
+    Coercion, assign, call, cast, compared_type, explicit_cast, null, packed, scalar,
+};
 use crate::written::{bare, ident_name, row_values};
 
 impl Compiler<'_> {
@@ -57,6 +60,66 @@ impl Compiler<'_> {
         let operand = self.operand(written)?;
         let value = self.settle(operand, DataType::Composite(of), place)?;
         assign(value, DataType::Composite(of), Coercion::Assignment, place, what)
+    }
+
+    /// A row that is written out beside a value of a composite type, in a comparison: as a row of
+    /// that type. None: neither side is written out, or both are.
+    pub(crate) fn row_sides(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        sign: &str,
+    ) -> Result<Option<(Expr, Expr)>> {
+        let is_left = row_values(left).is_some();
+        if is_left == row_values(right).is_some() {
+            return Ok(None);
+        }
+        let (written, other) = if is_left { (left, right) } else { (right, left) };
+        let value = self.expr(other)?;
+        let Some(of) = composite_type_of(&value) else {
+            let other_type = value.sql_type;
+            let message = match is_left {
+                true => format!("operator does not exist: record {sign} {other_type}"),
+                false => format!("operator does not exist: {other_type} {sign} record"),
+            };
+            return Err(error(b"42883", place_in(other, self.place), message));
+        };
+        let row = self.row_to_compare(written, of)?;
+        Ok(Some(if is_left { (row, value) } else { (value, row) }))
+    }
+
+    /// A row that is compared with those of a type. A value is never rounded or cut to the type of
+    /// its field, which would find rows that are not equal to it.
+    fn row_to_compare(&mut self, written: &ast::Expr, of: CompositeType) -> Result<Expr> {
+        let place = place_in(written, self.place);
+        let wanted: Vec<_> = record_of(of).into_iter().map(text_as_it_is).collect();
+        let given = self.row_value(written, &wanted, || "the other side".to_owned())?;
+        if given.len() != wanted.len() {
+            let message = "cannot compare record types with different numbers of columns";
+            return Err(error(b"42804", place, message));
+        }
+        let mut fields = Vec::with_capacity(given.len());
+        for (at, ((_, value), (_, wanted))) in given.into_iter().zip(&wanted).enumerate() {
+            let (from, field, to) = (value.sql_type, of.fields()[at].1, wanted.packed());
+            let same = if from.packed() == field {
+                Some(value)
+            } else if matches!(field, DataType::Char(_)) {
+                None // its blanks are part of the row, and not of a text
+            } else if let Some(narrow) = narrowed(&value, to) {
+                Some(narrow)
+            } else {
+                let is_wider = compared_type(from.packed(), to) == Some(to);
+                is_wider.then(|| cast(value, to))
+            };
+            let dissimilar = || {
+                let types = format!("{field} and {from}");
+                let message = "cannot compare dissimilar column types";
+                error(b"42804", place, format!("{message} {types} at record column {}", at + 1))
+                    .hint(format!("write ROW(...)::{}", of.name()))
+            };
+            fields.push(same.ok_or_else(dissimilar)?);
+        }
+        Ok(made(of, fields))
     }
 
     /// `ARRAY[ROW(...), ...]` as an array of rows; none: it is written otherwise.
@@ -175,5 +238,15 @@ impl Compiler<'_> {
                 Err(error(b"42804", target.place, format!("{message}: \"{name}\"")))
             }
         }
+    }
+}
+
+/// A field of text without a length: what is compared with it is not cut.
+fn text_as_it_is((name, of): (String, SqlType)) -> (String, SqlType) {
+    match of {
+        SqlType::Scalar(DataType::Varchar(_) | DataType::Char(_)) => {
+            (name, SqlType::Scalar(DataType::Text))
+        }
+        of => (name, of),
     }
 }

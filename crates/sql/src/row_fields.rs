@@ -59,11 +59,12 @@ pub(crate) fn field_named(value: Expr, field: &str, place: Place) -> Result<Expr
     Ok(field_at(value, of, at))
 }
 
-/// Whether a row is NULL to `IS NULL`: that all of its fields are. None: the value is no row.
+/// Whether a row is NULL to `IS NULL`: that each of its fields is. A field that is a row itself
+/// is NULL only where there is no row, as PostgreSQL has it: a row of NULLs in it is a value.
+/// None: the value is no row.
 pub(crate) fn is_null_row(value: &Expr, is_wanted: bool) -> Option<Expr> {
     let of_field = |(_, field)| {
-        let is_null = is_null_row(&field, true)
-            .unwrap_or_else(|| scalar(ExprKind::IsNull(Box::new(field)), DataType::Boolean));
+        let is_null = scalar(ExprKind::IsNull(Box::new(field)), DataType::Boolean);
         match is_wanted {
             true => is_null,
             false => scalar(ExprKind::Not(Box::new(is_null)), DataType::Boolean),
