@@ -15,7 +15,7 @@ use crate::transaction::TransactionState;
 /// Bytes that are shown of a statement.
 const TEXT_BYTES_MAX: usize = 1023;
 
-/// See the module.
+/// A session as others may see it.
 pub(crate) struct SessionActivity {
     pub(crate) user: String,
     pub(crate) database: String,

@@ -185,7 +185,7 @@ impl Compiler<'_> {
             }
         };
         match composite_type_of(&value) {
-            Some(_) => field_named(value, &ident_name(field), place).map(Some),
+            Some(of) => field_named(value, of, &ident_name(field), place).map(Some),
             None => Ok(None),
         }
     }

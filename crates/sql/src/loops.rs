@@ -145,31 +145,14 @@ impl Compiler<'_> {
                 slot
             }
         };
-        if self.fields_of(&target.parts).is_some() {
+        let mut compiled = Vec::new();
+        let slot = if self.fields_of(&target.parts).is_some() {
             let slot = self.temporary("element", element)?;
-            let mut compiled = Vec::new();
             let value = self.slot_expr(slot);
             self.take_apart(target, &value, &mut compiled)?;
-            let exit = self.loop_body(body, EnclosingKind::For, &mut compiled)?;
-            self.place = place;
-            let elements = Elements::Array(array);
-            let kind = StatementKind::ForEach { slot, elements, body: compiled };
-            self.emit_in_block(out, exit, |this, out| this.emit(out, kind));
-            return Ok(());
-        }
-        let variable = self.target_slot(target)?;
-        let to = self.slot_expr(variable).data_type();
-        let mut compiled = Vec::new();
-        let slot = if to == element {
-            variable
-        } else {
-            let slot = self.temporary("element", element)?;
-            let value = self.slot_expr(slot);
-            let value = assign(value, to, Coercion::Explicit, target.place, || {
-                format!("variable \"{}\"", target.parts.join("."))
-            })?;
-            self.emit_assign(&mut compiled, variable, value);
             slot
+        } else {
+            self.element_slot(target, element, &mut compiled)?
         };
         let exit = self.loop_body(body, EnclosingKind::For, &mut compiled)?;
         self.place = place;
@@ -177,6 +160,28 @@ impl Compiler<'_> {
         let kind = StatementKind::ForEach { slot, elements, body: compiled };
         self.emit_in_block(out, exit, |this, out| this.emit(out, kind));
         Ok(())
+    }
+
+    /// The slot for each element of a loop: that of its variable, or another one, from which the
+    /// variable is set at the beginning of the body.
+    fn element_slot(
+        &mut self,
+        target: &Target,
+        element: DataType,
+        body: &mut Vec<Statement>,
+    ) -> Result<SlotId> {
+        let variable = self.target_slot(target)?;
+        let to = self.slot_expr(variable).data_type();
+        if to == element {
+            return Ok(variable);
+        }
+        let slot = self.temporary("element", element)?;
+        let value = self.slot_expr(slot);
+        let value = assign(value, to, Coercion::Explicit, target.place, || {
+            format!("variable \"{}\"", target.parts.join("."))
+        })?;
+        self.emit_assign(body, variable, value);
+        Ok(slot)
     }
 
     pub(crate) fn for_query(

@@ -52,9 +52,13 @@ pub(crate) fn no_field(field: &str, of: CompositeType, place: Place) -> SqlError
     error(b"42703", place, message)
 }
 
-/// A field of a row, which has it.
-pub(crate) fn field_named(value: Expr, field: &str, place: Place) -> Result<Expr> {
-    let Some(of) = composite_type_of(&value) else { return Ok(value) };
+/// A field of a row of such a type.
+pub(crate) fn field_named(
+    value: Expr,
+    of: CompositeType,
+    field: &str,
+    place: Place,
+) -> Result<Expr> {
     let (at, _) = of.field(field).ok_or_else(|| no_field(field, of, place))?;
     Ok(field_at(value, of, at))
 }

@@ -516,9 +516,10 @@ impl<'c> Compiler<'c> {
             });
         }
         if let Some(Variable::Scalar { slot, .. }) = self.variable(qualifier)
-            && composite_type_of(&self.slot_expr(*slot)).is_some()
+            && let row = self.slot_expr(*slot)
+            && let Some(of) = composite_type_of(&row)
         {
-            return field_named(self.slot_expr(*slot), name, place);
+            return field_named(row, of, name, place);
         }
         if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
             return Ok(spread(self.slot_expr(*slot)));

@@ -230,52 +230,44 @@ fn array_type(of: KnownType) -> KnownType {
     KnownType { oid: of.array, array: 0, length: -1, category: "A", kept: None, ..of }
 }
 
-/// An enum gets its numbers when this process meets it: they may be others after a restart, so
-/// clients ask for them on each connection, as they do elsewhere.
-pub(crate) fn enum_type(of: EnumType) -> KnownType {
-    let oid = FIRST_ENUM + 2 * i64::from(of.number());
-    let (name, array) = (of.name(), oid + 1);
-    KnownType {
-        oid,
-        name,
-        standard: name,
-        array,
-        length: 4,
-        category: "E",
-        kept: Some(DataType::Enum(of)),
-    }
+/// An enum, or a composite type, gets its numbers when this process meets it: they may be others
+/// after a restart, so clients ask for them on each connection, as they do elsewhere.
+fn numbered(
+    (first, number): (i64, u32),
+    name: &'static str,
+    length: i16,
+    category: &'static str,
+    kept: DataType,
+) -> KnownType {
+    let oid = first + 2 * i64::from(number);
+    KnownType { oid, name, standard: name, array: oid + 1, length, category, kept: Some(kept) }
 }
 
-/// A composite type gets its numbers as an enum does.
+/// The number of the type among those of its kind that has such a number in the catalog.
+fn number_of(oid: u32, first: i64) -> Option<u32> {
+    let number = u32::try_from(i64::from(oid) - first).ok().filter(|number| number % 2 == 0)?;
+    Some(number / 2)
+}
+
+pub(crate) fn enum_type(of: EnumType) -> KnownType {
+    numbered((FIRST_ENUM, of.number()), of.name(), 4, "E", DataType::Enum(of))
+}
+
 pub(crate) fn composite_type(of: CompositeType) -> KnownType {
     if of.name() == RECORD
         && let Some(record) = TYPES.iter().find(|known| known.name == RECORD)
     {
         return KnownType { kept: Some(DataType::Composite(of)), ..*record };
     }
-    let oid = FIRST_COMPOSITE + 2 * i64::from(of.number());
-    let (name, array) = (of.name(), oid + 1);
-    KnownType {
-        oid,
-        name,
-        standard: name,
-        array,
-        length: -1,
-        category: "C",
-        kept: Some(DataType::Composite(of)),
-    }
+    numbered((FIRST_COMPOSITE, of.number()), of.name(), -1, "C", DataType::Composite(of))
 }
 
 /// The composite type that has such a number.
 pub fn composite_with_oid(oid: u32) -> Option<CompositeType> {
-    let number = i64::from(oid) - FIRST_COMPOSITE;
-    let number = u32::try_from(number).ok().filter(|number| number % 2 == 0)?;
-    CompositeType::with_number(number / 2)
+    CompositeType::with_number(number_of(oid, FIRST_COMPOSITE)?)
 }
 
 /// The enum that has such a number.
 pub fn enum_with_oid(oid: u32) -> Option<EnumType> {
-    let number = i64::from(oid) - FIRST_ENUM;
-    let number = u32::try_from(number).ok().filter(|number| number % 2 == 0)?;
-    EnumType::with_number(number / 2)
+    EnumType::with_number(number_of(oid, FIRST_ENUM)?)
 }
