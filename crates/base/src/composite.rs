@@ -31,6 +31,10 @@ struct Description {
     fields: &'static [CompositeField],
 }
 
+/// Descriptions from which on queries make no more of them: each shape of a row that is written out
+/// (`ROW(1, 'a')`) has one.
+pub const ROWS_MAX: usize = 100_000;
+
 /// By name and fields.
 type All = HashMap<(&'static str, &'static [CompositeField]), CompositeType>;
 static ALL: LazyLock<Latch<All>> = LazyLock::new(Latch::default);
@@ -48,6 +52,16 @@ impl CompositeType {
         let made = Self(Box::leak(Box::new(Description { number, name, fields })));
         all.insert((name, fields), made);
         made
+    }
+
+    /// The type of rows with these fields that nobody has made by its name; none: it would be one
+    /// more than [`ROWS_MAX`] descriptions.
+    pub fn of_rows(name: &str, fields: &[CompositeField]) -> Option<Self> {
+        let (known, count) = {
+            let all = ALL.lock();
+            (all.get(&(name, fields)).copied(), all.len())
+        };
+        known.or_else(|| (count < ROWS_MAX).then(|| Self::of(name, fields)))
     }
 
     /// The type with a number.

@@ -112,29 +112,3 @@ fn needed(caller: &str, called: &str, error: &SqlError) -> SqlError {
     needed.detail = Some(error.message.clone());
     needed
 }
-
-/// Fails with 2BP01 where a procedure that stays calls one that goes.
-pub(crate) fn refuse_needed(
-    schema: &Schema,
-    dropped: &BTreeSet<ProcedureId>,
-) -> Result<(), SqlError> {
-    for id in dropped {
-        let Some(compiled) = schema.procedure(*id) else { continue };
-        let name = compiled.procedure.name.as_str();
-        let callers = callers_of(schema, &[name]);
-        let staying = callers.difference(dropped).filter_map(|id| schema.procedure(*id));
-        let list: Vec<_> = staying
-            .map(|caller| {
-                format!("function {} depends on function {name}", caller.procedure.shown_name())
-            })
-            .collect();
-        if !list.is_empty() {
-            let message = format!("cannot drop function {name} because other objects depend on it");
-            let hint = "Drop or replace these functions first, or drop them together.";
-            let mut error = advised(b"2BP01", message, hint);
-            error.detail = Some(list.join("; "));
-            return Err(error);
-        }
-    }
-    Ok(())
-}

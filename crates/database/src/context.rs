@@ -24,7 +24,6 @@ use crate::core::Core;
 use crate::held_back::HeldBack;
 use crate::named::Names;
 use crate::notifications::Notifying;
-use crate::postponed::Postponed;
 use crate::role_in_force::RoleInForce;
 use crate::sequences::Drawn;
 use crate::settings::{Settings, TransactionStep};
@@ -50,7 +49,6 @@ pub(crate) struct Context {
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
     temporary: RefCell<TemporaryTables>,
-    postponed: RefCell<Postponed>,
     pub(crate) notifying: RefCell<Notifying>,
     /// what the operators of the next query took, if that is asked
     profile: RefCell<Option<Profile>>,
@@ -94,7 +92,6 @@ impl Context {
             drawn: RefCell::default(),
             names: RefCell::default(),
             temporary: RefCell::default(),
-            postponed: RefCell::default(),
             notifying: RefCell::default(),
             profile: RefCell::default(),
             core,
@@ -143,11 +140,6 @@ impl Context {
     /// Whether they are looked for where all sessions begin to; asked with each statement.
     pub(crate) fn has_usual_path(&self) -> bool {
         !self.temporary().are_seen() && self.settings.borrow().has_usual_path()
-    }
-
-    /// What waits for what it names, for a moment.
-    pub(crate) fn postponed(&self) -> RefMut<'_, Postponed> {
-        self.postponed.borrow_mut()
     }
 
     /// Its temporary tables, for a moment.

@@ -96,13 +96,16 @@ pub(crate) fn define_inside(
     let core = &context.core;
     core.refuse_unlogged()?;
     let wanted = Wanted::new(context, statement);
-    let Some(next) = wanted.made_of(&core.schema.current())? else { return Ok(Rows::default()) };
+    let Some(mut next) = wanted.made_of(&core.schema.current())? else {
+        return Ok(Rows::default());
+    };
+    let rows = next.take_answer();
     let (entry, mut next) = (wanted.entry(), Some(next));
     open.define(&entry, &mut |quiet| {
         let next = next.take().ok_or_else(changing)?;
         next.put_in_force(quiet, &mut core.sources.write(), &entry)
     })?;
-    Ok(Rows::default())
+    Ok(rows)
 }
 
 /// The texts of definitions, and how far sequences are, as they were before definitions of a

@@ -29,7 +29,8 @@ use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Rebuilt, Schema, Trees, Unfilled};
 use hotrow_sql::{
     CatalogChange, Compiled, Dropped, Naming, ProcedureNames, ScriptStatement, WrittenType, apply,
-    changed_names, compile, compile_with_parameters, look_up_types, parse_script, split_path,
+    changed_names, compile, compile_lacking, compile_with_parameters, look_up_types, parse_script,
+    split_path,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, local, shown};
@@ -37,7 +38,9 @@ use hotrow_transaction::coarse;
 use hotrow_transaction::explain;
 use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
-use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name, routine_schema};
+use hotrow_transaction::program::{
+    Lacking, Place, Procedure, STATEMENT_MARK, routine_name, routine_schema,
+};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
 pub(crate) use self::next::Next;
@@ -46,7 +49,7 @@ use self::routine_altered::alter_routine;
 use self::rows_anew::{add_rebuilt, empty, rebuilt};
 use self::schema_renamed::rename_schema;
 pub(crate) use self::sources::{Definition, Sources};
-use crate::callers::{Becoming, callers_of, compile_callers, in_order, refuse_needed};
+use crate::callers::{Becoming, callers_of, compile_callers, in_order};
 use crate::error::advised;
 use crate::lookup::{procedure_named, registered};
 use crate::mentions::Mentioner;
@@ -74,7 +77,34 @@ pub(crate) fn draw(schema: &Schema, name: &str) -> Result<String, SqlError> {
 pub(crate) fn warnings(schema: &Schema, definition: &Compiled) -> Vec<Notice> {
     let Compiled::CreateProcedure { procedure, .. } = definition else { return Vec::new() };
     let Some((_, compiled)) = schema.procedure_named(&procedure.name) else { return Vec::new() };
+    if let Some(warning) = of_lacking(&compiled.procedure, "cannot be called yet") {
+        return vec![warning];
+    }
     coarse::warnings(&schema.catalog, &schema.granules, &compiled.procedure)
+}
+
+/// That a routine cannot be called, if it cannot.
+fn of_lacking(procedure: &Procedure, how: &str) -> Option<Notice> {
+    let Lacking { error, .. } = &**procedure.lacks.as_ref()?;
+    let mut told = error.clone();
+    told.message = format!("function {} {how}: {}", procedure.shown_name(), error.message);
+    Some(Notice::warning(told))
+}
+
+/// What is said of routines that could be called before, and cannot be any more.
+fn newly_lacking(schema: &Schema, trees: &Trees) -> Vec<Notice> {
+    let could_be_called = |id: &ProcedureId| {
+        schema.procedure(*id).is_some_and(|compiled| compiled.procedure.lacks.is_none())
+    };
+    let known = trees.iter().filter(|(id, _)| could_be_called(id));
+    let trees = known.filter_map(|(_, tree)| tree.as_ref());
+    let told = trees.filter_map(|tree| of_lacking(tree, "cannot be called any more"));
+    // Its place is one in the routine's text, which is not what was sent.
+    told.map(|mut told| {
+        told.said.place = Place::default();
+        told
+    })
+    .collect()
 }
 
 /// The sequences that begin anew behind a definition, and with which numbers.
@@ -161,7 +191,8 @@ fn change_catalog(
     for name in &gone {
         catalog.forget(&Object::Function(name.as_str().into()));
     }
-    let said = gone.iter().map(|name| goes_with(name)).collect();
+    let mut said: Vec<Notice> = gone.iter().map(|name| goes_with(name)).collect();
+    said.append(&mut newly_lacking(schema, &trees));
     let unfilled = next.adopt(catalog, trees, &all_rebuilt)?;
     refuse_broken_view(&next, sources, gone)?;
     Ok(Some(Next::new(next, unfilled).with_changes(changes).with_texts(texts).saying(said)))
@@ -207,7 +238,9 @@ fn compile_again(
     let mut failed = Vec::new();
     let is_cascade = |change: &CatalogChange| matches!(change, CatalogChange::DropDependents);
     let cascades = changes.iter().any(is_cascade);
-    for id in in_order(schema, procedures_concerned(schema, sources, catalog, changes)) {
+    let mut concerned = procedures_concerned(schema, sources, catalog, changes);
+    concerned.extend(concerned_by_routines(schema, sources, &trees));
+    for id in in_order(schema, concerned) {
         let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
             continue;
         };
@@ -232,6 +265,10 @@ fn compile_again(
             Err(error) if cascades && !error.is_refusal() => {
                 trees.insert(id, None);
             }
+            // It could not be called before, and cannot be now.
+            Err(error) if compiled.procedure.lacks.is_some() && !error.is_refusal() => {
+                trees.insert(id, Some(lacking_source((catalog, &becoming), source, error)?));
+            }
             Err(error) => failed.push((name, error)),
         }
     }
@@ -241,6 +278,38 @@ fn compile_again(
     let mut texts = dropped_in(&trees);
     texts.append(&mut moved);
     Ok((trees, texts))
+}
+
+/// Who may be another one for routines that come and go: who lacks what has come, and who calls
+/// what goes.
+fn concerned_by_routines(
+    schema: &Schema,
+    sources: &Sources,
+    trees: &Trees,
+) -> BTreeSet<ProcedureId> {
+    let mut concerned = BTreeSet::new();
+    for (id, tree) in trees {
+        match tree {
+            Some(tree) => {
+                let name = local(routine_name(&tree.name));
+                let lacking = sources.mentions().of(name).filter_map(|of| match of {
+                    Mentioner::Procedure(id) => Some(*id),
+                    Mentioner::View(_) => None,
+                });
+                concerned.extend(lacking.filter(|id| {
+                    schema.procedure(*id).is_some_and(|of| of.procedure.lacks.is_some())
+                }));
+            }
+            None => {
+                let gone = schema.procedure(*id).map(|of| of.procedure.name.as_str());
+                concerned.extend(callers_of(schema, gone.as_slice()));
+            }
+        }
+    }
+    let names = concerned.iter().filter_map(|id| schema.procedure(*id));
+    let names: Vec<_> = names.map(|of| of.procedure.name.as_str()).collect();
+    concerned.extend(callers_of(schema, &names));
+    concerned
 }
 
 /// That a procedure goes with something that it needs.
@@ -323,6 +392,18 @@ fn compile_one(
         return compile_prepared((catalog, procedures), types, text);
     }
     match compile(catalog, procedures, statement)? {
+        Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
+        _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
+    }
+}
+
+/// A routine's text, as one that cannot be called for this reason.
+fn lacking_source(
+    (catalog, procedures): (&Catalog, &impl ProcedureNames),
+    source: &str,
+    failed: SqlError,
+) -> Result<Procedure, SqlError> {
+    match compile_lacking(catalog, procedures, &parse_one(source)?, failed)? {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
         _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
     }
@@ -452,9 +533,10 @@ fn create_procedure(
     let (trees, mut texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
     texts.push((id, Some(source)));
     let mut next = schema.clone();
+    let said = newly_lacking(schema, &trees);
     let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken_view(&next, sources, [name])?;
-    Ok(Next::new(next, unfilled).with_changes(changes).with_texts(texts))
+    Ok(Next::new(next, unfilled).with_changes(changes).with_texts(texts).saying(said))
 }
 
 /// The procedures that go.
@@ -539,23 +621,7 @@ fn drop_procedures(
     if dropped.is_empty() {
         return Ok(None);
     }
-    let mut said = Vec::new();
-    let mut gone: Vec<String> = names.iter().map(|dropped| dropped.name.clone()).collect();
-    match cascades {
-        true => {
-            let called: Vec<&str> = names.iter().map(|wanted| wanted.name.as_str()).collect();
-            for id in callers_of(schema, &called) {
-                let Some(caller) = schema.procedure(id).filter(|_| dropped.insert(id)) else {
-                    continue;
-                };
-                if !caller.procedure.is_statement() {
-                    said.push(goes_with(&caller.procedure.name));
-                    gone.push(caller.procedure.name.clone());
-                }
-            }
-        }
-        false => refuse_needed(schema, &dropped)?,
-    }
+    let gone: Vec<String> = names.iter().map(|dropped| dropped.name.clone()).collect();
     let mut changes = Vec::new();
     for wanted in names {
         changes.extend(triggers::dropped(schema, &wanted.name, cascades)?);
@@ -568,6 +634,7 @@ fn drop_procedures(
     let mut next = schema.clone();
     let trees: Trees = dropped.iter().map(|&id| (id, None)).collect();
     let (trees, texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
+    let said = newly_lacking(schema, &trees);
     let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken_view(&next, sources, gone)?;
     Ok(Some(Next::new(next, unfilled).with_changes(changes).with_texts(texts).saying(said)))

@@ -83,8 +83,6 @@ mod numbers;
 mod once;
 mod parts;
 mod perform;
-mod postponed;
-mod postponing;
 mod prepare;
 mod prepared;
 mod procedure;

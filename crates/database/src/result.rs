@@ -91,7 +91,7 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     let verb = words.next().unwrap_or_default();
     // Compared as it is written: most statements are of one of these verbs.
     let is = |known: &[&str]| known.iter().any(|known| verb.eq_ignore_ascii_case(known));
-    if is(&["SELECT", "WITH", "VALUES"]) {
+    if is(&["SELECT", "WITH", "VALUES", "TABLE"]) {
         return counted("SELECT", rows.len() as u64);
     }
     if is(&["INSERT"]) {
@@ -115,6 +115,7 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         "CREATE" | "DROP" | "ALTER" if is_second("MATERIALIZED") => {
             format!("{verb} MATERIALIZED VIEW")
         }
+        "DROP" if let Some(kind) = absent_kind(text) => format!("{verb} {kind}"),
         "CREATE" | "DROP" | "ALTER" => {
             let object =
                 |word: &str| OBJECTS.into_iter().find(|object| word.eq_ignore_ascii_case(object));
@@ -126,6 +127,31 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         }
         _ => verb,
     }
+}
+
+/// What DROP ... IF EXISTS is of, where there are no such objects: `TEXT SEARCH PARSER`.
+fn absent_kind(text: &str) -> Option<String> {
+    const FIRST: [&str; 15] = [
+        "access",
+        "aggregate",
+        "cast",
+        "conversion",
+        "event",
+        "foreign",
+        "operator",
+        "publication",
+        "rule",
+        "server",
+        "statistics",
+        "subscription",
+        "tablespace",
+        "text",
+        "transform",
+    ];
+    let mut words = text.split_ascii_whitespace().skip(1).peekable();
+    let is_one = words.peek().is_some_and(|word| FIRST.contains(&&*word.to_ascii_lowercase()));
+    let kind = words.take_while(|word| !word.eq_ignore_ascii_case("if"));
+    is_one.then(|| kind.collect::<Vec<_>>().join(" ").to_ascii_uppercase())
 }
 
 /// `INSERT 0 1`

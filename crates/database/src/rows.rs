@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hotrow_base::decimal::Decimal;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::memory::{Charge, MemoryAccount};
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::{FromValue, Value, ValueError};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
@@ -50,15 +51,23 @@ impl PartialEq for Rows {
 }
 
 impl Rows {
-    /// With another name for its only column. What a function gives that gives nothing is a row,
-    /// too: an empty text.
-    pub(crate) fn labelled(self, label: &str) -> Self {
-        match self.columns.len() {
-            0 => {
-                let values = vec![Value::Text(String::new())];
-                Self { columns: Arc::new([label.to_owned()]), values, ..self }
+    /// With another name for its only column, of such a type. What a function gives that gives
+    /// nothing is a row, too: an empty text. Rows become the column's values; one without any value
+    /// is NULL.
+    pub(crate) fn labelled(self, label: &str, types: &[SqlType]) -> Self {
+        let columns: Arc<[String]> = Arc::new([label.to_owned()]);
+        match (self.columns.len(), types) {
+            (0, _) => Self { columns, values: vec![Value::Text(String::new())], ..self },
+            (1, _) => Self { columns, ..self },
+            (width, [SqlType::Scalar(DataType::Composite(of))]) => {
+                let row = |fields: &[Value]| match fields.iter().all(|field| *field == Value::Null)
+                {
+                    true => Value::Null,
+                    false => Value::Composite(*of, fields.to_vec()),
+                };
+                let values = self.values.chunks(width).map(row).collect();
+                Self { columns, values, ..self }
             }
-            1 => Self { columns: Arc::new([label.to_owned()]), ..self },
             _ => self,
         }
     }

@@ -174,7 +174,7 @@ impl Runner<'_> {
 
     fn call(&mut self, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
         let work = prepared.work();
-        let Work::Call { name, arguments, label, .. } = &*work else {
+        let Work::Call { name, arguments, label, types } = &*work else {
             return Err(SqlError::new(b"XX000", "the statement calls nothing").into());
         };
         let is_timed = arguments.iter().any(Argument::is_computed);
@@ -182,7 +182,7 @@ impl Runner<'_> {
         let arguments = Given { arguments, values, now_us };
         let rows = self.calls.call(self.context, self.transaction, name, arguments)?;
         Ok(match label {
-            Some(label) => rows.labelled(label),
+            Some(label) => rows.labelled(label, types),
             None => rows,
         })
     }

@@ -25,7 +25,6 @@ use crate::explain::explain;
 use crate::keyless::with_keys;
 use crate::lock_out::{self, refuse_lock_out};
 use crate::lookup::registered;
-use crate::postponing::{make_postponed, postponed};
 use crate::prepare::{prepare, prepare_compiled, prepare_own};
 use crate::prepared::Prepared;
 use crate::result::{StatementResult, shown, tag};
@@ -86,7 +85,8 @@ impl Runner<'_> {
         let place = statement.place;
         if let Ok(Some(Compiled::Transaction(control))) = compiled {
             let (said, notices) = control_transaction(context, self.transaction, control)?;
-            let is_start = statement.text.get(..5).is_some_and(|t| t.eq_ignore_ascii_case("start"));
+            let said_first = split_path(&statement.text).1.get(..5);
+            let is_start = said_first.is_some_and(|word| word.eq_ignore_ascii_case("start"));
             let tag = if is_start { "START TRANSACTION" } else { said.tag };
             let (tag, rows, types) = (tag.to_owned(), Rows::default(), Arc::default());
             let notices = said.warning.into_iter().chain(notices).collect();
@@ -102,10 +102,7 @@ impl Runner<'_> {
             compile()
         })?;
         let compiled = match compiled {
-            Err(failed) => {
-                let postponed = postponed(context, self.transaction, statement, &failed);
-                return postponed.ok_or_else(|| failed.into());
-            }
+            Err(failed) => return Err(failed.into()),
             Ok(compiled) => compiled,
         };
         if let Some(compiled) = &compiled {
@@ -157,7 +154,9 @@ impl Runner<'_> {
                     Maintenance::Unlisten(channel) => context.unlisten(channel),
                     Maintenance::Vacuum(tables) | Maintenance::Analyze(tables) => {
                         let tag = tag(&statement.text, &Rows::default());
-                        self.transaction.refuse_inside(&tag)?;
+                        if tag == "VACUUM" {
+                            self.transaction.refuse_inside(&tag)?;
+                        }
                         notices.extend(context.not_his(&tag.to_lowercase(), &tables));
                     }
                 }
@@ -194,6 +193,7 @@ impl Runner<'_> {
             }
             Some(definition) => {
                 refuse_lock_out(context, &definition)?;
+                refuse_lacking(context, &definition)?;
                 let dropped = temporary::dropped_by(&core.schema.current().catalog, &definition);
                 let may_be_read = context.temporary().has_views();
                 if let Some(names) = dropped.filter(|_| !may_be_read) {
@@ -214,7 +214,6 @@ impl Runner<'_> {
                 }
                 notices.extend(definition::warnings(&schema, &definition));
                 notices.extend(lock_out::warning(&schema.catalog, &definition));
-                notices.extend(make_postponed(context, self.transaction, &statement.text));
                 match statement.filled() {
                     Some(filled) if created(&schema, &definition).next().is_some() => {
                         is_filled = true;
@@ -459,4 +458,15 @@ fn created(schema: &Schema, definition: &Compiled) -> impl Iterator<Item = Table
         }
         _ => None,
     })
+}
+
+/// Fails where a routine's text names what is not there and PostgreSQL looks at it now: those in
+/// SQL, unless the session has that switched off, as dumps do.
+fn refuse_lacking(context: &Context, definition: &Compiled) -> Result<(), SqlError> {
+    let Compiled::CreateProcedure { procedure, .. } = definition else { return Ok(()) };
+    let is_on = || context.settings().get("check_function_bodies").is_ok_and(|of| of == "on");
+    match &procedure.lacks {
+        Some(lacking) if lacking.is_looked_at && is_on() => Err(lacking.error.clone()),
+        _ => Ok(()),
+    }
 }

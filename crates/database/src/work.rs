@@ -9,7 +9,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_engine::interactive::{Runs, Statement};
 use hotrow_engine::schema::Schema;
 use hotrow_query::Query;
-use hotrow_sql::{Argument, Change, Compiled, table_number};
+use hotrow_sql::{Argument, Change, Compiled, record_type, table_number};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::lower;
@@ -230,7 +230,7 @@ pub(crate) fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, S
 }
 
 /// Names and types of the columns that a call gives; with a label, it is a query of one value: of a
-/// function that returns nothing, that is an empty text.
+/// function that returns nothing, that is an empty text, and of one that gives rows, each of them.
 fn columns_of_call(schema: &Schema, name: &str, label: Option<&str>) -> Vec<(String, SqlType)> {
     let named = |column: &ResultColumn| {
         let name = label.map_or_else(|| column.name.clone(), str::to_owned);
@@ -238,6 +238,11 @@ fn columns_of_call(schema: &Schema, name: &str, label: Option<&str>) -> Vec<(Str
     };
     let columns: Vec<_> = called_columns(schema, name).map(named).collect();
     match label {
+        Some(label) if columns.len() > 1 => {
+            let columns: Vec<_> = called_columns(schema, name).cloned().collect();
+            let row = DataType::Composite(record_type(&schema.catalog, &columns));
+            vec![(label.to_owned(), SqlType::Scalar(row))]
+        }
         Some(label) if columns.is_empty() => {
             vec![(label.to_owned(), SqlType::Scalar(DataType::Text))]
         }

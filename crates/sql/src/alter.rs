@@ -22,7 +22,7 @@ use crate::altered::Altered;
 use crate::apply::apply;
 use crate::changes::{CatalogChange, Filled, TableDefinition, left_out};
 use crate::compiled::Compiled;
-use crate::definition::Draft;
+use crate::definition::{Draft, refuse_other_options};
 use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::generated::refuse_generated_of_generated;
@@ -148,6 +148,13 @@ impl Compiler<'_> {
             | Operation::NoForceRowLevelSecurity => altered.switch_security(operation),
             // PostgreSQL's UNLOGGED tables are logged here, too.
             Operation::SetLogged | Operation::SetUnlogged => Ok(()),
+            Operation::SetOptionsParens { options } => {
+                let options = ast::CreateTableOptions::Plain(options.clone());
+                refuse_other_options(&options, place)?;
+                let text = "storage parameters have no effect: there are no pages here";
+                altered.draft.told.push(text.to_owned());
+                Ok(())
+            }
             other => Err(unsupported(
                 place,
                 format!("ALTER TABLE ... {other}"),

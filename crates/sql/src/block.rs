@@ -334,14 +334,39 @@ pub(crate) fn no_definition(written: &DefinitionSyntax) -> hotrow_transaction::o
     unsupported(written.place, &written.verb, hint)
 }
 
+/// Parses an expression of a body, which PostgreSQL takes for what stands behind SELECT:
+/// `count(*) > 0 FROM t WHERE a = 1` is the value of that query.
+pub(crate) fn parse_value(tokens: &[TokenWithSpan], end: Place) -> Result<ast::Expr> {
+    let parsed = parse_expression(tokens, end);
+    let (Err(_), Some(first)) = (&parsed, tokens.first()) else { return parsed };
+    let mut depth = 0_i32;
+    let is_clause = |token: &TokenWithSpan| {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && ["from", "where", "order", "limit"].iter().any(|w| is_word(&token.token, w))
+    };
+    if !tokens.iter().any(is_clause) {
+        return parsed;
+    }
+    let mut query = Vec::with_capacity(tokens.len() + 3);
+    let put = |token| TokenWithSpan { token, span: first.span };
+    query.extend([put(Token::LParen), put(Token::make_keyword("SELECT"))]);
+    query.extend_from_slice(tokens);
+    query.push(put(Token::RParen));
+    parse_expression(&query, end).or(parsed)
+}
+
 pub(crate) fn expression_to_semicolon(cursor: &mut Cursor<'_>) -> Result<ast::Expr> {
     let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
-    parse_expression(tokens, cursor.place())
+    parse_value(tokens, cursor.place())
 }
 
 pub(crate) fn expression_to_word(cursor: &mut Cursor<'_>, word: &str) -> Result<ast::Expr> {
     let tokens = cursor.take_until_word(word)?;
-    parse_expression(tokens, cursor.place())
+    parse_value(tokens, cursor.place())
 }
 
 pub(crate) fn target(cursor: &mut Cursor<'_>) -> Result<Target> {
@@ -368,7 +393,7 @@ fn assignment(cursor: &mut Cursor<'_>) -> Result<Kind> {
             return Err(unsupported(place, "assignment to an array slice", advice));
         }
         cursor.expect_token(&Token::RBracket)?;
-        subscripts.push(parse_expression(tokens, cursor.place())?);
+        subscripts.push(parse_value(tokens, cursor.place())?);
     }
     if !cursor.accept_token(&Token::Assignment) {
         cursor.expect_token(&Token::Eq)?;
@@ -414,10 +439,10 @@ fn case_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
             for item in cursor.inside(tokens).split_commas() {
                 let mut item = item;
                 let tokens = item.rest();
-                values.push(parse_expression(tokens, item.place())?);
+                values.push(parse_value(tokens, item.place())?);
             }
         } else {
-            values.push(parse_expression(tokens, cursor.place())?);
+            values.push(parse_value(tokens, cursor.place())?);
         }
         let depth = depth.behind(arms.len());
         arms.push((values, body(cursor, &["when", "else", "end"], depth)?));
@@ -435,13 +460,13 @@ fn case_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
 
 fn expression_before(cursor: &mut Cursor<'_>, words: &[&str]) -> Result<ast::Expr> {
     let tokens = cursor.take_until(|_, t| words.iter().any(|w| is_word(t, w)));
-    parse_expression(tokens, cursor.place())
+    parse_value(tokens, cursor.place())
 }
 
 fn assert_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
     cursor.expect("assert")?;
     let tokens = cursor.take_until(|_, t| matches!(t, Token::Comma | Token::SemiColon));
-    let condition = parse_expression(tokens, cursor.place())?;
+    let condition = parse_value(tokens, cursor.place())?;
     let message = if cursor.accept_token(&Token::Comma) {
         Some(expression_to_semicolon(cursor)?)
     } else {

@@ -4,13 +4,15 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::block::{Depth, body, expression_to_semicolon, expression_to_word, target, targets};
+use crate::block::{
+    Depth, body, expression_to_semicolon, expression_to_word, parse_value, target, targets,
+};
 use crate::call_syntax::CallArgument;
 use crate::cursor_syntax::statement_source;
 use crate::error::{Advice, Result, place_of, syntax, unsupported};
 use crate::script::invocation;
 use crate::syntax::{BlockStatementKind as Kind, ForRange, LeaveSyntax, LoopBody, Target, Way};
-use crate::token::{Cursor, is_word, parse_expression};
+use crate::token::{Cursor, is_word};
 
 /// `<<name>>`, if it stands here.
 pub(crate) fn label(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
@@ -136,14 +138,14 @@ pub(crate) fn for_statement(
     let (from, rest) = split_range(tokens, end)?;
     let mut rest = Cursor::new(&rest, end);
     let to = rest.take_until(|_, t| is_word(t, "by"));
-    let to = parse_expression(to, rest.place())?;
+    let to = parse_value(to, rest.place())?;
     let step = if rest.accept("by") {
         let tokens = rest.rest();
-        Some(parse_expression(tokens, end)?)
+        Some(parse_value(tokens, end)?)
     } else {
         None
     };
-    let from = parse_expression(&from, end)?;
+    let from = parse_value(&from, end)?;
     let body = loop_body(cursor, label, depth)?;
     Ok(Kind::ForRange(Box::new(ForRange { name, reverse, from, to, step, body })))
 }

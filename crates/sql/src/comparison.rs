@@ -363,5 +363,6 @@ fn with_backslashes(pattern: Expr, escape: Option<char>) -> Expr {
     let Some(escape) = escape else { return plain };
     let escape = escape.to_string();
     let kept = replaced(plain, &escape.repeat(2), KEPT);
-    replaced(replaced(kept, &escape, "\\"), KEPT, &escape)
+    // The character itself, even where it is a wildcard.
+    replaced(replaced(kept, &escape, "\\"), KEPT, &format!("\\{escape}"))
 }

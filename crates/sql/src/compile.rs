@@ -14,6 +14,7 @@ use sqlparser::ast;
 
 use crate::anonymous::Holds;
 use crate::call_syntax::{CallArgument, written_arguments};
+use crate::changes::{CatalogChange, left_out};
 use crate::compiled::Compiled;
 use crate::consume::Sink;
 use crate::create::create_procedure;
@@ -22,6 +23,7 @@ use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::extension::create_extension;
+use crate::lacking::{is_of_lacking, lacking};
 use crate::notify::notification;
 use crate::open_literals::Literals;
 use crate::operators::is_for_sessions;
@@ -70,20 +72,8 @@ fn compile_in_rounds<'c>(
     prepare: impl Fn(&mut Compiler<'c>) -> Result<()>,
 ) -> Result<(Compiled, Compiler<'c>)> {
     let compiler_of = |room, is_recursive| -> Result<_> {
-        let mut compiler = Compiler::new(catalog);
-        (compiler.room, compiler.is_own) = (room, statement.is_own);
-        (compiler.path, compiler.role) = (statement.path.clone(), statement.role.clone());
-        compiler.maker.clone_from(&statement.maker);
-        compiler.programs = statement.programs;
-        compiler.procedures = Some(procedures);
-        compiler.overrides = statement.is_own || statement.overrides;
-        compiler.settles_times = defines_tables(&statement.syntax);
-        let routine = match &statement.syntax {
-            Syntax::Routine(routine) => Some(compiler.new_key(routine)?),
-            _ => None,
-        };
-        let own = Calls::of(routine.as_deref(), &statement.text);
-        compiler.calls = Calls { is_recursive, ..own };
+        let mut compiler = compiler_of(catalog, procedures, statement)?;
+        (compiler.room, compiler.calls.is_recursive) = (room, is_recursive);
         prepare(&mut compiler)?;
         Ok(compiler)
     };
@@ -94,10 +84,39 @@ fn compile_in_rounds<'c>(
             compiler = compiler_of(room, true)?;
             compiled = compile_by(&mut compiler, procedures, statement);
         }
+        if let (Err(failed), Syntax::Routine(routine)) = (&compiled, &statement.syntax)
+            && is_of_lacking(failed)
+        {
+            let failed = failed.clone();
+            compiler = compiler_of(Vec::new(), false)?;
+            compiled = lacking(&mut compiler, routine, statement, failed);
+        }
         let compiled = compiled?;
         Ok((drawn_by(&compiled), (compiled, compiler)))
     };
     with_room(|| in_rounds(compile_once))
+}
+
+/// A compiler for a statement.
+pub(crate) fn compiler_of<'c>(
+    catalog: &'c Catalog,
+    procedures: &'c impl ProcedureNames,
+    statement: &ScriptStatement,
+) -> Result<Compiler<'c>> {
+    let mut compiler = Compiler::new(catalog);
+    compiler.is_own = statement.is_own;
+    (compiler.path, compiler.role) = (statement.path.clone(), statement.role.clone());
+    compiler.maker.clone_from(&statement.maker);
+    compiler.programs = statement.programs;
+    compiler.procedures = Some(procedures);
+    compiler.overrides = statement.is_own || statement.overrides;
+    compiler.settles_times = defines_tables(&statement.syntax);
+    let routine = match &statement.syntax {
+        Syntax::Routine(routine) => Some(compiler.new_key(routine)?),
+        _ => None,
+    };
+    compiler.calls = Calls::of(routine.as_deref(), &statement.text);
+    Ok(compiler)
 }
 
 /// Whether a statement says what tables, or domains of their columns, are.
@@ -181,7 +200,10 @@ fn compile_by(
             }
             compiled => compiled,
         },
-        Syntax::Call { name, arguments, place } => call(compiler, (name, None), arguments, *place),
+        Syntax::Call { name, arguments, place } => {
+            let (arguments, _) = compiler.without_outs(name, arguments);
+            call(compiler, (name, None), &arguments, *place)
+        }
         Syntax::Explain { name, arguments, place } => {
             let procedure = match arguments {
                 None => compiler.routine_alone(name, *place)?,
@@ -229,6 +251,9 @@ fn compile_by(
         Syntax::Domain(written) => {
             compiler.create_domain(written).map(|change| Compiled::Catalog(vec![change]))
         }
+        Syntax::Absent(said) => {
+            Ok(Compiled::Catalog(vec![CatalogChange::Nothing(left_out(said.clone()))]))
+        }
         Syntax::Copy(copy) => compiler.copy(copy).map(Compiled::Copy),
         Syntax::Maintenance(maintenance) => {
             maintenance.check(compiler)?;
@@ -250,8 +275,7 @@ fn compile_by(
 /// Whether a block that is refused as a program can be run statement by statement: what it lacks
 /// may be what its texts define, or is what sessions can ask.
 fn is_interpreted(holds: Holds, refused: &SqlError) -> bool {
-    let lacks =
-        || matches!(&refused.sqlstate, b"0A000" | b"42P01" | b"42703" | b"42704" | b"42883");
+    let lacks = || refused.sqlstate == *b"0A000" || is_of_lacking(refused);
     is_for_sessions(refused) || holds == Holds::Perhaps && lacks()
 }
 
@@ -487,6 +511,7 @@ pub(crate) fn called_function(
     let ident =
         |ident: &ast::Ident| crate::token::folded(&ident.value, ident.quote_style.is_some());
     let mut label = None;
+    let mut is_in_from = false;
     let (name, list): (String, &[ast::FunctionArg]) =
         match (select.projection.as_slice(), select.from.as_slice()) {
             (
@@ -531,6 +556,7 @@ pub(crate) fn called_function(
                     return None;
                 }
                 label = alias.as_ref().map(|alias| ident(&alias.name));
+                is_in_from = true;
                 let name = object_name(name, place).ok()?;
                 match split(&name) {
                     (Some("pg_catalog"), name) => (name.to_owned(), args),
@@ -542,7 +568,7 @@ pub(crate) fn called_function(
     let mut known = routines_seen(procedures, path, &name);
     known.extend(own.filter(|own| means(path, &name, own)));
     known.first()?;
-    if known.iter().any(|procedure| procedure.result.len() > 1) {
+    if is_in_from && known.iter().any(|procedure| procedure.result.len() > 1) {
         label = None;
     } else if known.iter().all(|procedure| procedure.result.is_empty()) {
         // One of RETURNS void gives a row with a column of its name.

@@ -58,7 +58,8 @@ pub enum Compiled {
         name: String,
         /// one per parameter
         arguments: Vec<Argument>,
-        /// how its only column is called, if not as it was declared
+        /// how its only column is called, if not as it was declared: of a function that gives a
+        /// row, that is the row
         label: Option<String>,
     },
     /// DO of a block that holds definitions, or asks for the system catalog: it is run statement by

@@ -7,7 +7,7 @@
 
 use hotrow_base::composite::{CompositeField, CompositeType};
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::NamedType;
+use hotrow_transaction::catalog::{Catalog, NamedType};
 use hotrow_transaction::program::{
     Expr, ExprKind, Function, Place, ResultColumn, RowFunction, Statement,
 };
@@ -137,16 +137,25 @@ impl Compiler<'_> {
         Ok(Some(array_of(rows, DataType::Composite(of))))
     }
 
+    /// `ROW(a, b)` where no type of rows is asked for.
+    pub(crate) fn row_without_name(&mut self, written: &[&ast::Expr]) -> Result<Expr> {
+        let (mut fields, mut values) = (Vec::new(), Vec::new());
+        for (value, number) in written.iter().zip(1..) {
+            let value = self.expr(value)?;
+            fields.push((format!("f{number}").into(), value.sql_type.packed()));
+            values.push(value);
+        }
+        let of = CompositeType::of_rows(RECORD, &fields).ok_or_else(|| {
+            let message = "there are too many kinds of rows that are written out";
+            error(b"54000", self.place, message)
+                .hint("make a type of their fields, and write ROW(...)::type")
+        })?;
+        Ok(made(of, values))
+    }
+
     /// A row of such columns, of the composite type that has them, if there is one.
     pub(crate) fn record_with(&self, columns: &[ResultColumn], fields: Vec<Expr>) -> Expr {
-        let named = |column: &ResultColumn| (column.name.as_str().into(), column.data_type);
-        let wanted: Vec<CompositeField> = columns.iter().map(named).collect();
-        let mut all = self.catalog.types();
-        let of = all.find_map(|(.., named)| match **named {
-            NamedType::Composite(of) if of.fields() == wanted => Some(of),
-            _ => None,
-        });
-        made(of.unwrap_or_else(|| CompositeType::of(RECORD, &wanted)), fields)
+        made(record_type(self.catalog, columns), fields)
     }
 
     /// The value before a field: `(value).field`, `values[1].field`; none: what stands there is no
@@ -190,18 +199,24 @@ impl Compiler<'_> {
         }
     }
 
-    /// The value of a record that was declared of a composite type; NULL where all of its fields
-    /// are.
+    /// The value of a record whose fields are known; NULL where all of them are.
     pub(crate) fn value_of_record(&self, name: &str) -> Option<Expr> {
-        let Some(Variable::Record { fields, of: Some(of), .. }) = self.variable(name) else {
+        let Some(Variable::Record { fields, open: false, of }) = self.variable(name) else {
             return None;
         };
         let values: Vec<_> = fields.iter().map(|(_, slot)| self.slot_expr(*slot)).collect();
-        let row = made(*of, values);
+        let of_fields = || {
+            let named = fields.iter().zip(&values);
+            let named =
+                named.map(|((name, _), value)| (name.as_str().into(), value.sql_type.packed()));
+            CompositeType::of_rows(RECORD, &named.collect::<Vec<CompositeField>>())
+        };
+        let of = of.or_else(of_fields)?;
+        let row = made(of, values);
         let is_null = is_null_row(&row, true)?;
-        let null = null(DataType::Composite(*of));
+        let null = null(DataType::Composite(of));
         let kind = ExprKind::Case { arms: vec![(is_null, null)], otherwise: Some(Box::new(row)) };
-        Some(scalar(kind, DataType::Composite(*of)))
+        Some(scalar(kind, DataType::Composite(of)))
     }
 
     /// `variable.field := value` of a variable that is a row in one piece; false: it is none.
@@ -239,6 +254,19 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+/// The composite type that has such columns; rows of it have no type of their own where there is
+/// none.
+pub fn record_type(catalog: &Catalog, columns: &[ResultColumn]) -> CompositeType {
+    let named = |column: &ResultColumn| (column.name.as_str().into(), column.data_type);
+    let wanted: Vec<CompositeField> = columns.iter().map(named).collect();
+    let mut all = catalog.types();
+    let of = all.find_map(|(.., named)| match **named {
+        NamedType::Composite(of) if of.fields() == wanted => Some(of),
+        _ => None,
+    });
+    of.unwrap_or_else(|| CompositeType::of(RECORD, &wanted))
 }
 
 /// A field of text without a length: what is compared with it is not cut.

@@ -208,11 +208,16 @@ impl Compiler<'_> {
     }
 
     /// Raises when a variable declared NOT NULL has just been given NULL.
-    pub(crate) fn emit_not_null_checks(&self, out: &mut Vec<Statement>, targets: &[Target]) {
+    pub(crate) fn emit_checks_of_targets(
+        &mut self,
+        out: &mut Vec<Statement>,
+        targets: &[Target],
+    ) -> Result<()> {
         for target in targets {
-            if let Some(Variable::Scalar { slot, not_null: true, .. }) =
-                self.qualified_variable(&target.parts)
-            {
+            let variable = self.qualified_variable(&target.parts);
+            let Some(&Variable::Scalar { slot, not_null, .. }) = variable else { continue };
+            self.emit_domain_check(out, slot)?;
+            if not_null {
                 let name = target.parts.join(".");
                 let mut then = Vec::new();
                 let message = format!(
@@ -220,10 +225,11 @@ impl Compiler<'_> {
                 );
                 self.emit_raise(&mut then, b"22004", message, None);
                 let condition =
-                    scalar(ExprKind::IsNull(Box::new(self.slot_expr(*slot))), DataType::Boolean);
+                    scalar(ExprKind::IsNull(Box::new(self.slot_expr(slot))), DataType::Boolean);
                 self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
             }
         }
+        Ok(())
     }
 
     /// Turns INTO into a sink for these columns.
@@ -468,7 +474,7 @@ impl Compiler<'_> {
 
     /// A query's columns as the procedure's result; an ad-hoc statement takes them as its result.
     pub(crate) fn result_values(&mut self, columns: &[(String, Expr)]) -> Result<Vec<Expr>> {
-        if self.ad_hoc && self.result.is_empty() {
+        if (self.ad_hoc || self.opens_result) && self.result.is_empty() {
             self.result = columns
                 .iter()
                 .map(|(name, e)| ResultColumn {

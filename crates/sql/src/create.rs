@@ -7,10 +7,10 @@ use hotrow_transaction::catalog::{PUBLIC, SearchPath, TriggerFunction, key_in, l
 use hotrow_transaction::program::{OVERLOAD_MARK, Procedure, ResultColumn, STATEMENT_MARK};
 
 use crate::compiled::Compiled;
-use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::error::{Advice, Result, error, place_in, syntax};
 use crate::scope::Compiler;
 use crate::state::{Names, Returning, Variable};
-use crate::syntax::{Mode, Returns, Routine, ScriptStatement};
+use crate::syntax::{Mode, Returns, Routine, ScriptStatement, TypeNameKind};
 
 /// Names and slots of what is returned.
 pub(crate) type Outs = Vec<(String, hotrow_transaction::program::SlotId)>;
@@ -20,19 +20,7 @@ pub(crate) fn create_procedure(
     routine: &Routine,
     statement: &ScriptStatement,
 ) -> Result<Compiled> {
-    if routine.name.contains([STATEMENT_MARK, OVERLOAD_MARK]) {
-        let message = "names of functions do not have control characters";
-        return Err(error(b"42602", routine.place, message));
-    }
-    let outs = parameters(compiler, routine)?;
-    let types = compiler.parameters.iter().map(|slot| compiler.slot_expr(*slot).sql_type);
-    let types = types.collect::<Vec<_>>();
-    let (key, is_there) = compiler.routine_key(&compiler.new_key(routine)?, &types);
-    if !routine.or_replace && is_there {
-        let name = local(&routine.name);
-        let message = format!("function \"{name}\" already exists with same argument types");
-        return Err(error(b"42723", routine.place, message).hint("write CREATE OR REPLACE"));
-    }
+    let (key, outs) = begin(compiler, routine)?;
     if matches!(routine.returns, Some(Returns::Trigger)) {
         return Ok(trigger_function(compiler, (routine, &key), statement));
     }
@@ -50,12 +38,37 @@ pub(crate) fn create_procedure(
     })?;
     let body = compiler.repeatable(body)?;
     let procedure = compiler.take_procedure(&key, body, returns_set);
+    let outs = outs_of_call(routine);
     Ok(Compiled::CreateProcedure {
-        procedure: Box::new(Procedure { is_variadic, ..procedure }),
+        procedure: Box::new(Procedure { is_variadic, outs, ..procedure }),
         source: statement.text.clone(),
         or_replace: routine.or_replace,
         maker: None,
     })
+}
+
+/// Declares a routine's parameters, and finds the key that it has.
+pub(crate) fn begin(compiler: &mut Compiler<'_>, routine: &Routine) -> Result<(String, Outs)> {
+    if routine.name.contains([STATEMENT_MARK, OVERLOAD_MARK]) {
+        let message = "names of functions do not have control characters";
+        return Err(error(b"42602", routine.place, message));
+    }
+    let outs = parameters(compiler, routine)?;
+    let types = compiler.parameters.iter().map(|slot| compiler.slot_expr(*slot).sql_type);
+    let types = types.collect::<Vec<_>>();
+    let (key, is_there) = compiler.routine_key(&compiler.new_key(routine)?, &types);
+    if !routine.or_replace && is_there {
+        let name = local(&routine.name);
+        let message = format!("function \"{name}\" already exists with same argument types");
+        return Err(error(b"42723", routine.place, message).hint("write CREATE OR REPLACE"));
+    }
+    Ok((key, outs))
+}
+
+/// See [`Procedure::outs`].
+pub(crate) fn outs_of_call(routine: &Routine) -> Vec<u16> {
+    let all = routine.parameters.iter().zip(0..).filter(|_| !routine.is_function);
+    all.filter(|(parameter, _)| parameter.mode == Mode::Out).map(|(_, at)| at).collect()
 }
 
 impl Compiler<'_> {
@@ -100,7 +113,7 @@ fn trigger_function(
 }
 
 /// Whether the last parameter takes any number of arguments; fails where another one is to.
-fn is_variadic(compiler: &Compiler<'_>, routine: &Routine) -> Result<bool> {
+pub(crate) fn is_variadic(compiler: &Compiler<'_>, routine: &Routine) -> Result<bool> {
     let given = || routine.parameters.iter().filter(|parameter| parameter.mode != Mode::Out);
     let Some(at) = given().position(|parameter| parameter.is_variadic) else {
         let mut out = routine.parameters.iter().filter(|parameter| parameter.is_variadic);
@@ -137,6 +150,7 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
         }
         let sql_type = passed_type(compiler.type_of(&parameter.type_name)?);
         let slot = compiler.slot(&parameter.name, sql_type)?;
+        compiler.ask_of_slot(slot, compiler.asking_domain_of(&parameter.type_name));
         if parameter.mode != Mode::Out {
             compiler.parameters.push(slot);
             match &parameter.default {
@@ -176,6 +190,7 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
         for (name, place, type_name) in columns {
             let sql_type = passed_type(compiler.type_of(type_name)?);
             let slot = compiler.slot(name, sql_type)?;
+            compiler.ask_of_slot(slot, compiler.asking_domain_of(type_name));
             let variable = Variable::Scalar { slot, constant: false, not_null: false };
             compiler.declare(name, variable, *place)?;
             outs.push((usize::MAX, name.clone(), slot));
@@ -228,11 +243,8 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
             compiler.returning = Returning::Outs(slots);
         }
         Some(Returns::Record) => {
-            return Err(unsupported(
-                routine.place,
-                "RETURNS record without OUT parameters",
-                "name the columns: RETURNS TABLE (a integer, ...), or OUT parameters",
-            ));
+            compiler.opens_result = true;
+            compiler.returning = Returning::Row;
         }
         Some(Returns::Void | Returns::Trigger) | None => {}
         Some(Returns::Scalar(type_name)) if slots.is_empty() => {
@@ -242,6 +254,7 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
                 return Ok(false);
             }
             let data_type = scalar(compiler, type_name)?;
+            compiler.domains.returned = compiler.asking_domain_of(type_name);
             compiler.result = named(local(&routine.name), data_type);
             compiler.returning = Returning::Value(data_type);
         }
@@ -261,12 +274,18 @@ pub(crate) fn set_of(
         compiler.returning = Returning::SetOfRows(slots);
         return Ok(true);
     }
+    if matches!(type_name.kind, TypeNameKind::Record) {
+        compiler.opens_result = true;
+        compiler.returning = Returning::SetOfRows(Vec::new());
+        return Ok(true);
+    }
     if let Some(fields) = compiler.row_type(type_name) {
         compiler.result = compiler.columns_of_rows(fields);
         compiler.returning = Returning::SetOfRows(Vec::new());
         return Ok(true);
     }
     let data_type = compiler.type_of(type_name)?.packed();
+    compiler.domains.returned = compiler.asking_domain_of(type_name);
     compiler.result = vec![ResultColumn::new(local(&routine.name), data_type)];
     compiler.returning = Returning::SetOfValues(data_type);
     Ok(true)

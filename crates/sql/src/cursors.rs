@@ -355,7 +355,7 @@ impl Compiler<'_> {
         let slots = self.slots_of_targets(targets, &types_of(&row))?;
         let pairs = self.fitted(&slots, &row)?;
         self.emit_assigns(out, pairs)?;
-        self.emit_not_null_checks(out, targets);
+        self.emit_checks_of_targets(out, targets)?;
         Ok(())
     }
 

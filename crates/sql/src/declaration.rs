@@ -107,11 +107,8 @@ impl Compiler<'_> {
             (None, _) => {}
         }
         self.declare(name, variable, *place)?;
-        if *not_null {
-            let target = Target { parts: vec![name.clone()], place: *place };
-            self.emit_not_null_checks(out, &[target]);
-        }
-        Ok(())
+        let target = Target { parts: vec![name.clone()], place: *place };
+        self.emit_checks_of_targets(out, &[target])
     }
 
     fn declared(&mut self, name: &str, type_name: &TypeName) -> Result<Variable> {
@@ -131,6 +128,7 @@ impl Compiler<'_> {
                 }
                 let sql_type = self.type_of(type_name)?;
                 let slot = self.slot(name, sql_type)?;
+                self.ask_of_slot(slot, self.asking_domain_of(type_name));
                 Ok(Variable::Scalar { slot, constant: false, not_null: false })
             }
         }
@@ -140,7 +138,10 @@ impl Compiler<'_> {
     pub(crate) fn type_of(&self, written: &TypeName) -> Result<SqlType> {
         let place = written.place;
         match &written.kind {
-            TypeNameKind::Plain(plain) => sql_type(plain, self.type_names(), place),
+            TypeNameKind::Plain(plain) => match self.asking_domain(plain, place) {
+                Some(domain) => Ok(domain.of()),
+                None => sql_type(plain, self.type_names(), place),
+            },
             TypeNameKind::SameAs(parts) => {
                 if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
                     return Ok(self.slot_expr(*slot).sql_type.spread());

@@ -396,6 +396,15 @@ fn storage_options(options: &ast::CreateTableOptions, place: Place) -> Result<St
     Ok(read)
 }
 
+/// Fails for what SET (...) of a table cannot change.
+pub(crate) fn refuse_other_options(options: &ast::CreateTableOptions, place: Place) -> Result<()> {
+    let read = storage_options(options, place)?;
+    match read.routing.is_none() && read.primary_kind == IndexKind::BTree {
+        true => Ok(()),
+        false => Err(unsupported(place, "another kind of index or routing", "create the table so")),
+    }
+}
+
 /// Whether a storage parameter is PostgreSQL's, with nothing to do here.
 fn is_of_pages(name: &str, value: &str) -> bool {
     match name {

@@ -83,7 +83,7 @@ impl Compiler<'_> {
             }
         }
         if let Some(into) = into {
-            self.emit_not_null_checks(out, &into.targets);
+            self.emit_checks_of_targets(out, &into.targets)?;
         }
         Ok(())
     }

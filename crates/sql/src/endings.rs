@@ -33,10 +33,8 @@ pub(crate) fn ending(cursor: &mut Cursor<'_>) -> Result<Kind> {
     if !cursor.accept("work") {
         cursor.accept("transaction");
     }
-    if cursor.accept_all(&["and", "chain"]) {
-        let hint = "the next call has the same: leave AND CHAIN out";
-        return Err(unsupported(cursor.place(), "AND CHAIN", hint));
-    }
+    // The next transaction has what this one has, whatever is said.
+    cursor.accept_all(&["and", "chain"]);
     cursor.accept_all(&["and", "no", "chain"]);
     if cursor.peek() != Some(&Token::SemiColon) {
         return Err(syntax(cursor.place(), "savepoints are no part of procedures")
@@ -171,6 +169,9 @@ impl Compiler<'_> {
     ) -> Result<()> {
         self.endings.may = if routine.is_function { MayEnd::Never } else { MayEnd::AtLast };
         let mut body = Vec::new();
+        for slot in self.parameters.clone() {
+            self.emit_domain_check(&mut body, slot)?;
+        }
         self.block(&routine.body, &mut body)?;
         self.emit_end(&mut body, routine.end);
         if !self.endings.roll_back {

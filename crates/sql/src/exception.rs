@@ -146,7 +146,7 @@ impl Compiler<'_> {
                 format!("variable \"{}\"", target.parts.join("."))
             })?;
             self.emit_assign(out, slot, value);
-            self.emit_not_null_checks(out, std::slice::from_ref(target));
+            self.emit_checks_of_targets(out, std::slice::from_ref(target))?;
         }
         Ok(())
     }

@@ -441,7 +441,7 @@ impl Compiler<'_> {
         Ok(cast(expr, DataType::Text))
     }
 
-    fn written_cast(
+    pub(crate) fn cast_to_written(
         &mut self,
         expr: &ast::Expr,
         to: &ast::DataType,

@@ -21,10 +21,11 @@ use crate::rounding::{number_of_template, rounded, rounded_to};
 use crate::scope::Compiler;
 use crate::subscripts::is_assignment;
 use crate::temporal::at_time_zone;
+use crate::type_table::kept_as;
 use crate::type_table::known_type;
 use crate::typing::{
-    Coercion, array_cast, call, cast, common_type, comparable, constant, integer, null, scalar,
-    spread,
+    Coercion, array_cast, call, cast, common_type, comparable, constant, explicit_cast, integer,
+    null, scalar, spread,
 };
 use crate::written::{arguments, function_name};
 
@@ -116,9 +117,7 @@ impl Compiler<'_> {
             E::Like { .. } | E::ILike { .. } => {
                 return Err(unsupported(place, "LIKE ANY", "write one LIKE per pattern"));
             }
-            E::Tuple(_) => {
-                return Err(unsupported(place, "a row as a value", "compare column by column"));
-            }
+            E::Tuple(values) => self.row_without_name(&values.iter().collect::<Vec<_>>())?,
             other => {
                 let text = other.to_string();
                 let short: String = text.chars().take(40).collect();
@@ -143,6 +142,9 @@ impl Compiler<'_> {
         let ordered = call_in_order(function, place)?;
         let function = ordered.as_ref().unwrap_or(function);
         let name = function_name(function);
+        if name == "row" {
+            return self.row_without_name(&arguments(function, place)?.1);
+        }
         if name == "pg_trigger_depth" && argument_count(function) == 0 {
             return Ok(self.trigger_depth());
         }
@@ -180,6 +182,11 @@ impl Compiler<'_> {
                 place,
                 format!("DISTINCT specified, but {name} is not an aggregate function"),
             ));
+        }
+        // `float8(n)` is a cast.
+        if let (None, [value], Some(to)) = (row, written.as_slice(), kept_as(&name)) {
+            let operand = self.operand(value)?;
+            return explicit_cast(self.settle(operand, to, place)?, to, place);
         }
         let arguments = match row.map(|row| row.evaluation) {
             Some(Evaluation::Syntax(SyntaxForm::Coalesce)) => {

@@ -45,7 +45,7 @@ const DEPTH_MAX: usize = 400;
 
 impl<'c> Compiler<'c> {
     /// The procedure that a name in a procedure stands for.
-    fn called_procedure(
+    pub(crate) fn called_procedure(
         &mut self,
         name: &str,
         written: &[CallArgument],
@@ -79,15 +79,13 @@ impl<'c> Compiler<'c> {
     ) -> Result<Option<Expr>> {
         let name = function_name(function);
         let written = arguments_written(function, place).unwrap_or_default();
+        if !self.stands_alone() {
+            return Ok(None); // the query calls it, for each row
+        }
         let called = self.called_procedure(&name, &written, place)?;
         let Some(callee) = called else { return Ok(None) };
         if callee.returns_set || callee.result.len() > 1 {
-            let what = format!("{name}, which gives rows, in an expression");
-            let advice = match callee.returns_set {
-                true => "write its query: FOR r IN SELECT ... LOOP".to_owned(),
-                false => format!("write SELECT * INTO a, b FROM {name}(...)"),
-            };
-            return Err(unsupported(place, what, advice));
+            return self.called(&name, function, place);
         }
         self.inlined(&callee, function, place).map(|given| Some(only_value(&given)))
     }
@@ -118,12 +116,6 @@ impl<'c> Compiler<'c> {
         if let Some((_, given)) = self.calls.made.iter().find(|(at, _)| *at == place) {
             return Ok(given.clone());
         }
-        if !self.stands_alone() {
-            let what = format!("a call of {} for each row of a query", callee.shown_name());
-            let advice = "loop over the rows (FOR r IN SELECT ... LOOP), or call it before, if it \
-                          does not depend on them";
-            return Err(unsupported(place, what, advice));
-        }
         let written = arguments_written(function, place)
             .ok_or_else(|| unsupported(place, "this form of argument", "pass expressions"))?;
         let given = self.computed_so_far(|this| this.inline(callee, &written, place))?;
@@ -150,8 +142,7 @@ impl<'c> Compiler<'c> {
         let called = self.called_procedure(&name, &written, place)?;
         let Some(callee) = called else { return Ok(false) };
         if callee.returns_set {
-            let what = format!("a call of {name}, which gives rows, in a procedure");
-            return Err(unsupported(place, what, "write its query here"));
+            return Ok(false);
         }
         let mut given = self.inline(&callee, &written, place)?;
         if into.is_some() {
@@ -179,15 +170,17 @@ impl<'c> Compiler<'c> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let CallSyntax { name, arguments, place } = call;
+        let (arguments, outs) = self.without_outs(name, arguments);
+        let arguments = &*arguments;
         let Some(callee) = self.called_procedure(name, arguments, *place)? else {
             return Err(error(b"42883", *place, format!("procedure {name} does not exist"))
-                .hint("create it before the procedures that call it"));
+                .hint("CREATE PROCEDURE makes one, now or later"));
         };
         if callee.returns_set {
             let what = format!("CALL of {name}, which gives rows");
             return Err(unsupported(*place, what, "write its query here"));
         }
-        let targets = self.targets_of_call(&callee, arguments, *place)?;
+        let targets = self.targets_of_call(&callee, (arguments, &outs), *place)?;
         let given = self.inline(&callee, arguments, *place)?;
         for (target, (_, value)) in targets.into_iter().zip(given) {
             let slot = self.target_slot(&target)?;
@@ -196,7 +189,7 @@ impl<'c> Compiler<'c> {
                 format!("variable \"{}\"", target.parts.join("."))
             })?;
             self.emit_assign(out, slot, value);
-            self.emit_not_null_checks(out, std::slice::from_ref(&target));
+            self.emit_checks_of_targets(out, std::slice::from_ref(&target))?;
         }
         Ok(())
     }
@@ -205,7 +198,7 @@ impl<'c> Compiler<'c> {
     fn targets_of_call(
         &self,
         callee: &Procedure,
-        arguments: &[CallArgument],
+        (arguments, outs): (&[CallArgument], &[CallArgument]),
         place: Place,
     ) -> Result<Vec<Target>> {
         if gives_a_value(callee) {
@@ -213,14 +206,15 @@ impl<'c> Compiler<'c> {
         }
         let arguments = &*gathered(callee, arguments);
         let given = places_given(callee, callee.shown_name(), arguments, place)?;
-        let target = |column: &hotrow_transaction::program::ResultColumn| {
+        let mut in_order = outs.iter().filter(|argument| argument.name.is_none());
+        let mut target = |column: &hotrow_transaction::program::ResultColumn| {
             let is_it =
                 |parameter: &hotrow_transaction::program::Slot| parameter.name == column.name;
-            let Some(at) = callee.given().iter().position(is_it) else {
-                let what = format!("CALL of {}, which has OUT parameters", callee.shown_name());
-                return Err(unsupported(place, what, "make them INOUT, and pass variables"));
+            let is_named = |argument: &&CallArgument| argument.name.as_ref() == Some(&column.name);
+            let argument = match callee.given().iter().position(is_it) {
+                Some(at) => given[at].map(|at| &arguments[at]),
+                None => outs.iter().find(is_named).or_else(|| in_order.next()),
             };
-            let argument = given[at].map(|at| &arguments[at]);
             let parts = argument.and_then(|argument| match &argument.value {
                 ast::Expr::Identifier(ident) => Some(vec![ident.clone()]),
                 ast::Expr::CompoundIdentifier(idents) => Some(idents.clone()),
@@ -238,7 +232,7 @@ impl<'c> Compiler<'c> {
             let place = argument.map_or(place, |argument| argument.place);
             Ok(Target { parts: crate::written::dotted(&parts), place })
         };
-        callee.result.iter().map(target).collect()
+        callee.result.iter().map(&mut target).collect()
     }
 
     /// Puts the statements of a procedure right before the current statement.
@@ -252,11 +246,7 @@ impl<'c> Compiler<'c> {
             Called::Itself(own) => return self.recur(own, written, place),
             Called::Other(callee) => callee,
         };
-        self.bound_inlined(callee, place)?;
-        if callee.ends_transaction {
-            let what = format!("a call of {}, which ends its transaction,", callee.shown_name());
-            return Err(unsupported(place, what, "leave its COMMIT or ROLLBACK out"));
-        }
+        self.check_inlined(callee, place)?;
         let outer = std::mem::replace(&mut self.place, place);
         let given = self.inline_here(callee, written);
         self.place = outer;
@@ -265,9 +255,20 @@ impl<'c> Compiler<'c> {
 
     /// As [`Compiler::inline`], where the call is the current place.
     fn inline_here(&mut self, callee: &Procedure, written: &[CallArgument]) -> Result<Given> {
+        let arguments = self.arguments_of(callee, written, self.place)?;
+        self.inline_with(callee, arguments, |this, body| this.take_returned(callee, body))
+    }
+
+    /// The statements of a procedure, with values for its parameters. `take` makes of them what is
+    /// done with what it returns.
+    pub(crate) fn inline_with<T>(
+        &mut self,
+        callee: &Procedure,
+        arguments: Vec<Expr>,
+        take: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<T>,
+    ) -> Result<T> {
         let place = self.place;
         self.need_call(callee);
-        let arguments = self.arguments_of(callee, written, place)?;
         let slots = self.callee_slots(callee, arguments)?;
         let mut body = callee.body.clone();
         let renaming =
@@ -275,15 +276,19 @@ impl<'c> Compiler<'c> {
         self.labels = sum(self.labels, walk::labels(&body), place)?;
         self.row_sets = sum(self.row_sets, callee.row_sets, place)?;
         renaming.statements(&mut body);
-        let given = self.take_returned(callee, &mut body)?;
+        let given = take(self, &mut body)?;
         self.keep_found(callee, body)?;
         let inlined = callee.inlined.iter().chain([&callee.name]);
         self.calls.inlined.extend(inlined.cloned());
         Ok(given)
     }
 
-    /// I3
-    fn bound_inlined(&mut self, callee: &Procedure, place: Place) -> Result<()> {
+    /// Fails where a procedure cannot stand in another one, or where too much would (I3).
+    pub(crate) fn check_inlined(&mut self, callee: &Procedure, place: Place) -> Result<()> {
+        if callee.ends_transaction {
+            let what = format!("a call of {}, which ends its transaction,", callee.shown_name());
+            return Err(unsupported(place, what, "leave its COMMIT or ROLLBACK out"));
+        }
         let mut count = 0;
         walk::statements(&callee.body, &mut |_| count += 1);
         self.calls.statements += count;
@@ -413,8 +418,12 @@ impl<'c> Compiler<'c> {
         Ok(slots)
     }
 
-    /// Has RETURN put its values into slots, and leave the statements.
-    fn take_returned(&mut self, callee: &Procedure, body: &mut Vec<Statement>) -> Result<Given> {
+    /// Has RETURN put its values into slots of their own, and leave the statements.
+    pub(crate) fn take_returned(
+        &mut self,
+        callee: &Procedure,
+        body: &mut Vec<Statement>,
+    ) -> Result<Given> {
         let mut given = Given::new();
         let mut slots = Vec::new();
         for column in &callee.result {
@@ -422,8 +431,18 @@ impl<'c> Compiler<'c> {
             given.push((column.name.clone(), spread(self.slot_expr(slot))));
             slots.push((slot, column.data_type));
         }
+        self.leave_at_return(body, &slots)?;
+        Ok(given)
+    }
+
+    /// Has RETURN put its values into these slots, and leave the statements.
+    pub(crate) fn leave_at_return(
+        &mut self,
+        body: &mut Vec<Statement>,
+        slots: &[(SlotId, DataType)],
+    ) -> Result<()> {
         let exit = self.new_label()?;
-        self.replace_returns(body, exit, &slots);
+        self.replace_returns(body, exit, slots);
         let leaves = |last: &Statement| matches!(last.kind, StatementKind::Leave(at) if at == exit);
         body.pop_if(|last| leaves(last));
         if walk::is_left(exit, body) {
@@ -432,7 +451,7 @@ impl<'c> Compiler<'c> {
             self.emit_in_block(&mut whole, Some(exit), |_, out| out.extend(inner));
             *body = whole;
         }
-        Ok(given)
+        Ok(())
     }
 
     pub(crate) fn replace_returns(

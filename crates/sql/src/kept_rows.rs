@@ -21,7 +21,7 @@ use sqlparser::ast;
 
 use crate::consume::Sink;
 use crate::error::{Result, error, unsupported};
-use crate::relation::level::{Bound, Expansion};
+use crate::relation::level::{Bound, ExpandedBy, Expansion};
 use crate::relation::one_access::Wanted;
 use crate::scope::Compiler;
 use crate::state::{KeptColumn, KeptRows};
@@ -95,7 +95,7 @@ impl Compiler<'_> {
             let output = self.temporary("kept", array.data_type())?;
             outputs.push((renamed.get(at).cloned().unwrap_or(name), output));
             all.push(Expansion {
-                function: HostFunction::Unnest,
+                by: ExpandedBy::Function(HostFunction::Unnest),
                 arguments: vec![array],
                 names: Vec::new(),
                 outputs: vec![output],

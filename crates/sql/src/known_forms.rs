@@ -16,6 +16,88 @@ pub(crate) fn write_known_forms(tokens: &mut Vec<TokenWithSpan>) {
     write_frames(tokens);
     write_groupings(tokens);
     write_types_as_casts(tokens);
+    write_null_tests(tokens);
+    write_unnamed_lists(tokens);
+    write_directions(tokens);
+}
+
+/// Writes `ORDER BY a USING <` as `ORDER BY a ASC`, and that with `>` as DESC.
+fn write_directions(tokens: &mut Vec<TokenWithSpan>) {
+    let direction = |sign: &Token| match sign {
+        Token::Lt => Some("ASC"),
+        Token::Gt => Some("DESC"),
+        _ => None,
+    };
+    let mut at = 1;
+    while at < tokens.len() {
+        if is_word(&tokens[at - 1].token, "using")
+            && let Some(word) = direction(&tokens[at].token)
+        {
+            tokens[at].token = Token::make_keyword(word);
+            tokens.remove(at - 1);
+        }
+        at += 1;
+    }
+}
+
+/// What queries, and changes in WITH, begin with.
+const QUERIES: [&str; 8] =
+    ["select", "with", "values", "table", "insert", "update", "delete", "merge"];
+
+/// Writes `f(a) AS (b integer)` as `f(a) AS f (b integer)`.
+fn write_unnamed_lists(tokens: &mut Vec<TokenWithSpan>) {
+    let mut open = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        match &tokens[at].token {
+            Token::LParen => open.push(at),
+            Token::RParen => {
+                let begin = open.pop().unwrap_or_default();
+                let is_list = match tokens.get(at + 1..at + 5) {
+                    Some([r#as, open, name, of]) => {
+                        let is_query = |word| is_word(&name.token, word);
+                        is_word(&r#as.token, "as")
+                            && open.token == Token::LParen
+                            && matches!(name.token, Token::Word(_))
+                            && matches!(of.token, Token::Word(_))
+                            && !QUERIES.into_iter().any(is_query)
+                    }
+                    _ => false,
+                };
+                let name = begin.checked_sub(1).map(|before| &tokens[before].token);
+                if is_list && let Some(Token::Word(word)) = name {
+                    let token = Token::make_word(&word.value, word.quote_style);
+                    let span = tokens[at + 1].span;
+                    tokens.insert(at + 2, TokenWithSpan { token, span });
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Writes `a ISNULL` and `a NOTNULL` as `a IS NULL` and `a IS NOT NULL`.
+fn write_null_tests(tokens: &mut Vec<TokenWithSpan>) {
+    let is_name = |all: &[TokenWithSpan], at: usize| {
+        let before = at.checked_sub(1).map(|before| &all[before].token);
+        let begins = before.is_none_or(|token| {
+            matches!(token, Token::Period | Token::Comma | Token::LParen)
+                || ["as", "function", "select"].iter().any(|word| is_word(token, word))
+        });
+        begins || all.get(at + 1).is_some_and(|next| next.token == Token::LParen)
+    };
+    let mut at = 0;
+    while at < tokens.len() {
+        let is_not = is_word(&tokens[at].token, "notnull");
+        if (is_not || is_word(&tokens[at].token, "isnull")) && !is_name(tokens, at) {
+            let span = tokens[at].span;
+            let words: &[&str] = if is_not { &["IS", "NOT", "NULL"] } else { &["IS", "NULL"] };
+            let word = |word: &&str| TokenWithSpan { token: Token::make_keyword(word), span };
+            tokens.splice(at..=at, words.iter().map(word));
+        }
+        at += 1;
+    }
 }
 
 /// Writes `int4range '[1,5)'` as `'[1,5)'::int4range`, and so for all types that the parser does

@@ -3,14 +3,16 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::NoticeLevel;
-use hotrow_transaction::program::{FOUND, LabelId, Place, Raise, Statement, StatementKind};
+use hotrow_transaction::program::{
+    Expr, FOUND, LabelId, Place, Raise, ResultColumn, Statement, StatementKind,
+};
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::condition::sqlstate;
 use crate::error::{Advice, Result, error, syntax, too_complex, unsupported};
 use crate::scope::Compiler;
-use crate::state::{Enclosing, EnclosingKind, Returning, Variable};
+use crate::state::{Enclosing, EnclosingKind, Returning};
 use crate::syntax::{Block, LeaveSyntax, RaiseSyntax, Way};
 use crate::typing::{Coercion, cast, constant, packed};
 
@@ -135,17 +137,10 @@ impl Compiler<'_> {
         let values = match (self.returning.clone(), value) {
             (Returning::Value(to), Some(value)) => {
                 let what = || "RETURN".to_owned();
-                vec![self.value_for(value, to, Coercion::Explicit, what)?]
+                let value = self.value_for(value, to, Coercion::Explicit, what)?;
+                vec![self.of_returned_domain(value)?]
             }
-            (Returning::Row, Some(value)) => {
-                let wanted: Vec<_> = self
-                    .result
-                    .iter()
-                    .map(|column| (column.name.clone(), SqlType::Scalar(column.data_type)))
-                    .collect();
-                let row = self.row_value(value, &wanted, || "RETURN".to_owned())?;
-                self.result_values(&row)?
-            }
+            (Returning::Row, Some(value)) => self.row_returned(value, "RETURN")?,
             (Returning::Value(_) | Returning::Row, None) => {
                 return Err(syntax(self.place, "missing expression after RETURN"));
             }
@@ -180,6 +175,22 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// A value that is returned, as one of the domain that it is to be of.
+    fn of_returned_domain(&mut self, value: Expr) -> Result<Expr> {
+        match self.domains.returned.clone() {
+            Some(domain) => self.alone(|this| this.in_domain(value, &domain)).map(packed),
+            None => Ok(value),
+        }
+    }
+
+    /// A row that is returned: its values, of the types of the result's columns.
+    fn row_returned(&mut self, written: &ast::Expr, how: &str) -> Result<Vec<Expr>> {
+        let of = |column: &ResultColumn| (column.name.clone(), SqlType::Scalar(column.data_type));
+        let wanted: Vec<_> = self.result.iter().map(of).collect();
+        let row = self.row_value(written, &wanted, || how.to_owned())?;
+        self.result_values(&row)
+    }
+
     pub(crate) fn return_next(
         &mut self,
         value: Option<&ast::Expr>,
@@ -188,18 +199,14 @@ impl Compiler<'_> {
         let values = match (self.returning.clone(), value) {
             (Returning::SetOfValues(to), Some(value)) => {
                 let what = || "RETURN NEXT".to_owned();
-                vec![self.value_for(value, to, Coercion::Explicit, what)?]
+                let value = self.value_for(value, to, Coercion::Explicit, what)?;
+                vec![self.of_returned_domain(value)?]
             }
             (Returning::SetOfRows(slots), None) if !slots.is_empty() => {
                 slots.iter().map(|s| packed(self.slot_expr(*s))).collect()
             }
-            (Returning::SetOfRows(_), Some(ast::Expr::Identifier(ident))) => {
-                let name = crate::token::folded(&ident.value, ident.quote_style.is_some());
-                let Some(Variable::Record { fields, .. }) = self.variable(&name).cloned() else {
-                    return Err(error(b"42804", self.place, "RETURN NEXT needs a record here"));
-                };
-                let columns = self.values_of(&fields);
-                self.result_values(&columns)?
+            (Returning::SetOfRows(slots), Some(value)) if slots.is_empty() => {
+                self.row_returned(value, "RETURN NEXT")?
             }
             (Returning::SetOfRows(_) | Returning::SetOfValues(_), _) => {
                 return Err(error(

@@ -33,6 +33,7 @@
 
 #![forbid(unsafe_code)]
 
+mod absent_syntax;
 mod aggregate;
 mod alter;
 mod alter_routine;
@@ -49,6 +50,7 @@ mod block;
 mod block_loop;
 mod call;
 mod call_syntax;
+mod called_read;
 mod cascade;
 mod change;
 mod changes;
@@ -69,6 +71,7 @@ mod cursor_syntax;
 mod cursors;
 mod declaration;
 mod definition;
+mod domain;
 mod domain_syntax;
 mod drawn;
 mod drop;
@@ -109,6 +112,7 @@ mod key_list;
 mod keyless;
 mod known;
 mod known_forms;
+mod lacking;
 mod lazy;
 mod leave;
 mod like;
@@ -197,6 +201,7 @@ pub use changes::{
 };
 pub use compile::{compile, compile_for, compile_with_literals, compile_with_parameters};
 pub use compiled::{Compiled, Dropped, Refresh};
+pub use composite::record_type;
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
 pub use entitled::refuse_not_entitled;
 pub use explain::{Analyzed, AnalyzedRun, ExplainForm, explain};
@@ -206,6 +211,7 @@ pub use functions::{
 };
 pub use interpreted::{BlockHost, CompileStep, StepAnswer, is_refused_definition};
 pub use keyless::key_lacked;
+pub use lacking::compile_lacking;
 pub use literals::{SHAPED_BYTES_MAX, SHAPED_LINE_FIRST, Shape, parse_shaped, place_in_text};
 pub use maintenance::{EmptiedPartition, Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};

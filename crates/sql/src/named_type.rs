@@ -338,7 +338,7 @@ fn enum_of(name: &str, labels: &[ast::Ident], place: Place) -> Result<EnumType> 
 }
 
 /// An expression, with a column in place of `VALUE`.
-fn with_value(text: &str, column: &str) -> Result<ast::Expr> {
+pub(crate) fn with_value(text: &str, column: &str) -> Result<ast::Expr> {
     let place = Place { line: 1, column: 1 };
     let mut tokens = tokenize(text, place)?;
     for token in &mut tokens {

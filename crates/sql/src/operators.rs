@@ -16,8 +16,8 @@ use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
-    CompareOp, Consume, Effect, Expr, ExprKind, FOUND, OperatorLoop, OperatorRead, ROW_COUNT,
-    ResultColumn, RowSource, RowsTo, SlotId, Statement, StatementKind,
+    CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Gives, OperatorLoop, OperatorRead,
+    ROW_COUNT, ResultColumn, RowSource, RowsTo, SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk;
 use sqlparser::ast;
@@ -160,7 +160,8 @@ impl Compiler<'_> {
         });
         let kind = StatementKind::Access(Box::new(access));
         let body = vec![Statement { kind, place: self.place }];
-        reads.reads.push(OperatorRead { parameters: parameters.clone(), body, rows, columns });
+        let gives = Gives::Rows { rows, columns };
+        reads.reads.push(OperatorRead { parameters: parameters.clone(), body, gives });
         Ok((reads.reads.len() - 1, parameters))
     }
 

@@ -55,6 +55,32 @@ impl<'c> Compiler<'c> {
     /// The routine that a call means; none: there is none of this name.
     ///
     /// Errors: 42883 where none of several takes such arguments, 42725 where two take them alike.
+    /// What CALL writes for a procedure's IN parameters, and for its OUT parameters.
+    pub(crate) fn without_outs(
+        &self,
+        name: &str,
+        written: &[CallArgument],
+    ) -> (Vec<CallArgument>, Vec<CallArgument>) {
+        let takes = |of: &&Procedure| {
+            of.outs.len() <= written.len() && of.takes(written.len() - of.outs.len())
+        };
+        let seen = self.routines_seen(name);
+        let Some(procedure) = seen.into_iter().find(takes) else {
+            return (written.to_vec(), Vec::new());
+        };
+        let given = procedure.given();
+        let is_out = |(at, argument): (usize, &CallArgument)| match &argument.name {
+            Some(name) => !given.iter().any(|parameter| parameter.name == *name),
+            None => procedure.outs.contains(&(at as u16)),
+        };
+        let (mut ins, mut outs) = (Vec::new(), Vec::new());
+        for (at, argument) in written.iter().enumerate() {
+            let side = if is_out((at, argument)) { &mut outs } else { &mut ins };
+            side.push(argument.clone());
+        }
+        (ins, outs)
+    }
+
     pub(crate) fn routine_meant(
         &mut self,
         name: &str,

@@ -15,7 +15,7 @@ use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
     Catalog, Check, Partition, PartitionBound, PartitionCheck, PartitionKey, PartitionKeyPart,
-    Partitioning, RangeEnd, Table, View,
+    Partitioning, RangeEnd, Table, View, is_temporary,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, SlotId};
@@ -36,6 +36,14 @@ impl Compiler<'_> {
             CatalogChange::CreateTable(of) => of.partition_key.is_some(),
             _ => false,
         };
+        // One that another session has let go of may still be there by its name.
+        let is_of_session = |change: &CatalogChange| match change {
+            CatalogChange::CreateTable(of) => is_temporary(&of.schema),
+            _ => false,
+        };
+        if changes.iter().any(is_of_session) {
+            return Ok(());
+        }
         let mut tables = self.catalog.tables().iter();
         let is_partitioned = |table: &Table| table.partitioning.is_some();
         if !tables.any(is_partitioned) && !changes.iter().any(makes_one) {

@@ -3,11 +3,11 @@
 use hotrow_transaction::outcome::NoticeLevel;
 use sqlparser::tokenizer::Token;
 
-use crate::block::expression_to_semicolon;
+use crate::block::{expression_to_semicolon, parse_value};
 use crate::condition::sqlstate;
 use crate::error::{Result, unsupported};
 use crate::syntax::{BlockStatementKind as Kind, RaiseSyntax};
-use crate::token::{Cursor, is_word, parse_expression};
+use crate::token::{Cursor, is_word};
 
 /// What RAISE may be short of an error.
 const LEVELS: &[(&str, NoticeLevel)] = &[
@@ -54,7 +54,7 @@ fn head(cursor: &mut Cursor<'_>, syntax: &mut RaiseSyntax) -> Result<()> {
                 let tokens = cursor.take_until(|_, t| {
                     matches!(t, Token::Comma | Token::SemiColon) || is_word(t, "using")
                 });
-                syntax.arguments.push(parse_expression(tokens, cursor.place())?);
+                syntax.arguments.push(parse_value(tokens, cursor.place())?);
             }
         }
         Some(Token::Word(word)) if !cursor.is("using") => {
@@ -92,7 +92,7 @@ fn using(cursor: &mut Cursor<'_>, syntax: &mut RaiseSyntax) -> Result<()> {
         let value = if tokens.is_empty() {
             expression_to_semicolon(cursor)?
         } else {
-            parse_expression(tokens, cursor.place())?
+            parse_value(tokens, cursor.place())?
         };
         syntax.options.push((name, value, place));
         if !cursor.accept_token(&Token::Comma) {

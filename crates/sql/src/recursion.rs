@@ -58,6 +58,8 @@ impl Compiler<'_> {
             inlined: Vec::new(),
             ends_transaction: false,
             is_variadic,
+            outs: Vec::new(),
+            lacks: None,
             trigger: None,
             needs: Default::default(),
         }

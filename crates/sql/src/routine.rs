@@ -115,6 +115,7 @@ pub(crate) fn routine_with(
         or_replace,
         is_function,
         is_definer,
+        is_in_sql: matches!(language, Language::Sql),
         path,
         parameters,
         returns,

@@ -47,7 +47,7 @@ impl Compiler<'_> {
         if let Some(fields) = self.populated_row(function, place)? {
             return Ok(Some(fields));
         }
-        if self.is_procedure {
+        if self.is_procedure && self.stands_alone() {
             return self.inlined_row(function, place);
         }
         self.called_fields(&function_name(function), function, place)

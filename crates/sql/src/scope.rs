@@ -20,6 +20,7 @@ use hotrow_transaction::program::{
 };
 
 use crate::ambiguity::Ambiguity;
+use crate::domain::Asked;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::row_fields::{composite_type_of, field_named};
@@ -127,6 +128,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) returning: Returning,
     /// a query's columns are as many as those of the result, whatever it has: NULL for others
     pub(crate) fits_result: bool,
+    /// RETURNS record: the first row that is returned tells the columns
+    pub(crate) opens_result: bool,
     /// a statement outside of procedures: whole-table work is nobody's surprise there
     pub(crate) ad_hoc: bool,
     /// RETURN QUERY of a change: what it returns are rows of the function
@@ -170,6 +173,7 @@ pub(crate) struct Compiler<'c> {
     pub(crate) by: By,
     /// whose right to call functions: that of a view's reader, not of its owner
     pub(crate) runs_as: By,
+    pub(crate) domains: Asked,
     /// the table that FROM names next is the target of the change that is compiled
     pub(crate) binds_target: bool,
     /// which rows are whose
@@ -231,6 +235,7 @@ impl<'c> Compiler<'c> {
             result: Vec::new(),
             returning: Returning::Nothing,
             fits_result: false,
+            opens_result: false,
             ad_hoc: false,
             returns_rows: false,
             programs: Programs::default(),
@@ -252,6 +257,7 @@ impl<'c> Compiler<'c> {
             needs: Needs::default(),
             by: By::default(),
             runs_as: By::default(),
+            domains: Asked::default(),
             binds_target: false,
             security: Security::default(),
             role: None,
@@ -328,6 +334,8 @@ impl<'c> Compiler<'c> {
             inlined: self.calls.take_inlined(),
             ends_transaction: self.endings.are_any,
             is_variadic: false,
+            outs: Vec::new(),
+            lacks: None,
             trigger: None,
             needs: Default::default(),
         }
@@ -445,8 +453,7 @@ impl<'c> Compiler<'c> {
                 Err(unsupported(place, what, "FETCH its rows, or loop over them: FOR r IN cursor"))
             }
             (_, Some(Variable::Record { .. })) => self.value_of_record(name).ok_or_else(|| {
-                let advice =
-                    format!("write its fields: {name}.column, or declare it of a composite type");
+                let advice = "put a row into it before: SELECT ... INTO, or an assignment";
                 unsupported(place, format!("record \"{name}\" as a value"), advice)
             }),
             (None, None) if name == "current_role" => self.current_role(place),

@@ -12,6 +12,7 @@ use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
+use crate::absent_syntax::absent;
 use crate::alter_routine_syntax::alter_routine;
 use crate::alter_syntax::with_data;
 use crate::altering::{altering, refresh, rename_schema};
@@ -394,6 +395,9 @@ fn statement(
     }
     if let Some(maintenance) = maintenance(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Maintenance(maintenance));
+    }
+    if let Some(absent) = absent(&mut Cursor::new(tokens, end))? {
+        return Ok(absent);
     }
     let mut unlogged = Cursor::new(tokens, end);
     if unlogged.accept_all(&["create", "unlogged", "table"]) {

@@ -194,14 +194,17 @@ fn set(cursor: &mut Cursor<'_>) -> Result<Setting> {
         return Ok(Setting::Constraints);
     }
     let local = cursor.accept("local");
-    if !local && cursor.accept("session") {
+    let is_session = !local && cursor.accept("session");
+    if is_session {
         if cursor.accept_all(&["characteristics", "as", "transaction"]) {
             return transaction_modes(cursor).map(Setting::Characteristics);
         }
-        if cursor.accept("authorization") {
-            let name = "session_authorization".to_owned();
-            return Ok(Setting::Set { name, value: role_value(cursor)?, local });
-        }
+    }
+    if is_session && cursor.accept("authorization")
+        || cursor.accept_all(&["session", "authorization"])
+    {
+        let name = "session_authorization".to_owned();
+        return Ok(Setting::Set { name, value: role_value(cursor)?, local });
     }
     if cursor.is("role") && !matches!(cursor.peek_at(1), Some(Token::Eq)) && !cursor.is_at(1, "to")
     {

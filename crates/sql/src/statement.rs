@@ -142,7 +142,7 @@ impl Compiler<'_> {
                     this.sql(statement, into.as_ref(), out)
                 })?;
                 if let Some(into) = into {
-                    self.emit_not_null_checks(out, &into.targets);
+                    self.emit_checks_of_targets(out, &into.targets)?;
                 }
                 Ok(())
             }
@@ -260,7 +260,7 @@ impl Compiler<'_> {
         let what = || format!("variable \"{}\"", target.parts.join("."));
         let value = self.value_of_slot(value, slot, what)?;
         self.emit_assign(out, slot, value);
-        self.emit_not_null_checks(out, std::slice::from_ref(target));
+        self.emit_checks_of_targets(out, std::slice::from_ref(target))?;
         Ok(())
     }
 

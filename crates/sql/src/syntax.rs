@@ -108,17 +108,6 @@ impl ScriptStatement {
         std::mem::replace(&mut self.syntax, Syntax::NONE)
     }
 
-    /// Whether it is CREATE FUNCTION or PROCEDURE.
-    pub fn is_routine(&self) -> bool {
-        matches!(self.syntax, Syntax::Routine(_))
-    }
-
-    /// Whether it may be about a routine that there is: what it is, its owner, rights to it, or a
-    /// trigger that executes it.
-    pub fn concerns_routine(&self) -> bool {
-        matches!(self.syntax, Syntax::Grant(_) | Syntax::AlterRoutine(_) | Syntax::Trigger(_))
-    }
-
     /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.
     pub fn is_transaction_control(&self) -> bool {
         matches!(self.syntax, Syntax::Transaction(_))
@@ -236,6 +225,8 @@ pub(crate) enum Syntax {
     Policy(Box<PolicySyntax>),
     /// CREATE DOMAIN
     Domain(Box<DomainSyntax>),
+    /// DROP ... IF EXISTS of an object of a kind that there are none of, and what is said
+    Absent(String),
 }
 
 impl Syntax {
@@ -266,6 +257,8 @@ pub(crate) struct Routine {
     pub(crate) is_function: bool,
     /// SECURITY DEFINER
     pub(crate) is_definer: bool,
+    /// LANGUAGE sql
+    pub(crate) is_in_sql: bool,
     /// SET search_path: where the body's bare names are looked for
     pub(crate) path: Option<SearchPath>,
     pub(crate) parameters: Vec<Parameter>,

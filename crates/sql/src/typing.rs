@@ -7,7 +7,7 @@
 //!              numeric without a precision, which has its scale with it
 
 use hotrow_base::decimal::DIGITS_MAX;
-use hotrow_base::encoded::EncodedType;
+use hotrow_base::encoded::{EncodedFunction, EncodedType};
 use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -359,7 +359,10 @@ pub(crate) fn cast(expr: Expr, to: DataType) -> Expr {
     }
     let lies_in = |(from, to): (EncodedType, EncodedType)| from.lies_in(to);
     let is_one = encoded_type(from).zip(encoded_type(to)).is_some_and(lies_in);
-    if is_one || with_more_digits(from, to) == Some(true) {
+    // What forces bits to a length does so by its own type.
+    let is_forced =
+        matches!(&expr.kind, ExprKind::Call(Function::Encoded(EncodedFunction::Force), _));
+    if is_one && !is_forced || with_more_digits(from, to) == Some(true) {
         return Expr { sql_type: SqlType::Scalar(to), ..expr };
     }
     scalar(ExprKind::Cast(Box::new(expr)), to)

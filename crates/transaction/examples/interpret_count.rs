@@ -163,6 +163,8 @@ fn procedure(kind: &str) -> Procedure {
         inlined: Vec::new(),
         ends_transaction: false,
         is_variadic: false,
+        outs: Vec::new(),
+        lacks: None,
         trigger: None,
         needs: Default::default(),
     }

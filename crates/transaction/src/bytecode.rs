@@ -549,10 +549,19 @@ pub struct OperatorReadCode {
     pub parameters: Box<[(u16, SqlType)]>,
     /// its code, an entry behind those of the program's parts
     pub entry: u16,
-    /// where its rows are kept
-    pub rows: RowSetId,
-    /// types of their columns
-    pub columns: Box<[DataType]>,
+    /// what it gives
+    pub gives: GivesCode,
+}
+
+/// See [`Gives`](crate::program::Gives); slots with their types.
+#[derive(Clone, Debug)]
+pub enum GivesCode {
+    /// a row set, and the types of its columns
+    Rows(RowSetId, Box<[DataType]>),
+    /// one row
+    Values(Box<[(u16, SqlType)]>),
+    /// arrays
+    Columns(Box<[(u16, SqlType)]>),
 }
 
 /// A call of a routine in itself.

@@ -60,6 +60,8 @@ impl Computation {
             inlined: Vec::new(),
             ends_transaction: false,
             is_variadic: false,
+            outs: Vec::new(),
+            lacks: None,
             trigger: None,
             needs: Default::default(),
         };

@@ -161,7 +161,9 @@ fn asked_by_operators(body: &[Statement]) -> Vec<bool> {
     let (mut sites, mut reads) = (Vec::new(), 0);
     walk::statements(body, &mut |statement| {
         if let StatementKind::ForOperators(of) = &statement.kind {
-            reads = of.reads.len(); // a site each, which come next
+            // Their sites come next; those of operators within them are among them.
+            let own = of.reads.iter().map(|read| walk::sites(&read.body).len()).sum();
+            reads = reads.max(own);
         } else if walk::own_site(statement).is_some() {
             sites.push(reads > 0);
             reads = reads.saturating_sub(1);

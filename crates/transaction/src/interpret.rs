@@ -125,15 +125,15 @@ pub fn run<A: RecordAccess, H: Hook>(
     loop {
         match run_from(program, pc, frame, access, hook) {
             Err(stop) if !frame.machine.protected.is_empty() => {
-                pc = protect::caught(program, stop, frame, access)?;
+                pc = protect::caught(program, stop, 0, frame, access)?;
             }
             ended => return ended,
         }
     }
 }
 
-/// As [`run`], from an instruction on, for what runs inside of another entry: its errors are caught
-/// there.
+/// As [`run`], from an instruction on, for what runs inside of another entry: errors that no block
+/// in it catches are caught there.
 #[inline(never)]
 pub(crate) fn run_inside<A: RecordAccess, H: Hook>(
     program: &Program,
@@ -142,7 +142,15 @@ pub(crate) fn run_inside<A: RecordAccess, H: Hook>(
     access: &mut A,
     hook: &mut H,
 ) -> Result<(), Stop> {
-    run_from(program, start, frame, access, hook)
+    let (mut pc, around) = (start, frame.machine.protected.len());
+    loop {
+        match run_from(program, pc, frame, access, hook) {
+            Err(stop) if frame.machine.protected.len() > around => {
+                pc = protect::caught(program, stop, around, frame, access)?;
+            }
+            ended => return ended,
+        }
+    }
 }
 
 /// As [`run`], for who runs many short entries and does nothing else: part of the caller, where

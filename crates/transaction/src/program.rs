@@ -27,7 +27,7 @@ use crate::draw::Draw;
 use crate::dynamic::DynamicStatement;
 use crate::needs::Needs;
 use crate::operators::Operators;
-use crate::outcome::NoticeLevel;
+use crate::outcome::{NoticeLevel, SqlError};
 
 pub use consume::Consume;
 pub use function::{
@@ -103,6 +103,16 @@ impl ResultColumn {
     }
 }
 
+/// What keeps a routine from being called: its text names what is not there.
+#[derive(Clone, Debug)]
+pub struct Lacking {
+    /// what a call fails with
+    pub error: SqlError,
+    /// whether PostgreSQL looks at such a text when the routine is created, as it does at those in
+    /// SQL; those in PL/pgSQL it looks at when they are called
+    pub is_looked_at: bool,
+}
+
 /// A stored procedure or function, or one ad-hoc statement.
 #[derive(Clone, Debug)]
 pub struct Procedure {
@@ -136,6 +146,10 @@ pub struct Procedure {
     pub ends_transaction: bool,
     /// its last parameter, an array, takes any number of arguments, each an element of it
     pub is_variadic: bool,
+    /// of a procedure: where CALL writes something for its OUT parameters, among all parameters
+    pub outs: Vec<u16>,
+    /// why it cannot be called: it is there by its name, and a call fails. None: it can be
+    pub lacks: Option<Arc<Lacking>>,
     /// of a function that RETURNS trigger: what triggers have of it. Nobody can call it
     pub trigger: Option<Arc<TriggerFunction>>,
     /// what its caller needs the right to do, beside calling it
@@ -420,12 +434,36 @@ pub enum RowSource {
 pub struct OperatorRead {
     /// slots that receive the values which the operators give
     pub parameters: Vec<SlotId>,
-    /// one statement: an access whose rows go to `rows`
+    /// one access, or what a routine that the query calls does
     pub body: Vec<Statement>,
-    /// where its rows are kept
-    pub rows: RowSetId,
-    /// types of their columns
-    pub columns: Vec<DataType>,
+    /// what the operators have of it
+    pub gives: Gives,
+}
+
+/// What a read gives operators, once its statements are done.
+#[derive(Clone, Debug)]
+pub enum Gives {
+    /// the rows of its only statement, an access
+    Rows {
+        /// where they are kept
+        rows: RowSetId,
+        /// types of their columns
+        columns: Vec<DataType>,
+    },
+    /// one row: the values of these slots
+    Values(Vec<SlotId>),
+    /// any number of rows: for each column a slot with an array of its values, or NULL for none
+    Columns(Vec<SlotId>),
+}
+
+impl Gives {
+    /// The slots that have it; none: a row set has.
+    pub fn slots(&self) -> &[SlotId] {
+        match self {
+            Self::Rows { .. } => &[],
+            Self::Values(slots) | Self::Columns(slots) => slots,
+        }
+    }
 }
 
 /// The values of a loop's variable, one turn each.

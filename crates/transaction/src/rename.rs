@@ -6,8 +6,9 @@
 //!              special ones: rows are put into slots that follow one another
 
 use crate::program::{
-    Access, Aggregate, Consume, Effect, Elements, Expr, Insert, KeyList, LabelId, OperatorLoop,
-    OrderKey, Path, Place, Protected, RangeEnd, RowSetId, RowsTo, SlotId, Statement, StatementKind,
+    Access, Aggregate, Consume, Effect, Elements, Expr, Gives, Insert, KeyList, LabelId,
+    OperatorLoop, OrderKey, Path, Place, Protected, RangeEnd, RowSetId, RowsTo, SlotId, Statement,
+    StatementKind,
 };
 use crate::walk;
 
@@ -115,7 +116,12 @@ impl Renaming {
         let reads = of.reads.iter_mut();
         reads.for_each(|read| {
             read.parameters.iter_mut().for_each(|slot| self.slot(slot));
-            self.rows(&mut read.rows);
+            match &mut read.gives {
+                Gives::Rows { rows, .. } => self.rows(rows),
+                Gives::Values(slots) | Gives::Columns(slots) => {
+                    slots.iter_mut().for_each(|slot| self.slot(slot));
+                }
+            }
         });
         of.takes.iter_mut().chain(&mut of.into).for_each(|slot| self.slot(slot));
         self.rows(&mut of.rows);

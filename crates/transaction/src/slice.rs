@@ -197,6 +197,8 @@ impl Slice {
             inlined: Vec::new(),
             ends_transaction: false,
             is_variadic: false,
+            outs: Vec::new(),
+            lacks: None,
             trigger: None,
             needs: Default::default(),
         };

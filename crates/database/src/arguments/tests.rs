@@ -23,6 +23,8 @@ fn procedure(types: &[SqlType]) -> Procedure {
         inlined: Vec::new(),
         ends_transaction: false,
         is_variadic: false,
+        outs: Vec::new(),
+        lacks: None,
         trigger: None,
         needs: Default::default(),
     }

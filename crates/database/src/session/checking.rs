@@ -36,13 +36,28 @@ impl Session {
     pub fn check(&self, text: &str) -> Result<Checked, Error> {
         let mut checked = Checked::default();
         let mut script = self.parse(text)?;
+        let mut lack = Vec::new();
         while let Some(statement) = self.next_of(&mut script) {
-            self.check_one(&*statement?, &mut checked)?;
+            self.check_one(&*statement?, &mut checked, &mut lack)?;
         }
-        Ok(checked)
+        // What one names may have come behind it.
+        let schema = self.context.core.schema.current();
+        let lacks = |name: &str| {
+            schema.procedure_named(name).is_some_and(|(_, of)| of.procedure.lacks.is_some())
+        };
+        match lack.into_iter().find(|(name, _)| lacks(name)) {
+            Some((_, error)) => Err(error),
+            None => Ok(checked),
+        }
     }
 
-    fn check_one(&self, statement: &Prepared, checked: &mut Checked) -> Result<(), Error> {
+    /// Checks a statement; routines that name what is not there yet go to `lack`, with the error.
+    fn check_one(
+        &self,
+        statement: &Prepared,
+        checked: &mut Checked,
+        lack: &mut Vec<(String, Error)>,
+    ) -> Result<(), Error> {
         let compiled = self.compile_only(statement).map_err(|error| statement.placed(error))?;
         let Some(compiled) = compiled.filter(is_definition) else { return Ok(()) };
         let Outcome::Done(result) = self.perform(statement, &[])? else { return Ok(()) };
@@ -51,6 +66,10 @@ impl Session {
         let is_told = |notice: &Notice| !creates || notice.level != NoticeLevel::Warning;
         checked.notices.extend(result.notices.into_iter().filter(is_told));
         if let Compiled::CreateProcedure { procedure, .. } = &compiled {
+            if let Some(lacking) = &procedure.lacks {
+                let error = statement.placed(lacking.error.clone().into());
+                lack.push((procedure.name.clone(), error));
+            }
             let schema = self.context.core.schema.current();
             checked.created = schema.procedure_named(&procedure.name).map(|(id, _)| id);
         }

@@ -108,6 +108,8 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         inlined: Vec::new(),
         ends_transaction: false,
         is_variadic: false,
+        outs: Vec::new(),
+        lacks: None,
         trigger: None,
         needs: Default::default(),
     }

@@ -75,10 +75,7 @@ pub(crate) fn no_function(name: &str, given: &[Given], place: Place) -> SqlError
     let hint = if known.is_empty() {
         let near = near(name);
         let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
-        format!(
-            "{near}docs/functions.md lists the functions; what is created here comes before its \
-             callers"
-        )
+        format!("{near}docs/functions.md lists those that are built in")
     } else {
         format!("there is {}. You might need to add explicit type casts.", known.join(", "))
     };

@@ -189,7 +189,7 @@ fn change(compiler: &mut Compiler<'_>, step: Step<'_>, out: &mut Vec<Statement>)
                 statement => compiler.sql(statement, into, out)?,
             }
             if let Some(into) = into {
-                compiler.emit_not_null_checks(out, &into.targets);
+                compiler.emit_checks_of_targets(out, &into.targets)?;
             }
             Ok(())
         }
@@ -208,7 +208,7 @@ fn change(compiler: &mut Compiler<'_>, step: Step<'_>, out: &mut Vec<Statement>)
             let slots = compiler.slots_of_targets(targets, &types)?;
             let pairs = compiler.fitted(&slots, &columns)?;
             compiler.emit_assigns(out, pairs)?;
-            compiler.emit_not_null_checks(out, targets);
+            compiler.emit_checks_of_targets(out, targets)?;
             Ok(())
         }
         _ => Ok(()),

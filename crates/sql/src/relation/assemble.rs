@@ -136,6 +136,8 @@ impl Compiler<'_> {
             inlined: Vec::new(),
             ends_transaction: false,
             is_variadic: false,
+            outs: Vec::new(),
+            lacks: None,
             trigger: None,
             needs: Default::default(),
         };
@@ -465,6 +467,8 @@ impl Compiler<'_> {
             inlined: Vec::new(),
             ends_transaction: false,
             is_variadic: false,
+            outs: Vec::new(),
+            lacks: None,
             trigger: None,
             needs: Default::default(),
         });

@@ -2,27 +2,40 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Plan, Step, StepKind, Window, WindowFunction};
-use hotrow_transaction::program::{Expr, Place};
+use hotrow_transaction::program::{Expr, Place, ResultColumn, SlotId};
 use sqlparser::ast;
 
 use crate::call::{default_value, other_count, places_given};
 use crate::call_syntax::CallArgument;
-use crate::error::{Result, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::function::argument_count;
 use crate::functions;
 use crate::inline::{arguments_written, gives_a_value};
 use crate::relation::from::Tree;
-use crate::relation::level::Bound;
+use crate::relation::level::{Bound, ExpandedBy, Expansion};
 use crate::scope::Compiler;
+use crate::type_table::known_type;
+use crate::types::{TypeNames, data_type};
 use crate::typing::{array_cast, cast, spread};
 use crate::variadic::gathered;
 use crate::written::alias_of;
 
 use super::level::extended;
 
+/// A registered procedure that a query calls.
+pub(super) struct CallOf {
+    /// its number among the procedures, or reads, of the query
+    fetch: usize,
+    arguments: Vec<Expr>,
+    result: Vec<ResultColumn>,
+    returns_set: bool,
+    /// see [`gives_a_value`]
+    is_value: bool,
+}
+
 impl Compiler<'_> {
     /// The value of a registered procedure; none: there is no such procedure.
-    pub(super) fn called(
+    pub(crate) fn called(
         &mut self,
         name: &str,
         function: &ast::Function,
@@ -30,23 +43,55 @@ impl Compiler<'_> {
     ) -> Result<Option<Expr>> {
         let written = arguments_written(function, place)
             .ok_or_else(|| unsupported(place, "this form of argument", "pass expressions"))?;
-        let Some((fetch, values)) = self.call_of(name, &written, place)? else { return Ok(None) };
-        let called = &self.fetches[fetch];
-        if !called.returns_set && called.result.len() > 1 {
-            return self.called_record(fetch, &values).map(Some);
+        let text = function.to_string();
+        if let Some((_, slots)) = self.level().expansions.iter().find(|(of, _)| *of == text) {
+            let slots = slots.clone();
+            let called = self.routine_in_query(name, &written, place)?;
+            return Ok(called.map(|called| self.row_called(&called.result, &slots)));
         }
+        let Some(called) = self.call_of(name, &written, place)? else { return Ok(None) };
         if called.returns_set {
-            let hint = format!("write SELECT ... FROM {name}(...)");
-            return Err(unsupported(place, "a function that gives rows here", hint));
+            return self.called_rows(called, text).map(Some);
         }
-        let gives = called.result.first().map_or(DataType::Text, |column| column.data_type);
-        self.step(StepKind::Call { fetch }, &values, SqlType::Scalar(gives)).map(Some)
+        if called.result.len() > 1 {
+            return self.called_record(called).map(Some);
+        }
+        let CallOf { fetch, arguments, result, .. } = called;
+        let gives = result.first().map_or(DataType::Text, |column| column.data_type);
+        self.step(StepKind::Call { fetch }, &arguments, SqlType::Scalar(gives)).map(Some)
+    }
+
+    /// The rows that a registered procedure gives, in a select list.
+    fn called_rows(&mut self, called: CallOf, text: String) -> Result<Expr> {
+        let CallOf { fetch, arguments, result, .. } = called;
+        let mut outputs = Vec::with_capacity(result.len());
+        for column in &result {
+            outputs.push(self.slot("$column", SqlType::Scalar(column.data_type))?);
+        }
+        let value = self.row_called(&result, &outputs);
+        let level = self.level();
+        level.expansions.push((text, outputs.clone()));
+        let names = result.into_iter().map(|column| column.name).collect();
+        let by = ExpandedBy::Call(fetch);
+        level.expanding.push(Expansion { by, arguments, names, outputs, is_numbered: false });
+        Ok(value)
+    }
+
+    /// One row of what a registered procedure gives: the value of its only column, or a row.
+    fn row_called(&self, columns: &[ResultColumn], slots: &[SlotId]) -> Expr {
+        match slots {
+            [only] => spread(self.slot_expr(*only)),
+            all => {
+                let fields = all.iter().map(|slot| self.slot_expr(*slot)).collect();
+                self.record_with(columns, fields)
+            }
+        }
     }
 
     /// The row that a registered procedure gives, as a value.
-    fn called_record(&mut self, fetch: usize, values: &[Expr]) -> Result<Expr> {
-        let columns = self.fetches[fetch].result.clone();
-        let arguments = self.scalars(values)?;
+    fn called_record(&mut self, called: CallOf) -> Result<Expr> {
+        let CallOf { fetch, arguments, result: columns, .. } = called;
+        let arguments = self.scalars(&arguments)?;
         let mut outputs = Vec::with_capacity(columns.len());
         for column in &columns {
             outputs.push(self.slot("$field", SqlType::Scalar(column.data_type))?);
@@ -69,17 +114,17 @@ impl Compiler<'_> {
             return Ok(None);
         }
         let Some(written) = arguments_written(function, place) else { return Ok(None) };
-        match self.routine_meant(name, &written, place)? {
+        match self.routine_in_query(name, &written, place)? {
             Some(routine) if !routine.returns_set && !gives_a_value(routine) => {}
             _ => return Ok(None),
         }
-        let Some((fetch, values)) = self.call_of(name, &written, place)? else { return Ok(None) };
-        let columns = self.fetches[fetch].result.clone();
+        let Some(called) = self.call_of(name, &written, place)? else { return Ok(None) };
+        let CallOf { fetch, arguments, result: columns, .. } = called;
         if columns.is_empty() {
             return Ok(None);
         }
         self.part()?;
-        let arguments = self.scalars(&values)?;
+        let arguments = self.scalars(&arguments)?;
         let (mut outputs, mut fields) = (Vec::new(), Vec::new());
         for column in columns {
             let slot = self.slot("$field", SqlType::Scalar(column.data_type))?;
@@ -96,8 +141,8 @@ impl Compiler<'_> {
         name: &str,
         given: &[CallArgument],
         place: Place,
-    ) -> Result<Option<(usize, Vec<Expr>)>> {
-        let Some(procedure) = self.routine_meant(name, given, place)? else { return Ok(None) };
+    ) -> Result<Option<CallOf>> {
+        let Some(procedure) = self.routine_in_query(name, given, place)? else { return Ok(None) };
         let written = &*gathered(procedure, given);
         let places = places_given(procedure, name, written, place)?;
         let mut values = Vec::new();
@@ -110,14 +155,21 @@ impl Compiler<'_> {
             let default = default_value(procedure, at);
             values.push(default.ok_or_else(|| other_count(procedure, name, written.len(), place))?);
         }
-        if self.reads.is_some() {
-            let what = format!("a call of {name} in a query of a procedure");
-            return Err(unsupported(place, what, "assign it to a variable before, and use that"));
-        }
-        self.need_call(procedure);
         self.part()?;
-        self.fetches.push(procedure.clone());
-        Ok(Some((self.fetches.len() - 1, values)))
+        let fetch = if self.reads.is_some() {
+            self.read_of_call(procedure, place)?
+        } else {
+            self.need_call(procedure);
+            self.fetches.push(procedure.clone());
+            self.fetches.len() - 1
+        };
+        Ok(Some(CallOf {
+            fetch,
+            arguments: values,
+            result: procedure.result.clone(),
+            returns_set: procedure.returns_set,
+            is_value: gives_a_value(procedure),
+        }))
     }
 
     /// An argument of a function with fixed types.
@@ -145,17 +197,17 @@ impl Compiler<'_> {
     /// A registered procedure in FROM.
     pub(super) fn bind_call(
         &mut self,
-        (fetch, arguments): (usize, &[Expr]),
+        called: CallOf,
         (name, alias): (&str, Option<&ast::TableAlias>),
         (before, ordinality): (usize, bool),
         place: Place,
     ) -> Result<Tree> {
-        let columns = self.fetches[fetch].result.clone();
+        let CallOf { fetch, arguments, result: columns, is_value, .. } = called;
         if columns.is_empty() {
             let hint = format!("write SELECT {name}(...), or CALL");
             return Err(unsupported(place, "a function without a result in FROM", hint));
         }
-        let is_value = gives_a_value(&self.fetches[fetch]);
+        refuse_other_columns(alias, &columns, (self.type_names(), place))?;
         let (shown, aliases) = alias_of(alias, name);
         let mut outputs = Vec::new();
         for column in &columns {
@@ -166,7 +218,7 @@ impl Compiler<'_> {
         let mut steps = self.level().steps.split_off(before);
         let slots = outputs.iter().map(|(_, slot)| *slot).collect();
         let kind = StepKind::CallRows { fetch };
-        steps.push(Step { arguments: self.scalars(arguments)?, kind, outputs: slots });
+        steps.push(Step { arguments: self.scalars(&arguments)?, kind, outputs: slots });
         let mut plan = extended(Plan::One, steps);
         if ordinality {
             let number = self.temporary("ordinality", DataType::BigInt)?;
@@ -184,4 +236,38 @@ impl Compiler<'_> {
         relation.is_value = is_value;
         self.enter(relation, place)
     }
+}
+
+/// Fails where a query says other types of columns than a function gives:
+/// `f() AS (a integer, b text)`.
+fn refuse_other_columns(
+    alias: Option<&ast::TableAlias>,
+    columns: &[ResultColumn],
+    (names, place): (TypeNames<'_>, Place),
+) -> Result<()> {
+    let written: Vec<_> = alias.map_or(&[][..], |alias| &alias.columns).iter().collect();
+    let typed: Vec<_> = written.iter().filter_map(|column| column.data_type.as_ref()).collect();
+    if typed.is_empty() {
+        return Ok(());
+    }
+    let mismatch = |detail: String| {
+        let message = "function return row and query-specified return row do not match";
+        Err(error(b"42804", place, message).detail(detail))
+    };
+    if typed.len() != columns.len() {
+        let (given, expected) = (columns.len(), typed.len());
+        return mismatch(format!(
+            "Returned row contains {given} attributes, but query expects {expected}."
+        ));
+    }
+    for ((written, column), number) in typed.into_iter().zip(columns).zip(1..) {
+        let wanted = data_type(written, names, place)?;
+        if known_type(wanted).oid != known_type(column.data_type).oid {
+            return mismatch(format!(
+                "Returned type {} at ordinal position {number}, but query expects {wanted}.",
+                column.data_type
+            ));
+        }
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use sqlparser::ast;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{self, Evaluation, Type};
 use crate::operand::{Operand, types_of};
-use crate::relation::level::Expansion;
+use crate::relation::level::{ExpandedBy, Expansion};
 use crate::row_fields::{composite_type_of, fields_of_value};
 use crate::scope::Compiler;
 use crate::typing::{cast, packed};
@@ -142,7 +142,8 @@ impl Compiler<'_> {
             outputs.push(self.slot(&format!("${name}"), *sql_type)?);
         }
         let names = columns.into_iter().map(|(name, _)| name.to_owned()).collect();
-        Ok(Some(Expansion { function, arguments, names, outputs, is_numbered: ordinality }))
+        let by = ExpandedBy::Function(function);
+        Ok(Some(Expansion { by, arguments, names, outputs, is_numbered: ordinality }))
     }
 
     /// Of arrays of rows, the fields of each in columns of their own.
@@ -180,6 +181,11 @@ impl Compiler<'_> {
 
     /// Functions that give rows, behind those whose rows they are asked of; others side by side.
     pub(super) fn expansion_steps(&mut self, all: Vec<Expansion>) -> Result<Vec<Step>> {
+        let is_call = |one: &Expansion| matches!(one.by, ExpandedBy::Call(_));
+        if all.len() > 1 && all.iter().any(is_call) {
+            let what = "functions that give rows side by side, one of which was created here,";
+            return Err(unsupported(self.place, what, "write them in FROM"));
+        }
         let mut rounds: Vec<Vec<Expansion>> = Vec::new();
         for one in all {
             let asks = |round: &Vec<Expansion>| {
@@ -198,12 +204,18 @@ impl Compiler<'_> {
     /// Functions that give rows, side by side.
     pub(crate) fn expansion_step(&mut self, all: &[Expansion]) -> Result<Step> {
         let arguments: Vec<Expr> = all.iter().flat_map(|one| one.arguments.clone()).collect();
-        let expanding = |one: &Expansion| Expanding {
-            function: one.function,
-            arguments: one.arguments.len(),
-            columns: one.outputs.len() - usize::from(one.is_numbered),
+        let expanding = |one: &Expansion| match one.by {
+            ExpandedBy::Function(function) => Some(Expanding {
+                function,
+                arguments: one.arguments.len(),
+                columns: one.outputs.len() - usize::from(one.is_numbered),
+            }),
+            ExpandedBy::Call(_) => None,
         };
-        let kind = StepKind::Expand(all.iter().map(expanding).collect());
+        let kind = match all {
+            [Expansion { by: ExpandedBy::Call(fetch), .. }] => StepKind::CallRows { fetch: *fetch },
+            all => StepKind::Expand(all.iter().filter_map(expanding).collect()),
+        };
         let outputs = all.iter().flat_map(|one| one.outputs.iter().copied()).collect();
         Ok(Step { arguments: self.scalars(&arguments)?, kind, outputs })
     }

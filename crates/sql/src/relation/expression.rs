@@ -14,7 +14,7 @@ use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
 use crate::operand::{OpenText, Operand, is_array, range_kind_of, types_of};
 use crate::parameters::parameter_number;
 use crate::relation::array::array_of;
-use crate::relation::level::Expansion;
+use crate::relation::level::{ExpandedBy, Expansion};
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::type_table::{is_known, kept_as};
@@ -149,7 +149,7 @@ impl Compiler<'_> {
         let element = array.data_type();
         let column = self.temporary("element", element)?;
         let unnest = Expansion {
-            function: HostFunction::Unnest,
+            by: ExpandedBy::Function(HostFunction::Unnest),
             arguments: vec![array],
             names: Vec::new(),
             outputs: vec![column],
@@ -355,7 +355,7 @@ impl Compiler<'_> {
             return self.subquery(query, SubqueryKind::Array, place).map(Some);
         }
         let Some(row) = row else {
-            if self.is_procedure {
+            if self.is_procedure && self.stands_alone() {
                 return Ok(None); // a call becomes statements of its own
             }
             return self.called(name, function, place);

@@ -19,6 +19,7 @@ use crate::relation::level::{
 use crate::relation::records::RecordCall;
 use crate::scope::Compiler;
 use crate::state::Star;
+use crate::token::{parse_statement, tokenize};
 use crate::typing::{cast, comparable, compared_type, scalar};
 use crate::written::{alias_of, called_name, dotted, has_hints, object_name};
 
@@ -316,20 +317,39 @@ impl Compiler<'_> {
                 self.bind_function(&name, &arguments, alias.as_ref(), *with_ordinality, place)
             }
             TableFactor::Derived { lateral, subquery, alias, .. } => {
-                let hidden = (!lateral).then(|| std::mem::take(&mut self.level().relations));
-                let bound = self.query_plan(subquery);
-                if let Some(relations) = hidden {
-                    self.level().relations = relations;
+                self.bind_derived(subquery, (*lateral, alias.as_ref()), place)
+            }
+            // `(a JOIN b USING (k)) AS c` hides a and b, as a subquery does.
+            TableFactor::NestedJoin { table_with_joins, alias: Some(alias) } => {
+                let text = format!("SELECT * FROM {table_with_joins}");
+                match parse_statement(&tokenize(&text, place)?, place)? {
+                    ast::Statement::Query(query) => {
+                        self.bind_derived(&query, (false, Some(alias)), place)
+                    }
+                    _ => Err(unsupported(place, "this join", "write it as a subquery")),
                 }
-                let (name, columns) = alias_of(alias.as_ref(), "");
-                let relation = self.planned(name, &columns, bound?, place)?;
-                self.enter(relation, place)
             }
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 self.bind_joined(table_with_joins)
             }
             _ => Err(unsupported(place, "this kind of FROM item", "name a table or a subquery")),
         }
+    }
+
+    fn bind_derived(
+        &mut self,
+        subquery: &ast::Query,
+        (lateral, alias): (bool, Option<&ast::TableAlias>),
+        place: Place,
+    ) -> Result<Tree> {
+        let hidden = (!lateral).then(|| std::mem::take(&mut self.level().relations));
+        let bound = self.query_plan(subquery);
+        if let Some(relations) = hidden {
+            self.level().relations = relations;
+        }
+        let (name, columns) = alias_of(alias, "");
+        let relation = self.planned(name, &columns, bound?, place)?;
+        self.enter(relation, place)
     }
 
     pub(super) fn enter(&mut self, relation: Relation, place: Place) -> Result<Tree> {
@@ -531,13 +551,8 @@ impl Compiler<'_> {
             return Ok(Tree::Leaf(self.show(relation)));
         }
         let before = self.level().steps.len();
-        if let Some((fetch, arguments)) = self.call_of(&name, &given, place)? {
-            return self.bind_call(
-                (fetch, &arguments),
-                (local(&name), alias),
-                (before, ordinality),
-                place,
-            );
+        if let Some(called) = self.call_of(&name, &given, place)? {
+            return self.bind_call(called, (local(&name), alias), (before, ordinality), place);
         }
         let lists: Vec<&[&ast::Expr]> = match name.as_str() {
             // Of several arrays: their elements side by side.

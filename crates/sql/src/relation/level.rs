@@ -249,9 +249,18 @@ impl AskedWindow {
     }
 }
 
+/// What gives the rows of an [`Expansion`].
+#[derive(Clone, Copy)]
+pub(crate) enum ExpandedBy {
+    /// a function that is built in
+    Function(HostFunction),
+    /// a routine, by its number among those of the query
+    Call(usize),
+}
+
 /// A function that gives rows.
 pub(crate) struct Expansion {
-    pub(crate) function: HostFunction,
+    pub(crate) by: ExpandedBy,
     pub(crate) arguments: Vec<Expr>,
     /// names of its columns
     pub(crate) names: Vec<String>,

@@ -15,7 +15,7 @@ use sqlparser::ast;
 use crate::error::{Advice, Result, error, place_in};
 use crate::functions::{self, Evaluation, type_text};
 use crate::relation::from::Tree;
-use crate::relation::level::{Bound, Expansion};
+use crate::relation::level::{Bound, ExpandedBy, Expansion};
 use crate::scope::Compiler;
 use crate::syntax::{TypeName, TypeNameKind};
 use crate::typing::{cast, constant, scalar};
@@ -96,7 +96,7 @@ impl Compiler<'_> {
         };
         outputs.extend(number);
         let rows = Expansion {
-            function: HostFunction::JsonRecords(function),
+            by: ExpandedBy::Function(HostFunction::JsonRecords(function)),
             arguments,
             names: Vec::new(),
             outputs,

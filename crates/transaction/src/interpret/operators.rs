@@ -6,7 +6,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
 use crate::access::RecordAccess;
-use crate::bytecode::{OperatorCode, OperatorReadCode, Program};
+use crate::bytecode::{GivesCode, OperatorCode, OperatorReadCode, Program};
 use crate::frame::{Frame, Machine};
 use crate::operators::{Around, Unfinished};
 use crate::outcome::{Stop, apart};
@@ -80,13 +80,15 @@ fn rows<A: RecordAccess, H: Hook>(
         let given = give(read, values, machine);
         given.map_err(|fault| stop_machine(program, at, machine, fault))?;
         // A read whose error is forgiven has no rows: what stands there is of an earlier one.
-        frame.row_sets[read.rows.0 as usize].datums.clear();
+        match &read.gives {
+            GivesCode::Rows(rows, _) => frame.row_sets[rows.0 as usize].datums.clear(),
+            GivesCode::Values(slots) | GivesCode::Columns(slots) => {
+                slots.iter().for_each(|&(slot, _)| frame.machine.slots[slot] = Datum::NULL);
+            }
+        }
         let start = program.entries[usize::from(read.entry)].start as usize;
         run_inside(program, start, frame, access, hook)?;
-        let rows = frame.row_sets[read.rows.0 as usize].datums.iter();
-        let (heap, columns) = (&frame.machine.heap, read.columns.iter().cycle());
-        let rows = rows.zip(columns).map(|(&datum, &of)| Value::from_datum(datum, of, heap));
-        let rows: Vec<_> = rows.collect();
+        let rows = given_by(&read.gives, frame);
         // Nothing of the procedure sees what the read has left.
         frame.machine.heap.truncate(before.0);
         frame.machine.elements.truncate(before.1);
@@ -99,6 +101,32 @@ fn rows<A: RecordAccess, H: Hook>(
     })?;
     let count = (rows.len() / code.types.len().max(1)) as u64;
     Ok((rows, count))
+}
+
+/// What a read has left, value after value.
+fn given_by(gives: &GivesCode, frame: &Frame) -> Vec<Value> {
+    match gives {
+        GivesCode::Rows(rows, columns) => {
+            let rows = frame.row_sets[rows.0 as usize].datums.iter().zip(columns.iter().cycle());
+            rows.map(|(&datum, &of)| Value::from_datum(datum, of, &frame.machine.heap)).collect()
+        }
+        GivesCode::Values(slots) => {
+            slots.iter().map(|&(slot, of)| frame.machine.value(slot, of)).collect()
+        }
+        GivesCode::Columns(slots) => {
+            let column = |&(slot, of): &(u16, SqlType)| match frame.machine.value(slot, of) {
+                Value::Array(values) => values.into_iter(),
+                _ => Vec::new().into_iter(),
+            };
+            let mut columns: Vec<_> = slots.iter().map(column).collect();
+            let count = columns.first().map_or(0, ExactSizeIterator::len);
+            let mut rows = Vec::with_capacity(count * columns.len());
+            for _ in 0..count {
+                rows.extend(columns.iter_mut().map(|column| column.next().unwrap_or_default()));
+            }
+            rows
+        }
+    }
 }
 
 fn give(read: &OperatorReadCode, values: &[Value], machine: &mut Machine) -> Result<(), Fault> {

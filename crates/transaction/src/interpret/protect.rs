@@ -26,7 +26,8 @@ pub(super) fn enter<A: RecordAccess>(
 }
 
 /// Where execution goes on after it stopped inside of protected blocks: at the first handler, from
-/// inside out, that names the error. What its block has changed is taken back.
+/// inside out, that names the error. What its block has changed is taken back. The first `around`
+/// of the blocks are somebody else's.
 ///
 /// # Errors
 ///
@@ -36,6 +37,7 @@ pub(super) fn enter<A: RecordAccess>(
 pub(super) fn caught<A: RecordAccess>(
     program: &Program,
     stop: Stop,
+    around: usize,
     frame: &mut Frame,
     access: &mut A,
 ) -> Result<usize, Stop> {
@@ -47,7 +49,9 @@ pub(super) fn caught<A: RecordAccess>(
         machine.protected.clear();
         return Err(stop);
     };
-    while let Some((block, said)) = machine.protected.pop() {
+    while machine.protected.len() > around
+        && let Some((block, said)) = machine.protected.pop()
+    {
         let code = &program.protected[usize::from(block)];
         let names = |handler: &&crate::bytecode::HandlerCode| {
             handler.catches.iter().any(|catch| catch.names(error.sqlstate))

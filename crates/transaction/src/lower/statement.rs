@@ -3,11 +3,11 @@
 use hotrow_base::types::{DataType, SqlType};
 
 use crate::bytecode::{
-    CompareKind, ListCode, ListSlots, Op, OperatorCode, OperatorReadCode, RaiseCode, RecurCode,
-    ReturnCode, RowsCode,
+    CompareKind, GivesCode, ListCode, ListSlots, Op, OperatorCode, OperatorReadCode, RaiseCode,
+    RecurCode, ReturnCode, RowsCode,
 };
 use crate::program::{
-    Access, Elements, Expr, KeyList, ListOf, OperatorLoop, Raise, Recur, RowSetId, SlotId,
+    Access, Elements, Expr, Gives, KeyList, ListOf, OperatorLoop, Raise, Recur, RowSetId, SlotId,
     Statement, StatementKind,
 };
 use crate::walk;
@@ -211,8 +211,12 @@ impl Lowerer<'_> {
             self.reads.push(segment);
             let entry = self.number(self.parts + self.reads.len() - 1);
             let parameters = typed(self, &read.parameters);
-            let columns = read.columns.clone().into();
-            reads.push(OperatorReadCode { parameters, entry, rows: read.rows, columns });
+            let gives = match &read.gives {
+                Gives::Rows { rows, columns } => GivesCode::Rows(*rows, columns.clone().into()),
+                Gives::Values(slots) => GivesCode::Values(typed(self, slots)),
+                Gives::Columns(slots) => GivesCode::Columns(typed(self, slots)),
+            };
+            reads.push(OperatorReadCode { parameters, entry, gives });
         }
         let into = of.into.iter().map(|slot| slot.0).collect();
         let rows = RowsCode { rows: of.rows, into };

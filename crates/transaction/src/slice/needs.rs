@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::granule::Granules;
 use crate::locks;
 use crate::program::{
-    Expr, ExprKind, FOUND, LabelId, Procedure, Slot, SlotId, Statement, StatementKind,
+    Expr, ExprKind, FOUND, Gives, LabelId, Procedure, Slot, SlotId, Statement, StatementKind,
 };
 use crate::walk::{self, Site};
 
@@ -228,15 +228,18 @@ impl Pass<'_> {
     /// Keeps a statement's condition or bounds.
     fn condition(&mut self, statement: &Statement, site: u16) {
         self.changed |= self.needs.conditions.insert(std::ptr::from_ref(statement));
-        let reads = match &statement.kind {
-            StatementKind::ForQuery { .. } => 1,
-            StatementKind::ForOperators(of) => of.reads.len() as u16, // a site each
-            _ => 0,
-        };
-        for read in site..site + reads {
-            self.changed |= self.needs.reads.insert(read);
-        }
         match &statement.kind {
+            StatementKind::ForQuery { .. } => self.changed |= self.needs.reads.insert(site),
+            StatementKind::ForOperators(of) => {
+                let mut site = site;
+                for read in &of.reads {
+                    match &read.gives {
+                        Gives::Rows { .. } => self.changed |= self.needs.reads.insert(site),
+                        gives => gives.slots().iter().for_each(|&slot| self.need(slot)),
+                    }
+                    site += walk::sites(&read.body).len() as u16;
+                }
+            }
             StatementKind::Block { label, .. } => {
                 self.changed |= self.needs.leaves.insert(*label);
             }

@@ -71,6 +71,8 @@ impl<'a> Generator<'a> {
             inlined: Vec::new(),
             ends_transaction: false,
             is_variadic: false,
+            outs: Vec::new(),
+            lacks: None,
             trigger: None,
             needs: Default::default(),
         };
@@ -530,7 +532,8 @@ impl Generator<'_> {
         let (rows, access) = self.read_rows();
         let kind = StatementKind::Access(Box::new(access));
         let body = vec![Statement { kind, place: Place { line: self.line, column: 2 } }];
-        OperatorRead { parameters, body, rows, columns: vec![INT, INT] }
+        let columns = vec![INT, INT];
+        OperatorRead { parameters, body, gives: Gives::Rows { rows, columns } }
     }
 }
 

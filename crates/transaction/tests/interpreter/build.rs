@@ -102,6 +102,8 @@ impl Build {
                 inlined: Vec::new(),
                 ends_transaction: false,
                 is_variadic: false,
+                outs: Vec::new(),
+                lacks: None,
                 trigger: None,
                 needs: Default::default(),
             },

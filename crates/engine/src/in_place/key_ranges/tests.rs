@@ -235,6 +235,8 @@ fn deletes(primary: IndexId) -> Procedure {
         inlined: Vec::new(),
         ends_transaction: false,
         is_variadic: false,
+        outs: Vec::new(),
+        lacks: None,
         trigger: None,
         needs: Default::default(),
     }

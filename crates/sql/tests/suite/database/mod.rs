@@ -61,11 +61,20 @@ impl Database {
         Ok(())
     }
 
-    /// The error of a script that must not compile.
+    /// The error of a script that must not compile, or of a call of the routine that it makes.
     pub fn error(&mut self, script: &str) -> SqlError {
+        let lacking = |last: &Option<Compiled>| match last {
+            Some(Compiled::CreateProcedure { procedure, .. }) => {
+                procedure.lacks.as_ref().map(|lacking| lacking.error.clone())
+            }
+            _ => None,
+        };
         match self.try_run(script) {
             Err(problem) => problem,
-            Ok(()) => panic!("compiles, but must not:\n{script}"),
+            Ok(()) => match lacking(&self.last) {
+                Some(problem) => problem,
+                None => panic!("compiles, but must not:\n{script}"),
+            },
         }
     }
 
