@@ -3,8 +3,9 @@
 //! Role         what slots hold and expressions compute on; its type is static, known to the
 //!              program, and never stored with it
 //! Invariants   I1 NULL is `hi == i64::MIN`, `lo == 0`: no other datum has that `hi`, because
-//!              integers, floats and ranges keep `hi == 0`, a numeric's magnitude stays below
-//!              10^38 < 2^127, and an interval has more than `i32::MIN` months
+//!              integers, floats and ranges keep `hi == 0` (arrays: at most 6), a numeric's
+//!              magnitude stays below 10^38 < 2^127, and an interval has more than `i32::MIN`
+//!              months
 //!              I2 a byte range or array range is only valid with the heap it was made for
 
 use crate::temporal::Interval;
@@ -18,7 +19,7 @@ use crate::temporal::Interval;
 /// | numeric | low half of the scaled `i128` | high half |
 /// | texts, bytea, uuid, json | start (low 32 bits) and length (high 32) in a heap | 0 |
 /// | interval | microseconds | months (high 32 bits) and days (low) |
-/// | array | start and count in an element list | 0 |
+/// | array | start and count in an element list | 0, or its dimensions ([`crate::shape`]) |
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C, align(16))]
 pub struct Datum {
@@ -166,6 +167,29 @@ impl Datum {
     #[inline]
     pub const fn range(start: u32, len: u32) -> Self {
         Self { lo: start as u64 | (len as u64) << 32, hi: 0 }
+    }
+
+    /// The same range, of an array with dimensions behind its elements ([`crate::shape`]).
+    pub(crate) const fn with_dimensions(self, count: usize) -> Self {
+        Self { lo: self.lo, hi: count as u64 }
+    }
+
+    /// The same array, whose elements begin elsewhere in a list.
+    pub fn starting_at(self, start: usize) -> Self {
+        Self { hi: self.hi, ..Self::range(start as u32, self.as_range().len) }
+    }
+
+    /// Where the elements of an array and its dimensions lie in a list. Meaningless for NULL.
+    pub const fn whole_array(self) -> std::ops::Range<usize> {
+        let range = self.as_range().range();
+        range.start..range.end.saturating_add(self.dimensions())
+    }
+
+    /// How many dimensions lie behind the elements of an array: none of a plain one. Meaningless
+    /// for NULL.
+    #[inline]
+    pub const fn dimensions(self) -> usize {
+        self.hi as usize
     }
 
     /// Appends bytes to a heap, which stays below 4 GiB; their range in it.

@@ -18,6 +18,7 @@ mod node;
 mod number;
 mod order;
 mod path;
+mod populate;
 mod records;
 mod rows;
 mod write;

@@ -30,6 +30,7 @@ pub mod prefetch;
 pub mod quote;
 pub mod range;
 pub mod row;
+pub mod shape;
 pub mod sort;
 pub mod stack;
 pub mod sync;

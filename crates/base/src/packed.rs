@@ -11,8 +11,11 @@
 //! those of an element. An array is:
 //!
 //! ```text
-//! byte 0     | form of the elements: see Form
+//! byte 0     | form of the elements in bits 0 to 6: see Form
 //! bytes 1..5 | how many there are, lowest byte first
+//! then       | only if bit 7 of byte 0 is set, of an array that is not plain (crate::shape): one
+//!            | byte with the number of dimensions, and of each where it begins and its length, in
+//!            | 4 bytes each, lowest byte first
 //! then       | one bit for each element, the first in bit 0 of the first byte: set for NULL
 //! then       | those that are not NULL, one behind the other: numbers and times in 1, 2, 4, 8
 //!            | or 16 bytes, lowest byte first; texts and the like with their length in 4 before
@@ -24,14 +27,19 @@ use crate::any_numeric;
 use crate::datum::Datum;
 use crate::fold;
 use crate::row::NUMERIC_DIGITS_IN_WORD;
+use crate::shape::{ArrayShape, DIMENSIONS_MAX, Dimension};
 use crate::types::DataType;
 
 /// Rows and arrays within each other, at most. Bytes that a racing reader meets may say anything:
 /// what lies deeper is not looked at.
 pub const DEPTH_MAX: usize = 32;
 
-/// Bytes before the bits for NULLs.
+/// Bytes before the bits for NULLs, of a plain array.
 const HEAD_BYTES: usize = 5;
+
+/// The bit of byte 0 that says that dimensions follow, and the bytes of each.
+const IS_SHAPED: u8 = 1 << 7;
+const DIMENSION_BYTES: usize = 8;
 
 /// How elements are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,12 +134,27 @@ impl Form {
     }
 }
 
-/// Appends an array to a heap, which has the bytes of its elements, too.
-pub fn pack(element: DataType, elements: &[Datum], heap: &mut Vec<u8>) -> Datum {
+/// Appends an array to a heap, which has the bytes of its elements, too. Its shape has as many
+/// elements.
+pub fn pack(
+    element: DataType,
+    elements: &[Datum],
+    shape: &ArrayShape,
+    heap: &mut Vec<u8>,
+) -> Datum {
+    debug_assert_eq!(elements.len(), shape.elements());
     let form = Form::of(element);
     let start = heap.len();
-    heap.push(form as u8);
+    let dimensions = if shape.is_plain() { &[] } else { shape.dimensions() };
+    heap.push(form as u8 | if dimensions.is_empty() { 0 } else { IS_SHAPED });
     heap.extend((elements.len() as u32).to_le_bytes());
+    if !dimensions.is_empty() {
+        heap.push(dimensions.len() as u8);
+        for Dimension { length, lower } in dimensions {
+            heap.extend(lower.to_le_bytes());
+            heap.extend(length.to_le_bytes());
+        }
+    }
     let bits = heap.len();
     heap.resize(bits + elements.len().div_ceil(8), 0);
     for (at, element) in elements.iter().enumerate() {
@@ -167,7 +190,8 @@ pub fn packed_bytes(element: DataType, elements: &[Datum]) -> usize {
     let each = elements.len().saturating_mul(form.width()) + elements.len().div_ceil(8);
     let texts = elements.iter().filter(|element| form.is_bytes() && !element.is_null());
     let texts = texts.map(|text| text.as_range().len as usize).sum::<usize>();
-    HEAD_BYTES.saturating_add(each).saturating_add(texts)
+    let head = HEAD_BYTES + 1 + DIMENSIONS_MAX * DIMENSION_BYTES;
+    head.saturating_add(each).saturating_add(texts)
 }
 
 /// Appends a row to a heap, which has the bytes of its fields, too.
@@ -265,6 +289,11 @@ pub fn elements(packed: Datum, heap: &[u8]) -> Elements<'_> {
     Elements::new(heap.get(range.clone()).unwrap_or_default(), range.start)
 }
 
+/// The shape of an array whose bytes lie in a heap.
+pub fn shape(packed: Datum, heap: &[u8]) -> ArrayShape {
+    elements(packed, heap).shape()
+}
+
 /// Reads an array's elements.
 pub struct Elements<'a> {
     bytes: &'a [u8],
@@ -272,6 +301,8 @@ pub struct Elements<'a> {
     base: usize,
     form: Form,
     count: usize,
+    /// where the bits for NULLs are
+    head: usize,
     /// the next element, and where its bytes are
     next: usize,
     at: usize,
@@ -279,14 +310,37 @@ pub struct Elements<'a> {
 
 impl<'a> Elements<'a> {
     fn new(bytes: &'a [u8], base: usize) -> Self {
-        let form = bytes.first().and_then(|form| Form::read(*form));
+        let first = bytes.first().copied().unwrap_or_default();
+        let form = Form::read(first & !IS_SHAPED);
+        let head = match first & IS_SHAPED {
+            0 => HEAD_BYTES,
+            _ => {
+                let dimensions = bytes.get(HEAD_BYTES).copied().unwrap_or_default();
+                HEAD_BYTES + 1 + usize::from(dimensions) * DIMENSION_BYTES
+            }
+        };
         let count = bytes.get(1..).and_then(|rest| rest.first_chunk::<4>());
         let count = count.map_or(0, |count| u32::from_le_bytes(*count) as usize);
         // I1: each has a bit.
-        let count = count.min(bytes.len().saturating_sub(HEAD_BYTES) * 8);
+        let count = count.min(bytes.len().saturating_sub(head) * 8);
         let count = if form.is_some() { count } else { 0 };
-        let at = HEAD_BYTES + count.div_ceil(8);
-        Self { bytes, base, form: form.unwrap_or(Form::I8), count, next: 0, at }
+        let at = head + count.div_ceil(8);
+        Self { bytes, base, form: form.unwrap_or(Form::I8), count, head, next: 0, at }
+    }
+
+    /// The array's shape: plain where its dimensions are cut off, or are of another number of
+    /// elements (I1).
+    pub fn shape(&self) -> ArrayShape {
+        let plain = || ArrayShape::plain(self.count);
+        let Some([_, bytes @ ..]) = self.bytes.get(HEAD_BYTES..self.head) else { return plain() };
+        let (each, _) = bytes.as_chunks::<DIMENSION_BYTES>();
+        let read = |bytes: &[u8; DIMENSION_BYTES]| {
+            let wide = u64::from_le_bytes(*bytes);
+            Dimension { length: (wide >> 32) as u32, lower: wide as i32 }
+        };
+        let dimensions = each.iter().map(read).take(DIMENSIONS_MAX + 1).collect::<Vec<_>>();
+        let shape = ArrayShape::new(&dimensions).filter(|shape| shape.elements() == self.count);
+        shape.unwrap_or_else(plain)
     }
 }
 
@@ -297,7 +351,7 @@ impl Iterator for Elements<'_> {
         if self.next >= self.count {
             return None;
         }
-        let bits = self.bytes.get(HEAD_BYTES + self.next / 8).copied().unwrap_or_default();
+        let bits = self.bytes.get(self.head + self.next / 8).copied().unwrap_or_default();
         let is_null = bits >> (self.next % 8) & 1 == 1;
         self.next += 1;
         if is_null {
@@ -316,7 +370,7 @@ impl Iterator for Elements<'_> {
 impl ExactSizeIterator for Elements<'_> {}
 
 /// The order of two arrays of one type, as their bytes: that of their first elements that differ,
-/// of which NULL is the greatest, else the shorter one first.
+/// of which NULL is the greatest, else that of their shapes.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     compare_arrays(a, b, 0)
 }
@@ -326,9 +380,10 @@ fn compare_arrays(a: &[u8], b: &[u8], depth: usize) -> Ordering {
     let form = left.form;
     loop {
         let ordering = match (left.next(), right.next()) {
-            (None, None) => return Ordering::Equal,
-            (None, Some(_)) => return Ordering::Less,
-            (Some(_), None) => return Ordering::Greater,
+            (None, None) if left.head == HEAD_BYTES && right.head == HEAD_BYTES => {
+                return Ordering::Equal;
+            }
+            (None, _) | (_, None) => return left.shape().cmp(&right.shape()),
             (Some(one), Some(other)) => match (one.is_null(), other.is_null()) {
                 (false, false) => compare_elements(form, one, other, ([a, b], depth)),
                 (one, other) => one.cmp(&other),
@@ -381,6 +436,11 @@ fn encode_array(array: &[u8], key: &mut Vec<u8>, depth: usize) {
     let elements = Elements::new(array, 0);
     let form = elements.form;
     key.extend((elements.count as u32).to_le_bytes());
+    // No element begins with this byte, but with 0 or 1.
+    if elements.head != HEAD_BYTES {
+        key.push(IS_SHAPED);
+        key.extend_from_slice(elements.bytes.get(HEAD_BYTES..elements.head).unwrap_or_default());
+    }
     for element in elements {
         key.push(u8::from(element.is_null()));
         if !element.is_null() {
@@ -490,8 +550,36 @@ mod tests {
             (T::Range(RangeKind::Num), "{\"[1.50,2)\",empty,NULL,\"(,-3]\"}"),
             (T::Range(RangeKind::Int4), "{\"[1,5)\"}"),
             (T::Jsonb, "{\"{\\\"a\\\": 1}\"}"),
+            (T::Integer, "{{1,NULL},{3,4},{5,6}}"),
+            (T::Text, "[0:1][-3:-3][1:1]={{{a}},{{\"b c\"}}}"),
+            (T::Boolean, "[7:7]={NULL}"),
         ] {
             packed(element, text);
+        }
+    }
+
+    #[test]
+    fn plain_arrays_are_kept_as_ever() {
+        let bytes = packed(DataType::Integer, "{1,NULL,2}");
+        assert_eq!(bytes, [3, 3, 0, 0, 0, 0b10, 1, 0, 0, 0, 2, 0, 0, 0]);
+        let shaped = packed(DataType::SmallInt, "[0:1]={1,2}");
+        let head = [2 | 1 << 7, 2, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0];
+        assert_eq!(shaped, [&head[..], &[0, 1, 0, 2, 0]].concat());
+    }
+
+    #[test]
+    fn shapes_that_bytes_do_not_have_are_plain() {
+        let whole = packed(DataType::SmallInt, "{{1,2},{3,4}}");
+        for (at, byte) in (0..whole.len()).flat_map(|at| [0, 1, 7, 255].map(|byte| (at, byte))) {
+            let mut bytes = whole.clone();
+            bytes[at] = byte;
+            for end in 0..=bytes.len() {
+                let array = Elements::new(&bytes[..end], 0);
+                assert_eq!(array.shape().elements(), array.count);
+                assert!(array.count() <= end * 8);
+                encode(&bytes[..end], &mut Vec::new());
+                compare(&bytes[..end], &whole);
+            }
         }
     }
 
@@ -499,6 +587,19 @@ mod tests {
     fn arrays_are_ordered_by_elements_then_length() {
         use DataType as T;
         let least_first = [
+            (
+                T::Integer,
+                &[
+                    "{1,2}",
+                    "[2:3]={1,2}",
+                    "{{1,2}}",
+                    "[1:1][2:3]={{1,2}}",
+                    "[2:2][1:2]={{1,2}}",
+                    "{{1},{2}}",
+                    "{1,2,3}",
+                    "{{1,3}}",
+                ][..],
+            ),
             (T::Integer, &["{}", "{-1}", "{1}", "{1,2}", "{2}", "{NULL}"][..]),
             (T::Text, &["{a}", "{a,b}", "{aa}", "{b}"]),
             (T::Range(RangeKind::Num), &["{empty}", "{\"(,1)\"}", "{\"[1,2)\"}", "{\"[1,2]\"}"]),
@@ -506,9 +607,16 @@ mod tests {
         ];
         for (element, texts) in least_first {
             let arrays: Vec<_> = texts.iter().map(|text| packed(element, text)).collect();
+            let keys = arrays.iter().map(|array| {
+                let mut key = Vec::new();
+                encode(array, &mut key);
+                key
+            });
+            let keys: Vec<_> = keys.collect();
             for (i, one) in arrays.iter().enumerate() {
                 for (j, other) in arrays.iter().enumerate() {
                     assert_eq!(compare(one, other), i.cmp(&j), "{} {}", texts[i], texts[j]);
+                    assert_eq!(keys[i] == keys[j], i == j, "{} {}", texts[i], texts[j]);
                 }
             }
         }

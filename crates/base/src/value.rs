@@ -9,6 +9,7 @@
 //!                 no more than rounding and trailing blanks; else it is an error with a SQLSTATE
 
 mod array;
+mod array_text;
 mod builder;
 mod cast;
 mod composite;
@@ -21,6 +22,7 @@ mod parse;
 mod tests;
 
 pub use array::charged_list;
+pub use array_text::checked_shape;
 pub use builder::TextBuilder;
 pub use convert::FromValue;
 pub use error::ValueError;
@@ -33,6 +35,7 @@ use crate::encoded::Encoded;
 use crate::enumeration::EnumType;
 use crate::packed;
 use crate::range::Range;
+use crate::shape::ArrayShape;
 use crate::temporal::Interval;
 use crate::types::DataType;
 
@@ -88,8 +91,10 @@ pub enum Value {
     Enum(EnumType, u16),
     /// a row of a composite type, with as many values as that has fields
     Composite(CompositeType, Vec<Value>),
-    /// an array of values of one type, none of them an array
+    /// a plain array ([`crate::shape`]) of values of one type, none of them an array
     Array(Vec<Value>),
+    /// an array of several dimensions, or one that does not begin at 1: row by row
+    Shaped(Box<ArrayShape>, Vec<Value>),
 }
 
 const _: () = assert!(size_of::<Value>() <= 48, "values lie in long lists");
@@ -106,7 +111,7 @@ impl Value {
                 Self::AnyNumeric(number) => number.bytes(),
                 Self::Range(range) => range.bytes(),
                 Self::Encoded(value) => value.bytes().len(),
-                Self::Array(values) | Self::Composite(_, values) => {
+                Self::Array(values) | Self::Shaped(_, values) | Self::Composite(_, values) => {
                     values.iter().map(Self::bytes).sum()
                 }
                 _ => 0,
@@ -176,7 +181,9 @@ impl Value {
             }
             DataType::Array(element) => {
                 let elements = packed::elements(datum, heap);
-                Self::Array(elements.map(|it| Self::from_datum(it, *element, heap)).collect())
+                let shape = elements.shape();
+                let elements = elements.map(|it| Self::from_datum(it, *element, heap));
+                Self::shaped(elements.collect(), &shape)
             }
         }
     }
@@ -207,7 +214,7 @@ impl Value {
             Self::Encoded(value) => value.of().name(),
             Self::Enum(of, _) => of.name(),
             Self::Composite(of, _) => of.name(),
-            Self::Array(_) => "array",
+            Self::Array(_) | Self::Shaped(..) => "array",
         }
     }
 }

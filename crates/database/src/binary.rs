@@ -12,12 +12,13 @@ use std::ops::DerefMut;
 
 use bytes::BufMut;
 use hotrow_base::composite::CompositeType;
+use hotrow_base::shape::{ArrayShape, DIMENSIONS_MAX, Dimension};
 use hotrow_base::temporal::{
     Interval, MICROS_PER_DAY, date_in_range, is_finite_date, is_finite_timestamp,
     timestamp_in_range,
 };
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_base::value::{Value, charged_list};
+use hotrow_base::value::{Value, charged_list, checked_shape};
 use hotrow_sql::known_type;
 use hotrow_transaction::outcome::SqlError;
 
@@ -78,23 +79,22 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
                 write_with_length(value, of, out);
             }
         }
-        Value::Array(elements) => {
-            write_array(elements, data_type.element().unwrap_or(data_type), out);
+        Value::Array(elements) | Value::Shaped(_, elements) => {
+            let element = data_type.element().unwrap_or(data_type);
+            write_array(elements, &value.shape(), element, out);
         }
     }
 }
 
-/// One dimension, counted from 1.
-fn write_array(elements: &[Value], element: DataType, out: &mut impl Buffer) {
+fn write_array(elements: &[Value], shape: &ArrayShape, element: DataType, out: &mut impl Buffer) {
     let has_nulls = elements.iter().any(Value::is_null);
-    out.put_slice(&i32::from(!elements.is_empty()).to_be_bytes());
+    out.put_slice(&(shape.dimensions().len() as i32).to_be_bytes());
     out.put_slice(&i32::from(has_nulls).to_be_bytes());
     out.put_slice(&(known_type(element).oid as u32).to_be_bytes());
-    if elements.is_empty() {
-        return;
+    for Dimension { length, lower } in shape.dimensions() {
+        out.put_slice(&length.to_be_bytes());
+        out.put_slice(&lower.to_be_bytes());
     }
-    out.put_slice(&(elements.len() as i32).to_be_bytes());
-    out.put_slice(&1_i32.to_be_bytes());
     for value in elements {
         write_with_length(value, element, out);
     }
@@ -263,15 +263,17 @@ fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
         let message = format!("the array's elements have the type with OID {given}, not {wanted}");
         return Err(SqlError::new(b"42804", message));
     }
-    if dimensions == 0 {
-        return Ok(Value::Array(Vec::new()));
+    if dimensions < 0 {
+        return Err(SqlError::new(b"22P03", format!("invalid number of dimensions: {dimensions}")));
     }
-    if dimensions != 1 {
-        return Err(SqlError::new(b"0A000", "arrays have one dimension"));
+    let mut read = Vec::new();
+    for _ in 0..dimensions.min(DIMENSIONS_MAX as i32 + 1) {
+        let length = u32::try_from(int()?).map_err(|_| incorrect())?;
+        read.push(Dimension { length, lower: int()? });
     }
-    let (count, _first) = (int()?, int()?);
+    let shape = checked_shape(&read).map_err(SqlError::from)?;
     // Each element has a length of four bytes.
-    let count = usize::try_from(count).ok().filter(|count| *count <= rest.len() / 4);
+    let count = Some(shape.elements()).filter(|count| *count <= rest.len() / 4);
     let count = count.ok_or_else(incorrect)?;
     let _list = charged_list(count, rest.len()).map_err(SqlError::from)?;
     let mut elements = Vec::with_capacity(count);
@@ -288,7 +290,7 @@ fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
         rest = after;
         elements.push(read_scalar(value, element)?);
     }
-    if rest.is_empty() { Ok(Value::Array(elements)) } else { Err(incorrect()) }
+    if rest.is_empty() { Ok(Value::shaped(elements, &shape)) } else { Err(incorrect()) }
 }
 
 fn incorrect() -> SqlError {

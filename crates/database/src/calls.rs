@@ -288,7 +288,8 @@ fn fits(arguments: &Arguments, procedure: &Tree) -> bool {
         SqlType::Scalar(data_type) => !data_type.is_bytes() || bytes(datum),
         SqlType::Array(_) if datum.is_null() => true,
         SqlType::Array(element) => elements
-            .get(datum.as_range().range())
+            .get(datum.whole_array())
+            .and_then(|whole| whole.get(..datum.as_range().len as usize))
             .is_some_and(|elements| !element.is_bytes() || elements.iter().all(bytes)),
     };
     let types = procedure.parameters().iter().map(|slot| slot.sql_type);

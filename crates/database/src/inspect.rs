@@ -292,6 +292,7 @@ fn literal(value: &Value) -> String {
         }
         Value::AnyNumeric(number) if number.is_finite() => value.to_string(),
         Value::Bool(value) => value.to_string(),
+        // One that has a shape stands there as a literal does.
         Value::Array(values) => {
             let values: Vec<_> = values.iter().map(literal).collect();
             format!("ARRAY[{}]", values.join(", "))

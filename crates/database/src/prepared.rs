@@ -418,13 +418,8 @@ impl Prepared {
             bound.push_value(*sql_type, value).map_err(|error| refused(at, *sql_type, &error))?;
         }
         let Arguments { datums, elements, heap } = &bound;
-        let value = |(sql_type, datum): (&SqlType, &Datum)| match *sql_type {
-            SqlType::Scalar(of) => Value::from_datum(*datum, of, heap),
-            SqlType::Array(_) if datum.is_null() => Value::Null,
-            SqlType::Array(of) => {
-                let elements = elements[datum.as_range().range()].iter();
-                Value::Array(elements.map(|datum| Value::from_datum(*datum, of, heap)).collect())
-            }
+        let value = |(sql_type, datum): (&SqlType, &Datum)| {
+            Value::from_parameter(*datum, *sql_type, heap, elements)
         };
         Ok(self.parameters().iter().zip(datums).map(value).collect())
     }

@@ -102,7 +102,7 @@ fn place_for(
 fn is_by_text(prepared: &Prepared, values: &[Value]) -> bool {
     !prepared.has_parts()
         && !prepared.draws()
-        && !values.iter().any(|value| matches!(value, Value::Array(_)))
+        && !values.iter().any(|value| value.elements().is_some())
 }
 
 /// Whether statements run alone: always where they do not lock what they touch, else while there

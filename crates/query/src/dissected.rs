@@ -64,7 +64,10 @@ pub(crate) fn value(
             let count = integer(count).unwrap_or_default();
             bucket(value, low, high, count).map(|bucket| Some(Value::Int(bucket)))
         }
-        (F::Threshold, [value, Value::Array(thresholds)]) => {
+        (F::Threshold, [_, Value::Shaped(shape, _)]) if shape.dimensions().len() > 1 => {
+            Err(SqlError::new(b"2202E", "thresholds must be one-dimensional array"))
+        }
+        (F::Threshold, [value, Value::Array(thresholds) | Value::Shaped(_, thresholds)]) => {
             if thresholds.iter().any(Value::is_null) {
                 return Err(SqlError::new(b"22004", "thresholds array must not contain NULLs"));
             }

@@ -197,7 +197,7 @@ impl<'q> Total<'q> {
             }
             State::Array(values) if self.aggregate.function != Aggregation::Array => {
                 match values.first() {
-                    Some(Value::Array(_) | Value::Composite(..))
+                    Some(Value::Array(_) | Value::Shaped(..) | Value::Composite(..))
                         if self.aggregate.data_type == DataType::Json =>
                     {
                         json::array_in_lines(values)?
@@ -211,7 +211,10 @@ impl<'q> Total<'q> {
             }
             State::Array(values) => {
                 copied.add(values.iter().map(bytes_of_value).sum())?;
-                Value::Array(values.clone())
+                match self.aggregate.of.packed() {
+                    DataType::Array(_) => Value::nested(values)?,
+                    _ => Value::Array(values.clone()),
+                }
             }
         })
     }

@@ -4,6 +4,7 @@ use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json::{self, JsonFunction};
 use hotrow_base::memory::Charge;
 use hotrow_base::quote;
+use hotrow_base::shape::ArrayShape;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
@@ -25,10 +26,7 @@ pub(crate) fn text(value: &Value) -> Option<&str> {
 }
 
 fn array(value: &Value) -> Option<&[Value]> {
-    match value {
-        Value::Array(values) => Some(values),
-        _ => None,
-    }
+    value.elements()
 }
 
 /// A value of an integer type.
@@ -81,13 +79,18 @@ fn json_value(
     gives: DataType,
 ) -> Result<Value, SqlError> {
     use JsonFunction as F;
-    if matches!(function, F::BuildObject | F::BuildArray | F::ToJson | F::Row | F::Object) {
+    if matches!(
+        function,
+        F::BuildObject | F::BuildArray | F::ToJson | F::Row | F::Object | F::ObjectOf | F::ArrayOf
+    ) {
         return Ok(json::call(function, arguments, gives)?);
     }
     let mut flat = Vec::with_capacity(arguments.len());
     for argument in arguments {
         match argument {
-            Value::Array(values) => flat.extend(values.iter().cloned()),
+            Value::Array(values) | Value::Shaped(_, values) => {
+                flat.extend(values.iter().cloned());
+            }
             value => flat.push(value.clone()),
         }
     }
@@ -218,9 +221,7 @@ pub(crate) fn rows(
         }
         HostFunction::Itself => Box::new(std::iter::once(vec![first.clone()])),
         HostFunction::Series => return series(first, rest),
-        HostFunction::Subscripts => {
-            Box::new((1..=values.len()).map(|at| vec![Value::Int(at as i32)]))
-        }
+        HostFunction::Subscripts => subscripts(&first.shape(), rest),
         HostFunction::ExpandArray => Box::new(values.into_iter().enumerate().map(|(at, value)| {
             let number = Value::Int(at as i32 + 1);
             let whole = Value::Array(vec![value.clone(), number.clone()]);
@@ -228,6 +229,20 @@ pub(crate) fn rows(
         })),
         _ => Box::new(values.into_iter().map(|value| vec![value])),
     })
+}
+
+/// The subscripts of a dimension, backwards where the last argument says so.
+fn subscripts(shape: &ArrayShape, rest: &[Value]) -> Box<dyn Iterator<Item = Row>> {
+    let asked = rest.first().and_then(integer).and_then(|at| usize::try_from(at - 1).ok());
+    let Some(of) = asked.and_then(|at| shape.dimensions().get(at)).copied() else {
+        return Box::new(std::iter::empty());
+    };
+    let all = (0..of.length as i32).map(move |at| vec![Value::Int(of.lower + at)]);
+    match rest.get(1) {
+        Some(Value::Bool(true)) => Box::new(all.rev()),
+        Some(Value::Null) => Box::new(std::iter::empty()),
+        _ => Box::new(all),
+    }
 }
 
 /// Rows whose charge ends with the last of them.

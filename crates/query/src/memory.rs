@@ -204,7 +204,7 @@ pub(crate) fn bytes_of_value(value: &Value) -> usize {
             Value::Bytea(bytes) => bytes.capacity(),
             Value::Range(range) => range.bytes(),
             Value::Encoded(value) => value.bytes().len(),
-            Value::Array(values) | Value::Composite(_, values) => {
+            Value::Array(values) | Value::Shaped(_, values) | Value::Composite(_, values) => {
                 let spare = (values.capacity() - values.len()) * size_of::<Value>();
                 spare + values.iter().map(bytes_of_value).sum::<usize>()
             }

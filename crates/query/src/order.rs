@@ -23,9 +23,10 @@ pub fn compare(left: &Value, right: &Value) -> Ordering {
         (V::Bytea(a), V::Bytea(b)) => a.cmp(b),
         (V::Uuid(a), V::Uuid(b)) => a.cmp(b),
         (V::Array(a), V::Array(b)) | (V::Composite(_, a), V::Composite(_, b)) => {
-            let pairs = a.iter().zip(b).map(|(a, b)| compare_nulls(a, b, false));
-            let first = pairs.into_iter().find(|ordering| ordering.is_ne());
-            first.unwrap_or_else(|| a.len().cmp(&b.len()))
+            first_difference(a, b).unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        (V::Array(a) | V::Shaped(_, a), V::Array(b) | V::Shaped(_, b)) => {
+            first_difference(a, b).unwrap_or_else(|| left.shape().cmp(&right.shape()))
         }
         (V::Numeric(a), V::Numeric(b)) => a.cmp(b),
         (V::AnyNumeric(a), V::AnyNumeric(b)) => a.cmp(b),
@@ -37,6 +38,11 @@ pub fn compare(left: &Value, right: &Value) -> Ordering {
             _ => numbers(left, right),
         },
     }
+}
+
+fn first_difference(a: &[Value], b: &[Value]) -> Option<Ordering> {
+    let mut pairs = a.iter().zip(b).map(|(a, b)| compare_nulls(a, b, false));
+    pairs.find(|ordering| ordering.is_ne())
 }
 
 fn numbers(left: &Value, right: &Value) -> Ordering {
@@ -148,6 +154,10 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
         Value::Array(values) | Value::Composite(_, values) => {
             key.push(7);
             key.extend((values.len() as u64).to_le_bytes());
+            values.iter().for_each(|value| encode(value, key));
+        }
+        Value::Shaped(shape, values) => {
+            encode_bytes(15, shape.to_string().as_bytes(), key);
             values.iter().for_each(|value| encode(value, key));
         }
         other => {

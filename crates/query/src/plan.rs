@@ -513,6 +513,8 @@ pub enum SubqueryKind {
     Exists,
     /// the values of all rows
     Array,
+    /// the same of arrays, which become one with one dimension more
+    Nested,
     /// `argument op ANY (...)`
     Any(hotrow_transaction::program::CompareOp),
     /// `argument op ALL (...)`

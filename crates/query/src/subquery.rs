@@ -172,6 +172,7 @@ fn made_of(kind: SubqueryKind, values: &[Value], left: Option<&Value>) -> Result
     Ok(match kind {
         SubqueryKind::Exists => Value::Bool(!values.is_empty()),
         SubqueryKind::Array => Value::Array(values.to_vec()),
+        SubqueryKind::Nested => Value::nested(values)?,
         SubqueryKind::Scalar => match values {
             [] => Value::Null,
             [value] => value.clone(),

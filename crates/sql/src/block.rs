@@ -32,6 +32,7 @@ use crate::syntax::{
     TypeNameKind, VariableSyntax,
 };
 use crate::token::{Cursor, NESTING_MAX, is_word, parse_expression, parse_statement, parse_type};
+use crate::written_subscripts::Subscripts;
 
 /// Branches of IF and CASE one behind or in the other.
 pub(crate) const BRANCHES_MAX: usize = 250;
@@ -384,26 +385,49 @@ pub(crate) fn targets(cursor: &mut Cursor<'_>) -> Result<Vec<Target>> {
 
 fn assignment(cursor: &mut Cursor<'_>) -> Result<Kind> {
     let target = target(cursor)?;
-    let mut subscripts = Vec::new();
-    while cursor.accept_token(&Token::LBracket) {
-        let place = cursor.place();
-        let tokens = cursor.take_until(|_, t| matches!(t, Token::RBracket | Token::Colon));
-        if cursor.peek() == Some(&Token::Colon) {
-            let advice = "assign the elements one by one";
-            return Err(unsupported(place, "assignment to an array slice", advice));
-        }
-        cursor.expect_token(&Token::RBracket)?;
-        subscripts.push(parse_value(tokens, cursor.place())?);
-    }
+    let subscripts = subscripts_of_target(cursor)?;
     if !cursor.accept_token(&Token::Assignment) {
         cursor.expect_token(&Token::Eq)?;
     }
-    let value = expression_to_semicolon(cursor)?;
+    let value = assigned_value(cursor)?;
     cursor.expect_token(&Token::SemiColon)?;
-    Ok(match subscripts.is_empty() {
-        false => Kind::AssignElement { target, subscripts, value },
-        true => Kind::Assign { target, value },
+    Ok(match subscripts {
+        Some(subscripts) => Kind::AssignElement { target, subscripts, value },
+        None => Kind::Assign { target, value },
     })
+}
+
+/// What is assigned: an expression, or a query without its SELECT, `v := n FROM item LIMIT 1`.
+fn assigned_value(cursor: &mut Cursor<'_>) -> Result<ast::Expr> {
+    let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
+    let end = cursor.place();
+    let mut rest = cursor.inside(tokens);
+    let before = rest.take_until(|_, token| is_word(token, "from"));
+    let is_comparison = before.last().is_some_and(|it| is_word(&it.token, "distinct"));
+    let (Some(first), false, false) = (tokens.first(), is_comparison, rest.at_end()) else {
+        return parse_expression(tokens, end);
+    };
+    let token = |token| TokenWithSpan { token, span: first.span };
+    let open = [token(Token::LParen), token(Token::make_word("SELECT", None))];
+    let query: Vec<_> = open.into_iter().chain(tokens.iter().cloned()).collect();
+    let query: Vec<_> = query.into_iter().chain([token(Token::RParen)]).collect();
+    parse_expression(&query, end)
+}
+
+/// The brackets behind a target; none: it has none.
+fn subscripts_of_target(cursor: &mut Cursor<'_>) -> Result<Option<Subscripts>> {
+    let place = cursor.place();
+    let tokens = cursor.take_until(|_, token| *token != Token::LBracket);
+    let Some(first) = tokens.first() else { return Ok(None) };
+    // Behind any name.
+    let name = TokenWithSpan { token: Token::make_word("x", Some('"')), span: first.span };
+    let whole: Vec<_> = [name].into_iter().chain(tokens.iter().cloned()).collect();
+    match parse_expression(&whole, cursor.place())? {
+        ast::Expr::CompoundFieldAccess { access_chain, .. } => {
+            Subscripts::of_chain(&access_chain, place)
+        }
+        _ => Err(syntax(place, "this is no subscript")),
+    }
 }
 
 fn if_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {

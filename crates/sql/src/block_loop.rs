@@ -9,7 +9,7 @@ use crate::block::{
 };
 use crate::call_syntax::CallArgument;
 use crate::cursor_syntax::statement_source;
-use crate::error::{Advice, Result, place_of, syntax, unsupported};
+use crate::error::{Advice, Result, place_of, syntax};
 use crate::script::invocation;
 use crate::syntax::{BlockStatementKind as Kind, ForRange, LeaveSyntax, LoopBody, Target, Way};
 use crate::token::{Cursor, is_word};
@@ -94,13 +94,19 @@ pub(crate) fn foreach_statement(
 ) -> Result<Kind> {
     cursor.expect("foreach")?;
     let target = target(cursor)?;
-    if cursor.is("slice") {
-        return Err(unsupported(cursor.place(), "SLICE", "arrays have one dimension"));
-    }
+    let slice = match cursor.accept("slice") {
+        false => 0,
+        true => {
+            let place = cursor.place();
+            let number = cursor.take(1).first().map(|token| token.token.to_string());
+            let slice = number.and_then(|number| number.parse().ok());
+            slice.ok_or_else(|| syntax(place, "SLICE needs an integer"))?
+        }
+    };
     cursor.expect("in")?;
     cursor.expect("array")?;
     let array = expression_to_word(cursor, "loop")?;
-    Ok(Kind::ForEach { target, array, body: loop_body(cursor, label, depth)? })
+    Ok(Kind::ForEach { target, slice, array, body: loop_body(cursor, label, depth)? })
 }
 
 pub(crate) fn for_statement(

@@ -136,6 +136,12 @@ impl Compiler<'_> {
                         format!("the parameter is of type {data_type}, not an array"),
                     ));
                 }
+                if array.elem.iter().any(|e| matches!(e, ast::Expr::Array(_))) {
+                    let parts = array.elem.iter();
+                    let parts = parts.map(|e| self.argument(e, sql_type, place_in(e, place)));
+                    let parts = parts.collect::<Result<Vec<_>>>()?;
+                    return Value::nested(&parts).map_err(|e| value_error(&e, place));
+                }
                 // A parameter in it is refused below, as all that is no constant.
                 let elements = array
                     .elem

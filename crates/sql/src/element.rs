@@ -4,15 +4,16 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{ArithmeticOp, ArrayFunction, Expr, ExprKind, Place, SlotId};
-use sqlparser::ast::{self, AccessExpr, Subscript};
+use sqlparser::ast::{self, AccessExpr};
 
 use crate::assignment::is_default;
 use crate::error::{Result, error, place_in, syntax, unsupported};
 use crate::json_subscripts::{JsonTarget, no_slices};
 use crate::scope::Compiler;
-use crate::subscripts::is_slice_assignment;
-use crate::typing::{Coercion, array_call, constant, integer, scalar};
+use crate::subscripts::{is_nothing, is_slice_assignment};
+use crate::typing::{Coercion, array_call, constant, integer, null, scalar, spread};
 use crate::written::{arguments, bare, ident_name};
+use crate::written_subscripts::{Subscripts, is_no_bound};
 
 impl Compiler<'_> {
     pub(crate) fn element(
@@ -51,27 +52,25 @@ impl Compiler<'_> {
         if array.sql_type == SqlType::Scalar(DataType::Jsonb) {
             return self.json_element(array, subscripts, place);
         }
-        let [AccessExpr::Subscript(subscript)] = subscripts else {
+        let Some(subscripts) = Subscripts::of_chain(subscripts, place)? else {
             return Err(unsupported(
                 place,
                 "this chain of subscripts and fields",
-                "arrays have one dimension: a[i]",
+                "take the element apart from its field: (a[i]).field",
             ));
         };
-        let index = match subscript {
-            Subscript::Index { index } => index,
-            Subscript::Slice { lower_bound, upper_bound, stride: None } => {
-                return self.slice(array, [lower_bound.as_ref(), upper_bound.as_ref()]);
+        let bounds = self.bounds(&subscripts.bounds)?;
+        let (element, sql_type) = (array.data_type(), array.sql_type);
+        if subscripts.is_slice {
+            let of = [array].into_iter().chain(bounds).collect();
+            return Ok(array_call(ArrayFunction::Slice, of, sql_type));
+        }
+        let (slot, index) = match (&array.kind, bounds) {
+            (ExprKind::Slot(slot), mut bounds) if bounds.len() == 1 => (*slot, bounds.remove(0)),
+            (_, bounds) => {
+                let of = [array].into_iter().chain(bounds).collect();
+                return Ok(array_call(ArrayFunction::Element, of, SqlType::Scalar(element)));
             }
-            Subscript::Slice { .. } => return Err(syntax(place, "a slice has two bounds")),
-        };
-        let index = self.value_for(index, DataType::Integer, Coercion::Assignment, || {
-            "array subscript".to_owned()
-        })?;
-        let element = array.data_type();
-        let ExprKind::Slot(slot) = array.kind else {
-            let of = vec![array, index];
-            return Ok(array_call(ArrayFunction::Element, of, SqlType::Scalar(element)));
         };
         let index = match &self.firing.arguments {
             // TG_ARGV begins with 0.
@@ -92,21 +91,18 @@ impl Compiler<'_> {
         Ok(scalar(ExprKind::Element(slot, Box::new(index)), element))
     }
 
-    /// `array[from:to]`
-    fn slice(&mut self, array: Expr, bounds: [Option<&ast::Expr>; 2]) -> Result<Expr> {
-        let sql_type = array.sql_type;
-        let mut arguments = vec![array];
-        for (bound, end) in bounds.into_iter().zip([1, i32::MAX]) {
-            arguments.push(match bound {
-                None => integer(end),
-                Some(written) => {
-                    self.value_for(written, DataType::Integer, Coercion::Assignment, || {
-                        "array subscript".to_owned()
-                    })?
-                }
+    /// The values of what stands between brackets.
+    fn bounds(&mut self, written: &[ast::Expr]) -> Result<Vec<Expr>> {
+        let mut bounds = Vec::with_capacity(written.len());
+        for (at, bound) in written.iter().enumerate() {
+            bounds.push(match is_no_bound(bound) {
+                true => integer(if at % 2 == 0 { i32::MIN } else { i32::MAX }),
+                false => self.value_for(bound, DataType::Integer, Coercion::Assignment, || {
+                    "array subscript".to_owned()
+                })?,
             });
         }
-        Ok(array_call(ArrayFunction::Slice, arguments, sql_type))
+        Ok(bounds)
     }
 
     /// An expression that has subscripts: an array or a jsonb.
@@ -139,9 +135,12 @@ impl Compiler<'_> {
     }
 
     /// `set(array, index, value)` and `set(array, from, to, array)`.
+    ///
+    /// `of`: the type of a column that is inserted into, and has no value yet.
     pub(crate) fn assigned_elements(
         &mut self,
         function: &ast::Function,
+        of: Option<DataType>,
         place: Place,
     ) -> Result<Expr> {
         let (_, written) = arguments(function, place)?;
@@ -153,6 +152,12 @@ impl Compiler<'_> {
         }
         let name = assigned_name(array);
         let array = match bare(array) {
+            array if let Some(of) = of.filter(|_| is_nothing(array)) => {
+                with_subscripts(spread(null(of)), place)?
+            }
+            ast::Expr::Function(before) if of.is_some() => {
+                self.assigned_elements(before, of, place)?
+            }
             ast::Expr::Function(_) => self.subscripted(array)?,
             // The column itself: who may change it may change some of it.
             _ => self.without_needs(|this| this.subscripted(array))?,
@@ -167,25 +172,25 @@ impl Compiler<'_> {
                 }
             };
         }
-        if !is_slice && bounds.len() > 1 {
-            let advice = "arrays have one dimension: a[i]";
-            return Err(unsupported(place, "an assignment to an array of arrays", advice));
-        }
+        let bounds: Vec<_> = bounds.iter().map(|bound| (*bound).clone()).collect();
+        let what = || "an element".to_owned();
+        self.array_with(array, (&bounds, is_slice), value, (Coercion::Assignment, &what))
+    }
+
+    /// `array[index] := value` and `array[from:to] := array`: the array as it is then.
+    pub(crate) fn array_with(
+        &mut self,
+        array: Expr,
+        (bounds, is_slice): (&[ast::Expr], bool),
+        value: &ast::Expr,
+        (coercion, what): (Coercion, &dyn Fn() -> String),
+    ) -> Result<Expr> {
         let (element, sql_type) = (array.data_type(), array.sql_type);
         let mut given = vec![array];
-        for bound in bounds {
-            let subscript = || "array subscript".to_owned();
-            given.push(self.value_for(
-                bound,
-                DataType::Integer,
-                Coercion::Assignment,
-                subscript,
-            )?);
-        }
-        let what = || "an element".to_owned();
+        given.extend(self.bounds(bounds)?);
         let function = match is_slice {
             false => {
-                given.push(self.value_for(value, element, Coercion::Assignment, what)?);
+                given.push(self.value_for(value, element, coercion, what)?);
                 ArrayFunction::Set
             }
             true => {

@@ -14,12 +14,14 @@ use sqlparser::ast::{self, BinaryOperator};
 use crate::comparison::negated;
 use crate::encoded::bits_literal;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
+use crate::like_any::one_per_pattern;
 use crate::operand::{OpenText, Operand};
 use crate::operator::oid_as_bigint;
 use crate::parameters::parameter_number;
 use crate::relation::array::array_assigned;
 use crate::scope::Compiler;
 use crate::script::FREE_BYTES;
+use crate::subscripts::assigned_to_nothing;
 use crate::temporal;
 use crate::token::folded;
 use crate::types::sql_type;
@@ -76,6 +78,9 @@ impl Compiler<'_> {
         what: impl FnOnce() -> String,
     ) -> Result<Expr> {
         let place = place_in(written, self.place);
+        if let Some(function) = assigned_to_nothing(written) {
+            return self.assigned_elements(function, Some(to), place).map(packed);
+        }
         if let DataType::Array(element) = to {
             let what = what();
             return match coercion {
@@ -220,6 +225,9 @@ impl Compiler<'_> {
                 negated(self.any_element(left, right)?)
             }
             E::InList { expr, list, negated: not } => self.in_list(expr, list, *not)?,
+            E::Like { .. } | E::ILike { .. } if let Some(all) = one_per_pattern(written) => {
+                return self.operand(&all);
+            }
             E::Like { negated: not, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *not, None)?
             }
@@ -419,18 +427,6 @@ impl Compiler<'_> {
             return Err(syntax(place, format!("{what} needs at least one value")));
         }
         Ok((exprs, common))
-    }
-
-    /// The type of an expression that must not be an array.
-    pub(crate) fn scalar_type(&self, expr: &Expr, place: Place) -> Result<DataType> {
-        match expr.sql_type {
-            SqlType::Scalar(data_type) => Ok(data_type),
-            SqlType::Array(_) => Err(unsupported(
-                place,
-                "an array as a value",
-                "loop over it with FOREACH x IN ARRAY a, or take an element: a[i]",
-            )),
-        }
     }
 
     /// A value that is to be shown as text: an array as `{1,2}`.

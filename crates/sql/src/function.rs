@@ -115,7 +115,8 @@ impl Compiler<'_> {
                 return Err(unsupported(place, "a regular expression", "use LIKE"));
             }
             E::Like { .. } | E::ILike { .. } => {
-                return Err(unsupported(place, "LIKE ANY", "write one LIKE per pattern"));
+                let advice = "write the patterns as ARRAY[...], or one LIKE per pattern";
+                return Err(unsupported(place, "LIKE ANY of a computed array", advice));
             }
             E::Tuple(values) => self.row_without_name(&values.iter().collect::<Vec<_>>())?,
             other => {
@@ -137,7 +138,10 @@ impl Compiler<'_> {
 
     fn function(&mut self, function: &ast::Function, place: Place) -> Result<Expr> {
         if is_assignment(function) {
-            return self.assigned_elements(function, place);
+            return self.assigned_elements(function, None, place);
+        }
+        if let Some(called) = self.variadic_call(function, place)? {
+            return Ok(called);
         }
         let ordered = call_in_order(function, place)?;
         let function = ordered.as_ref().unwrap_or(function);
@@ -544,7 +548,7 @@ impl Compiler<'_> {
     }
 
     /// A value as the text that clients are shown.
-    fn as_shown(&mut self, operand: Operand, place: Place) -> Result<Expr> {
+    pub(crate) fn as_shown(&mut self, operand: Operand, place: Place) -> Result<Expr> {
         let expr = self.settle(operand, DataType::Text, place)?;
         let expr = self.text_of(expr)?;
         if expr.data_type() != DataType::Boolean {

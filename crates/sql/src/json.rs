@@ -162,8 +162,8 @@ impl Compiler<'_> {
             Operand::Unknown(Some(open)) => {
                 let parsed =
                     Value::parse_array(TEXT, &open.text).map_err(|e| value_error(&e, place))?;
-                let Value::Array(steps) = parsed else { return Ok(Vec::new()) };
-                Ok(steps.into_iter().map(|step| constant(step, TEXT)).collect())
+                let steps = parsed.elements().unwrap_or_default().iter();
+                Ok(steps.map(|step| constant(step.clone(), TEXT)).collect())
             }
             Operand::Unknown(None) => Ok(vec![null(TEXT)]),
             Operand::Parameter(at) => {

@@ -116,6 +116,7 @@ mod lacking;
 mod lazy;
 mod leave;
 mod like;
+mod like_any;
 mod like_syntax;
 mod literals;
 mod loops;
@@ -188,8 +189,10 @@ mod type_table;
 mod types;
 mod typing;
 mod variadic;
+mod variadic_call;
 mod view;
 mod written;
+mod written_subscripts;
 
 pub use altered_routine::{AlteredRoutine, RoutineChange, RoutineKind, RoutineOption};
 pub use anonymous::Holds;

@@ -2,19 +2,20 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{
-    Access, ArithmeticOp, Elements, Expr, ExprKind, LabelId, Place, RowSetId, SlotId, Statement,
-    StatementKind,
+    Access, ArithmeticOp, ArrayFunction, Elements, Expr, ExprKind, LabelId, Place, RowSetId,
+    SlotId, Statement, StatementKind,
 };
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in};
 use crate::operators::OperatorQuery;
+use crate::relation::array::assign_to;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Names, Variable};
 use crate::statement::as_query;
 use crate::syntax::{ForRange, LoopBody, StatementSource, Target};
-use crate::typing::{Coercion, assign, integer, scalar};
+use crate::typing::{Coercion, array_call, integer, scalar, spread};
 
 /// What a loop over rows goes through.
 enum LoopOf {
@@ -125,18 +126,24 @@ impl Compiler<'_> {
 
     pub(crate) fn for_each(
         &mut self,
-        target: &Target,
+        (target, slice): (&Target, i32),
         array: &ast::Expr,
         body: &LoopBody,
         place: Place,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
-        let of = self.expr(array)?;
-        let SqlType::Array(element) = of.sql_type else {
+        let mut of = spread(self.expr(array)?);
+        let SqlType::Array(mut element) = of.sql_type else {
             let message =
                 format!("FOREACH expression must yield an array, not type {}", of.sql_type);
             return Err(error(b"42804", place_in(array, place), message));
         };
+        if slice != 0 {
+            // Its slices are the elements of a list, each in one piece.
+            element = element.array();
+            let slices = vec![of, integer(slice)];
+            of = array_call(ArrayFunction::Slices, slices, SqlType::Array(element));
+        }
         let array = match of.kind {
             ExprKind::Slot(slot) => slot,
             _ => {
@@ -152,7 +159,7 @@ impl Compiler<'_> {
             self.take_apart(target, &value, &mut compiled)?;
             slot
         } else {
-            self.element_slot(target, element, &mut compiled)?
+            self.element_slot(target, (element, slice), &mut compiled)?
         };
         let exit = self.loop_body(body, EnclosingKind::For, &mut compiled)?;
         self.place = place;
@@ -167,17 +174,18 @@ impl Compiler<'_> {
     fn element_slot(
         &mut self,
         target: &Target,
-        element: DataType,
+        (element, slice): (DataType, i32),
         body: &mut Vec<Statement>,
     ) -> Result<SlotId> {
         let variable = self.target_slot(target)?;
-        let to = self.slot_expr(variable).data_type();
-        if to == element {
+        let to = self.slot_type(variable);
+        check_loop_variable(to, slice, target.place)?;
+        if to == SqlType::Scalar(element) {
             return Ok(variable);
         }
         let slot = self.temporary("element", element)?;
         let value = self.slot_expr(slot);
-        let value = assign(value, to, Coercion::Explicit, target.place, || {
+        let value = assign_to(value, to, target.place, || {
             format!("variable \"{}\"", target.parts.join("."))
         })?;
         self.emit_assign(body, variable, value);
@@ -293,4 +301,16 @@ impl Compiler<'_> {
             .hint(format!("declare it: {name} RECORD;"))),
         }
     }
+}
+
+/// Refuses a variable of FOREACH that does not take what it is set to.
+pub(crate) fn check_loop_variable(of: SqlType, slice: i32, place: Place) -> Result<()> {
+    let message = match of.spread() {
+        SqlType::Scalar(_) if slice != 0 => {
+            "FOREACH ... SLICE loop variable must be of an array type"
+        }
+        SqlType::Array(_) if slice == 0 => "FOREACH loop variable must not be of an array type",
+        _ => return Ok(()),
+    };
+    Err(error(b"42804", place, message))
 }

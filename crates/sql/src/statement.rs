@@ -17,7 +17,7 @@ use crate::element::no_subscripts;
 use crate::error::{
     Advice, Result, error, exhausted, place_in, refuse_operators, syntax, unsupported,
 };
-use crate::json_subscripts::JsonTarget;
+use crate::json_subscripts::{JsonTarget, no_slices};
 use crate::notify::notification;
 use crate::relation::FoundRow;
 use crate::relation::one_access::{Rows, Wanted};
@@ -25,8 +25,9 @@ use crate::scope::Compiler;
 use crate::script::{FREE_BYTES, STATEMENT_BYTES};
 use crate::state::{Names, Returning};
 use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind, Target};
-use crate::typing::{Coercion, assign, cast, constant, joined, packed, scalar};
+use crate::typing::{Coercion, assign, cast, constant, joined, packed, scalar, spread};
 use crate::written::{changed_by, returns_queries};
+use crate::written_subscripts::Subscripts;
 
 impl Compiler<'_> {
     /// Compiles a block in a scope of its own.
@@ -123,8 +124,8 @@ impl Compiler<'_> {
                 self.case_statement(operand.as_ref(), arms, otherwise.as_ref(), statement, out)
             }
             Kind::ForRange(written) => self.for_range(written, statement.place, out),
-            Kind::ForEach { target, array, body } => {
-                self.for_each(target, array, body, statement.place, out)
+            Kind::ForEach { target, slice, array, body } => {
+                self.for_each((target, *slice), array, body, statement.place, out)
             }
             Kind::ForQuery { targets, query, body } => {
                 self.for_query(targets, query, body, statement.place, out)
@@ -264,33 +265,35 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// `target[index] := value`
+    /// `target[index] := value`, `target[from:to] := array`
     fn assign_element(
         &mut self,
         target: &Target,
-        (subscripts, value): (&[ast::Expr], &ast::Expr),
+        (subscripts, value): (&Subscripts, &ast::Expr),
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let slot = self.target_slot(target)?;
-        let index = match (self.slot_type(slot).spread(), subscripts) {
-            (SqlType::Scalar(DataType::Jsonb), _) => {
+        match self.slot_type(slot).spread() {
+            SqlType::Scalar(DataType::Jsonb) if subscripts.is_slice => {
+                return Err(no_slices(target.place));
+            }
+            SqlType::Scalar(DataType::Jsonb) => {
                 let json = self.slot_expr(slot);
                 let name = target.parts.join(".");
-                let of = JsonTarget::Variable(&name);
-                let value = self
-                    .alone(|this| this.assigned_json(json, subscripts, value, of, target.place))?;
+                let (of, steps) = (JsonTarget::Variable(&name), &subscripts.bounds);
+                let value =
+                    self.alone(|this| this.assigned_json(json, steps, value, of, target.place))?;
                 self.emit_assign(out, slot, value);
                 return Ok(());
             }
-            (SqlType::Scalar(of), _) => return Err(no_subscripts(of, target.place)),
-            (SqlType::Array(_), [index]) => index,
-            (SqlType::Array(_), _) => {
-                let what = "an assignment to an array of arrays";
-                return Err(unsupported(target.place, what, "arrays have one dimension: a[i]"));
-            }
-        };
+            SqlType::Scalar(of) => return Err(no_subscripts(of, target.place)),
+            SqlType::Array(_) => {}
+        }
         let what = || format!("variable \"{}\"", target.parts.join("."));
-        let array = self.array_with(slot, index, value, what)?;
+        let array = spread(self.slot_expr(slot));
+        let bounds = (&*subscripts.bounds, subscripts.is_slice);
+        let how = (Coercion::Explicit, &what as &dyn Fn() -> String);
+        let array = self.alone(|this| this.array_with(array, bounds, value, how))?;
         let value = match self.slot_type(slot) {
             SqlType::Scalar(_) => packed(array),
             SqlType::Array(_) => array,

@@ -1,19 +1,22 @@
-//! Elements of columns that are assigned: `SET a[2] = 5`, `SET a[1:2] = '{8,9}'`.
+//! Elements of columns that are assigned: `SET a[2] = 5`, `SET a[1:2] = '{8,9}'`, and those of
+//! `INSERT INTO t (a[1], a[2])`.
 //!
 //! Role         the parser knows no subscripts there: it is shown `SET "a[2]" = 5`, and what it
 //!              gives is written as `SET a = set(a, 2, 5)`, where `set` is a name that nobody else
 //!              has. Two of one column are `set(set(a, 1, x), 2, y)`; of several subscripts, which
-//!              jsonb takes, `SET j['a'][0] = x` is `SET j = set(j, 'a', 0, x)`
+//!              jsonb takes, `SET j['a'][0] = x` is `SET j = set(j, 'a', 0, x)`. What is inserted
+//!              begins as NULL of the column's type: `a` gets `set(set(NULL, 1, x), 2, y)`
 
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
-    self, AccessExpr, AssignmentTarget, Ident, MergeAction, MergeUpdateExpr, MergeUpdateKind,
-    ObjectName, ObjectNamePart, SetExpr, Statement, Subscript, TableObject,
+    self, AssignmentTarget, Ident, MergeAction, MergeUpdateExpr, MergeUpdateKind, ObjectName,
+    ObjectNamePart, SetExpr, Statement, TableObject,
 };
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::{Result, place_in, unsupported};
 use crate::token::{as_written, is_word, parse_expression, tokenize};
+use crate::written_subscripts::Subscripts;
 
 /// What a name with subscripts begins with, and the function that assigns: no name of SQL has it.
 const SUBSCRIPTED: char = '\u{3}';
@@ -83,16 +86,59 @@ pub(crate) fn put_in_brackets(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// Writes names with subscripts behind SET as names.
+/// Where the columns of an INSERT are listed: the first token of each.
+fn listed_columns(tokens: &[TokenWithSpan]) -> Vec<usize> {
+    const OTHERS: [&str; 6] = ["values", "select", "with", "default", "overriding", "table"];
+    let is_other = |at: usize| {
+        tokens.get(at).is_none_or(|it| OTHERS.iter().any(|word| is_word(&it.token, word)))
+    };
+    let mut found = Vec::new();
+    for at in 1..tokens.len() {
+        if !is_word(&tokens[at].token, "into") || !is_word(&tokens[at - 1].token, "insert") {
+            continue;
+        }
+        let is_name = |at: usize| {
+            let token = tokens.get(at).map(|it| &it.token);
+            matches!(token, Some(Token::Word(_) | Token::Period)) && !is_other(at)
+        };
+        let open = (at + 1..).find(|at| !is_name(*at)).unwrap_or(tokens.len());
+        let is_list = tokens.get(open).is_some_and(|it| it.token == Token::LParen);
+        if !is_list || is_other(open + 1) {
+            continue;
+        }
+        let (mut depth, mut begins) = (0_usize, false);
+        for (at, it) in tokens.iter().enumerate().skip(open) {
+            if begins {
+                found.push(at);
+            }
+            match it.token {
+                Token::LParen | Token::LBracket => depth += 1,
+                Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            begins = depth == 1 && matches!(it.token, Token::LParen | Token::Comma);
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Writes names with subscripts behind SET, and among the columns of an INSERT, as names.
 pub(crate) fn as_names(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
     if !tokens.iter().any(|token| token.token == Token::LBracket) {
         return None;
     }
+    let listed = listed_columns(tokens);
     let (mut plain, mut depth) = (Vec::with_capacity(tokens.len()), 0_usize);
     let (mut at, mut in_list, mut begins, mut is_changed) = (0, None, false, false);
     while at < tokens.len() {
         let token = &tokens[at].token;
-        if begins && let Some(end) = subscripts_end(&tokens[at..]) {
+        let is_listed = listed.binary_search(&at).is_ok();
+        if (begins || is_listed)
+            && let Some(end) = subscripts_end(&tokens[at..], is_listed)
+        {
             let text: Vec<_> = tokens[at..at + end].iter().map(|t| as_written(&t.token)).collect();
             let name = format!("{SUBSCRIPTED}{}", text.join(" "));
             let token = Token::make_word(&name, Some('"'));
@@ -122,7 +168,7 @@ pub(crate) fn as_names(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
 }
 
 /// How many tokens a name with subscripts takes that is assigned; none: it is something else.
-fn subscripts_end(tokens: &[TokenWithSpan]) -> Option<usize> {
+fn subscripts_end(tokens: &[TokenWithSpan], is_listed: bool) -> Option<usize> {
     let [first, second, ..] = tokens else { return None };
     if !matches!(first.token, Token::Word(_)) || second.token != Token::LBracket {
         return None;
@@ -130,6 +176,7 @@ fn subscripts_end(tokens: &[TokenWithSpan]) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(1) {
         match token.token {
+            Token::Comma | Token::RParen if depth == 0 && is_listed => return Some(at),
             Token::LBracket | Token::LParen => depth += 1,
             Token::RBracket | Token::RParen => depth = depth.checked_sub(1)?,
             Token::Eq if depth == 0 => return Some(at),
@@ -165,6 +212,7 @@ pub(crate) fn as_columns(statement: &mut Statement) -> Result<()> {
                 };
                 assignments(&mut update.assignments, named.as_ref())?;
             }
+            listed(insert)?;
             insert.source.as_deref_mut().map_or(Ok(()), in_query)
         }
         Statement::Query(query) => in_query(query),
@@ -207,18 +255,10 @@ fn assignments(all: &mut Vec<ast::Assignment>, of: Option<&Ident>) -> Result<()>
             all.push(assignment);
             continue;
         };
-        let Some(text) = marked.value.strip_prefix(SUBSCRIPTED) else {
+        let Some((column, subscripts)) = subscripted(marked, place)? else {
             all.push(assignment);
             continue;
         };
-        let written = parse_expression(&tokenize(text, place)?, place)?;
-        let refused = || unsupported(place, "this target of SET", "write column[i] or column[i:j]");
-        let mut function = SUBSCRIPTED.to_string();
-        let ast::Expr::CompoundFieldAccess { root, access_chain } = written else {
-            return Err(refused());
-        };
-        let ast::Expr::Identifier(mut column) = *root else { return Err(refused()) };
-        column.span = marked.span;
         let target = AssignmentTarget::ColumnName(ObjectName(vec![ObjectNamePart::Identifier(
             column.clone(),
         )]));
@@ -230,27 +270,114 @@ fn assignments(all: &mut Vec<ast::Assignment>, of: Option<&Ident>) -> Result<()>
                 None => ast::Expr::Identifier(column),
             },
         };
-        let mut given = vec![array];
-        let is_only = access_chain.len() == 1;
-        for access in access_chain {
-            match access {
-                AccessExpr::Subscript(Subscript::Index { index }) => given.push(index),
-                AccessExpr::Subscript(Subscript::Slice {
-                    lower_bound: Some(from),
-                    upper_bound: Some(to),
-                    stride: None,
-                }) if is_only => {
-                    given.extend([from, to]);
-                    SLICE.clone_into(&mut function);
-                }
-                _ => return Err(refused()),
-            }
-        }
-        given.push(assignment.value);
-        assignment = ast::Assignment { target, value: called(&function, given) };
+        let value = with_element(array, subscripts, assignment.value);
+        assignment = ast::Assignment { target, value };
         all.push(assignment);
     }
     Ok(())
+}
+
+/// The column and the subscripts of a name that has some.
+fn subscripted(marked: &Ident, place: Place) -> Result<Option<(Ident, Subscripts)>> {
+    let Some(text) = marked.value.strip_prefix(SUBSCRIPTED) else { return Ok(None) };
+    let written = parse_expression(&tokenize(text, place)?, place)?;
+    let refused = || unsupported(place, "this target", "write column[i] or column[i:j]");
+    let ast::Expr::CompoundFieldAccess { root, access_chain } = written else {
+        return Err(refused());
+    };
+    let ast::Expr::Identifier(mut column) = *root else { return Err(refused()) };
+    column.span = marked.span;
+    let subscripts = Subscripts::of_chain(&access_chain, place)?.ok_or_else(refused)?;
+    Ok(Some((column, subscripts)))
+}
+
+/// `set(array, bounds, value)`
+fn with_element(array: ast::Expr, subscripts: Subscripts, value: ast::Expr) -> ast::Expr {
+    let function = if subscripts.is_slice { SLICE.to_owned() } else { SUBSCRIPTED.to_string() };
+    let given = [array].into_iter().chain(subscripts.bounds).chain([value]);
+    called(&function, given.collect())
+}
+
+/// Writes the columns of an INSERT that have subscripts as columns.
+fn listed(insert: &mut ast::Insert) -> Result<()> {
+    let mut targets = Vec::with_capacity(insert.columns.len());
+    for name in &insert.columns {
+        let target = match name.0.as_slice() {
+            [ObjectNamePart::Identifier(marked)] => {
+                subscripted(marked, place_in(name, Place::default()))?
+            }
+            _ => None,
+        };
+        targets.push(target);
+    }
+    let Some(first) = targets.iter().position(Option::is_some) else { return Ok(()) };
+    let place = place_in(&insert.columns[first], Place::default());
+    let Some(SetExpr::Values(values)) = insert.source.as_deref_mut().map(|query| &mut *query.body)
+    else {
+        let advice = "insert the rows, or values made with ARRAY[...]";
+        return Err(unsupported(place, "a subscript of INSERT ... SELECT", advice));
+    };
+    let mut columns = Vec::<ObjectName>::new();
+    // Per column that is written, the place among those that are left.
+    let mut places = Vec::with_capacity(targets.len());
+    for (name, target) in insert.columns.iter().zip(&targets) {
+        let name = match target {
+            Some((column, _)) => ObjectName(vec![ObjectNamePart::Identifier(column.clone())]),
+            None => name.clone(),
+        };
+        let before = columns.iter().position(|other| *other == name && target.is_some());
+        places.push(before.unwrap_or(columns.len()));
+        if before.is_none() {
+            columns.push(name);
+        }
+    }
+    for row in &mut values.rows {
+        if row.content.len() != targets.len() {
+            continue; // which is refused
+        }
+        let mut content = Vec::<ast::Expr>::with_capacity(columns.len());
+        for ((value, target), at) in
+            std::mem::take(&mut row.content).into_iter().zip(&targets).zip(&places)
+        {
+            let Some((_, subscripts)) = target else {
+                content.push(value);
+                continue;
+            };
+            match content.get_mut(*at) {
+                Some(before) => {
+                    let array = std::mem::replace(before, nothing());
+                    *before = with_element(array, subscripts.clone(), value);
+                }
+                None => content.push(with_element(nothing(), subscripts.clone(), value)),
+            }
+        }
+        row.content = content;
+    }
+    insert.columns = columns;
+    Ok(())
+}
+
+/// NULL of the type of the column that is inserted into.
+fn nothing() -> ast::Expr {
+    ast::Expr::Identifier(Ident::with_quote('"', SUBSCRIPTED.to_string()))
+}
+
+/// Whether this is [`nothing`].
+pub(crate) fn is_nothing(written: &ast::Expr) -> bool {
+    matches!(written, ast::Expr::Identifier(name) if name.value.starts_with(SUBSCRIPTED))
+}
+
+/// The assignment to elements of a column that is inserted into.
+pub(crate) fn assigned_to_nothing(written: &ast::Expr) -> Option<&ast::Function> {
+    let ast::Expr::Function(function) = written else { return None };
+    let ast::FunctionArguments::List(list) = &function.args else { return None };
+    let first = match list.args.first()? {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(first)) => first,
+        _ => return None,
+    };
+    let is_it =
+        is_assignment(function) && (is_nothing(first) || assigned_to_nothing(first).is_some());
+    is_it.then_some(function)
 }
 
 fn is_set(value: &ast::Expr) -> bool {

@@ -28,6 +28,7 @@ use crate::state::Programs;
 use crate::transaction_control::TransactionControl;
 use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
 use crate::written::{changed_by, has_changes};
+use crate::written_subscripts::Subscripts;
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
 #[derive(Debug)]
@@ -495,10 +496,10 @@ pub(crate) enum BlockStatementKind {
         target: Target,
         value: ast::Expr,
     },
-    /// `target[index] := value`; of a jsonb, `target[key][index] := value`
+    /// `target[index] := value`, `target[from:to] := array`; also of a jsonb
     AssignElement {
         target: Target,
-        subscripts: Vec<ast::Expr>,
+        subscripts: Subscripts,
         value: ast::Expr,
     },
     If {
@@ -513,6 +514,8 @@ pub(crate) enum BlockStatementKind {
     ForRange(Box<ForRange>),
     ForEach {
         target: Target,
+        /// the dimensions of what it is set to: 0 of an element
+        slice: i32,
         array: ast::Expr,
         body: LoopBody,
     },

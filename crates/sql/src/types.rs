@@ -13,6 +13,7 @@ use sqlparser::ast::{
 };
 
 use crate::error::{Advice, Result, error, syntax, unsupported};
+use crate::type_table::kept_as;
 use crate::written::object_name;
 
 /// Longest char(n): it is stored in place.
@@ -39,17 +40,14 @@ pub(crate) fn sql_type(written: &Written, names: TypeNames<'_>, place: Place) ->
             | ArrayElemTypeDef::AngleBracket(element)
             | ArrayElemTypeDef::Parenthesis(element),
         ) => {
-            if matches!(**element, Written::Array(_)) {
-                return Err(unsupported(
-                    place,
-                    "an array of arrays",
-                    "arrays have one dimension here: write type[], and one array per column or row",
-                ));
+            // As many dimensions as a value has.
+            if let Written::Array(_) = **element {
+                return sql_type(element, names, place);
             }
             match data_type(element, names, place)? {
                 // A domain over one.
                 DataType::Array(_) => {
-                    Err(unsupported(place, "an array of arrays", "arrays have one dimension here"))
+                    Err(unsupported(place, "an array of a domain of arrays", "write type[][]"))
                 }
                 element => Ok(SqlType::Array(element)),
             }
@@ -71,8 +69,25 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         None if is_built_in(name, "citext") => Ok(DataType::CiText),
         None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
         None if let Some(of) = encoded_named(name) => Ok(DataType::Encoded(of)),
+        None if let Some(element) = element_of_name(name, names, place) => Ok(element.array()),
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
     }
+}
+
+/// The type of the elements of `_int4` and its kin.
+fn element_of_name(name: &ast::ObjectName, names: TypeNames<'_>, place: Place) -> Option<DataType> {
+    let shown = name.to_string().to_lowercase();
+    let element = shown.strip_prefix("pg_catalog.").unwrap_or(&shown).strip_prefix('_')?;
+    let own = || {
+        let part = ast::ObjectNamePart::Identifier(ast::Ident::new(element));
+        data_type(&Written::Custom(ast::ObjectName(vec![part]), Vec::new()), names, place).ok()
+    };
+    kept_as(element).or_else(own).filter(|of| of.element().is_none())
+}
+
+/// Whether a type that is written is one of arrays.
+pub(crate) fn is_array_type(written: &Written, names: TypeNames<'_>, place: Place) -> bool {
+    matches!(sql_type(written, names, place), Ok(SqlType::Array(_)))
 }
 
 /// The type of addresses that has this name.

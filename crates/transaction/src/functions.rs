@@ -22,6 +22,7 @@ mod random;
 mod real;
 mod recode;
 mod row;
+mod shaped;
 mod template;
 pub mod text;
 mod text_pad;
@@ -32,6 +33,7 @@ use std::cmp::Ordering;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::panics;
+use hotrow_base::shape::{ArrayShape, DIMENSIONS_MAX};
 use hotrow_base::types::DataType;
 
 use crate::bytecode::{CallCode, CompareKind};
@@ -161,6 +163,9 @@ fn required(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
 fn appended(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
     let [(array, _), (value, _)] = &*code.arguments else { return Ok(Datum::NULL) };
     let (array, value) = (machine.slots[*array], machine.slots[*value]);
+    if !array.is_null() && array.dimensions() > 0 {
+        return array::appended(machine, code);
+    }
     let end = machine.elements.len();
     let old = if array.is_null() { end..end } else { array.as_range().range() };
     let start = if old.end == end { old.start } else { end };
@@ -179,7 +184,7 @@ fn array_cast(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         return Ok(Datum::NULL);
     }
     let old = array.as_range();
-    machine.room_for_elements(old.len as usize)?;
+    machine.room_for_elements(old.len as usize + DIMENSIONS_MAX)?;
     let start = machine.elements.len();
     for at in old.range() {
         let element = machine.elements[at];
@@ -189,7 +194,8 @@ fn array_cast(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         };
         machine.elements.push(element);
     }
-    Ok(Datum::range(start as u32, old.len))
+    let shape = ArrayShape::of_list(array, &machine.elements);
+    Ok(shape.array_of_list(start, &mut machine.elements))
 }
 
 /// The greatest or least argument that is not NULL.

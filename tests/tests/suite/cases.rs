@@ -43,6 +43,6 @@ files! {
     templates times patterns schemas temporary expressions_in_indexes triggers writable_views
     merge overloads array_columns rights numerics alterations materialized variadic row_security
     instead partitions reports tables_without_keys recursion json_records ranges dynamic
-    addresses bits composites citext
+    addresses array_dimensions bits composites citext
     defining_blocks altered_routines renamed_schemas returned_queries random_bytes
 }

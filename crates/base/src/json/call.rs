@@ -2,6 +2,7 @@
 
 use super::change::{Change, assigned, changed, indexed, place_of};
 use super::node::{Node, Spacing};
+use super::populate::populate;
 use super::records::record;
 use super::text_of;
 use super::{
@@ -66,6 +67,12 @@ pub enum JsonFunction {
     BuildObject,
     /// json_build_array(value, ...)
     BuildArray,
+    /// a json as a value of the type that is given: (json, the row that it is laid over)
+    Populate,
+    /// json_build_object(VARIADIC array)
+    ObjectOf,
+    /// json_build_array(VARIADIC array)
+    ArrayOf,
     /// to_json(value)
     ToJson,
     /// row_to_json(row): keys and values in turn
@@ -77,7 +84,10 @@ pub enum JsonFunction {
 impl JsonFunction {
     /// Whether it is called for NULL, too.
     pub const fn takes_nulls(self) -> bool {
-        matches!(self, Self::BuildObject | Self::BuildArray | Self::Row | Self::Assign)
+        matches!(
+            self,
+            Self::BuildObject | Self::BuildArray | Self::Row | Self::Assign | Self::Populate
+        )
     }
 }
 
@@ -95,12 +105,23 @@ pub fn call(function: JsonFunction, arguments: &[Value], gives: DataType) -> Res
             return row_of(pairs, gives);
         }
         F::Assign => return assign(arguments),
+        F::Populate => return populate(arguments, gives),
         _ if arguments.iter().any(Value::is_null) => return Ok(Value::Null),
         _ => {}
     }
     let [first, rest @ ..] = arguments else { return Ok(Value::Null) };
     match function {
         F::ToJson => return json_of(first, gives),
+        F::ArrayOf => return array_of(first.elements().unwrap_or_default(), gives),
+        F::ObjectOf => {
+            let (pairs, rest) = first.elements().unwrap_or_default().as_chunks::<2>();
+            if !rest.is_empty() {
+                let message = "argument list must have even number of elements";
+                return Err(ValueError::json_use(message.to_owned()));
+            }
+            let pairs = pairs.iter().map(|[key, value]| (key, value));
+            return object_of(pairs, ["{", "}"], gives);
+        }
         F::Object => return object_of_texts(first, rest.first(), gives),
         _ => {}
     }

@@ -138,10 +138,10 @@ fn field(name: &str, raw: &str, form: FieldForm) -> Result<Value> {
 
 /// An array as the text of one of SQL. Where its first element is an array, all of them are, and
 /// of equal lengths.
-fn array_text(name: &str, raw: &str, form: FieldForm) -> Result<String> {
+pub(super) fn array_text(name: &str, raw: &str, form: FieldForm) -> Result<String> {
     let all = elements(raw)?;
     if all.first().is_some_and(|first| Kind::of(first) == Kind::Array) {
-        let (mut text, mut length) = (String::from("{"), None);
+        let (mut text, mut length, mut is_empty) = (String::from("{"), None, true);
         for (at, element) in all.into_iter().enumerate() {
             if Kind::of(element) != Kind::Array {
                 return Err(ValueError::no_json_array(name));
@@ -151,9 +151,11 @@ fn array_text(name: &str, raw: &str, form: FieldForm) -> Result<String> {
                 return Err(ValueError::ragged_json_array());
             }
             text += if at > 0 { "," } else { "" };
-            text += &array_text(name, element, form)?;
+            let inner = array_text(name, element, form)?;
+            is_empty &= inner == "{}";
+            text += &inner;
         }
-        return Ok(if length == Some(0) { "{}".to_owned() } else { text + "}" });
+        return Ok(if is_empty { "{}".to_owned() } else { text + "}" });
     }
     let shown = |element: &str| match Kind::of(element) {
         Kind::Null => Ok(Value::Null),

@@ -2,6 +2,7 @@
 
 use super::{BYTES_MAX, Result, normal, write_text};
 use crate::interrupt::current;
+use crate::shape::{ArrayShape, Dimension};
 use crate::types::DataType;
 use crate::value::{TextBuilder, Value, ValueError};
 
@@ -59,7 +60,11 @@ pub fn object_of<'v>(
                 let message = format!("argument {} cannot be null", 2 * at + 1);
                 return Err(ValueError::json_use(message));
             }
-            Value::Array(_) | Value::Composite(..) | Value::Json(_) | Value::Jsonb(_) => {
+            Value::Array(_)
+            | Value::Shaped(..)
+            | Value::Composite(..)
+            | Value::Json(_)
+            | Value::Jsonb(_) => {
                 let message = "key value must be scalar, not array, composite, or json";
                 return Err(ValueError::json_use(message.to_owned()));
             }
@@ -95,19 +100,30 @@ pub(super) fn row_of<'v>(
 
 /// An object of texts: of an array of keys and values in turn, or of one of each.
 pub(super) fn object_of_texts(keys: &Value, values: Option<&Value>, to: DataType) -> Result<Value> {
-    let Value::Array(keys) = keys else { return Ok(Value::Null) };
+    let Some(list) = keys.elements() else { return Ok(Value::Null) };
+    let shapes = [keys.shape(), values.map(Value::shape).unwrap_or(ArrayShape::EMPTY)];
+    let has_two_columns = values.is_none() && shapes[0].dimensions().len() == 2;
+    if has_two_columns && shapes[0].dimensions()[1].length != 2 {
+        let message = "array must have two columns".to_owned();
+        return Err(ValueError::json_error("2202E", message));
+    }
+    if !has_two_columns && shapes.iter().any(|shape| shape.dimensions().len() > 1) {
+        let message = "wrong number of array subscripts".to_owned();
+        return Err(ValueError::json_error("2202E", message));
+    }
+    let (keys, values) = (list, values.map(Value::elements));
     let pairs: Vec<(&Value, &Value)> = match values {
         None if keys.len() % 2 == 1 => {
             let message = "array must have even number of elements".to_owned();
             return Err(ValueError::json_error("2202E", message));
         }
         None => keys.as_chunks::<2>().0.iter().map(|[key, value]| (key, value)).collect(),
-        Some(Value::Array(values)) if values.len() != keys.len() => {
+        Some(Some(values)) if values.len() != keys.len() => {
             let message = "mismatched array dimensions".to_owned();
             return Err(ValueError::json_error("2202E", message));
         }
-        Some(Value::Array(values)) => keys.iter().zip(values).collect(),
-        Some(_) => return Ok(Value::Null),
+        Some(Some(values)) => keys.iter().zip(values).collect(),
+        Some(None) => return Ok(Value::Null),
     };
     if pairs.iter().any(|(key, _)| key.is_null()) {
         let message = "null value not allowed for object key".to_owned();
@@ -121,6 +137,20 @@ fn finished(out: TextBuilder, to: DataType) -> Result<Value> {
         DataType::Jsonb => normal(&out.finish()).map(Value::Jsonb),
         _ => Ok(Value::Json(out.finish())),
     }
+}
+
+/// Writes an array that has `inner` dimensions within the first one, six at most.
+fn write_list(inner: &[Dimension], values: &[Value], out: &mut TextBuilder) -> Result<()> {
+    let each = inner.iter().map(|dimension| dimension.length as usize).product::<usize>();
+    out.push("[")?;
+    for (at, part) in values.chunks(each.max(1)).enumerate() {
+        out.push(if at > 0 { "," } else { "" })?;
+        match (inner, part) {
+            ([_, inner @ ..], part) => write_list(inner, part, out)?,
+            ([], part) => part.iter().try_for_each(|value| write(value, out))?,
+        }
+    }
+    out.push("]")
 }
 
 fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
@@ -143,13 +173,10 @@ fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
                 moment.as_bytes().iter().rev().nth(2).is_some_and(|it| b"+-".contains(it));
             write_text(&format!("{moment}{}{era}", if is_whole { ":00" } else { "" }), out)?;
         }
-        Value::Array(values) => {
-            out.push("[")?;
-            for (at, value) in values.iter().enumerate() {
-                out.push(if at > 0 { "," } else { "" })?;
-                write(value, out)?;
-            }
-            out.push("]")?;
+        Value::Array(values) => write_list(&[], values, out)?,
+        Value::Shaped(shape, values) => {
+            let inner = shape.dimensions().get(1..).unwrap_or_default();
+            write_list(inner, values, out)?;
         }
         Value::Composite(of, values) => {
             out.push("{")?;

@@ -1,15 +1,83 @@
-//! Arrays: one-dimensional. As parameters their elements lie in a list; in columns they are
+//! Arrays. As parameters their elements lie in a list; in columns they are
 //! [packed](crate::packed).
 
 use std::fmt;
 
+use super::array_text::{checked_shape, is_space};
 use super::{Value, ValueError};
 use crate::datum::Datum;
-use crate::interrupt::current::{self, Pace};
+use crate::interrupt::current;
 use crate::memory::{Charge, OutOfMemory};
-use crate::types::{DataType, SqlType};
+use crate::shape::{ArrayShape, Dimension};
+use crate::types::SqlType;
 
 impl Value {
+    /// An array with these elements, as many as its shape has.
+    pub fn shaped(elements: Vec<Self>, shape: &ArrayShape) -> Self {
+        match shape.is_plain() {
+            true => Self::Array(elements),
+            false => Self::Shaped(Box::new(*shape), elements),
+        }
+    }
+
+    /// The elements of an array of any shape; none: it is something else.
+    pub fn elements(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(elements) | Self::Shaped(_, elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// The shape of an array: an empty one of something else.
+    pub fn shape(&self) -> ArrayShape {
+        match self {
+            Self::Array(elements) => ArrayShape::plain(elements.len()),
+            Self::Shaped(shape, _) => **shape,
+            _ => ArrayShape::EMPTY,
+        }
+    }
+
+    /// An array of arrays, as `array_agg` makes it, which is an array with one dimension more; no
+    /// arrays make an empty one.
+    ///
+    /// # Errors
+    ///
+    /// 22004 and 2202E: one is NULL, empty or of another shape than the first one.
+    pub fn nested(parts: &[Self]) -> Result<Self, ValueError> {
+        let Some(inner) = parts.first().map(Self::shape) else {
+            return Ok(Self::Array(Vec::new()));
+        };
+        let mut all = Vec::with_capacity(parts.len() * inner.elements());
+        for part in parts {
+            match part.elements() {
+                None => return Err(ValueError::null_part()),
+                Some([]) => return Err(ValueError::no_part("empty arrays")),
+                Some(_) if part.shape() != inner => {
+                    return Err(ValueError::no_part("arrays of different dimensionality"));
+                }
+                Some(elements) => all.extend_from_slice(elements),
+            }
+        }
+        let mut dimensions = vec![Dimension::from_one(parts.len() as u32)];
+        dimensions.extend(inner.dimensions());
+        Ok(Self::shaped(all, &checked_shape(&dimensions)?))
+    }
+
+    /// The slices of an array that have so many dimensions, as FOREACH takes them.
+    ///
+    /// # Errors
+    ///
+    /// 2202E: the array has fewer.
+    pub fn slices(&self, wanted: i32) -> Result<Vec<Self>, ValueError> {
+        let (shape, values) = (self.shape(), self.elements().unwrap_or_default());
+        let count = shape.dimensions().len();
+        let within = usize::try_from(wanted).ok().and_then(|wanted| count.checked_sub(wanted));
+        let within = within.ok_or_else(|| ValueError::slice_range(wanted, count))?;
+        let shape = checked_shape(&shape.dimensions()[within..])?;
+        let slices = values.chunks(shape.elements().max(1));
+        Ok(slices.map(|part| Self::shaped(part.to_vec(), &shape)).collect())
+    }
+
     /// The value as a datum of a parameter's type: a scalar as [`Value::to_datum`] makes it, an
     /// array as a range of `elements`, to which its elements are appended. A text is read as an
     /// array literal.
@@ -22,7 +90,9 @@ impl Value {
         let (element, values) = match (sql_type, self) {
             (SqlType::Scalar(data_type), _) => return self.to_datum(data_type, heap),
             (_, Self::Null) => return Ok(Datum::NULL),
-            (SqlType::Array(element), Self::Array(values)) => (element, values),
+            (SqlType::Array(element), Self::Array(values) | Self::Shaped(_, values)) => {
+                (element, values)
+            }
             (SqlType::Array(element), Self::Text(text)) => {
                 let array = Self::parse_array(element, text)?;
                 return array.to_parameter(sql_type, heap, elements);
@@ -33,7 +103,7 @@ impl Value {
         for value in values {
             elements.push(value.to_datum(element, heap)?);
         }
-        Ok(Datum::range(start as u32, values.len() as u32))
+        Ok(self.shape().array_of_list(start, elements))
     }
 
     /// The value of a datum of a parameter's type.
@@ -46,55 +116,12 @@ impl Value {
         match sql_type {
             SqlType::Scalar(data_type) => Self::from_datum(datum, data_type, heap),
             SqlType::Array(_) if datum.is_null() => Self::Null,
-            SqlType::Array(element) => Self::Array(
-                elements[datum.as_range().range()]
-                    .iter()
-                    .map(|&datum| Self::from_datum(datum, element, heap))
-                    .collect(),
-            ),
+            SqlType::Array(element) => {
+                let values = elements[datum.as_range().range()].iter();
+                let values = values.map(|datum| Self::from_datum(*datum, element, heap));
+                Self::shaped(values.collect(), &ArrayShape::of_list(datum, elements))
+            }
         }
-    }
-
-    /// The value of an array literal, `{1,2,NULL}` or `{"a b",c}`.
-    pub fn parse_array(element: DataType, text: &str) -> Result<Self, ValueError> {
-        let malformed = || ValueError::malformed_array(text);
-        let begin = text.trim_ascii_start();
-        let is_nested =
-            begin.strip_prefix('{').is_some_and(|in_it| in_it.trim_ascii_start().starts_with('{'));
-        if is_nested || begin.starts_with('[') {
-            return Err(ValueError::array_form(text));
-        }
-        let Some(begun) = text.trim_ascii().strip_prefix('{') else {
-            let detail = "Array value must start with \"{\" or dimension information.";
-            return Err(ValueError::malformed_array_because(text, detail));
-        };
-        let Some(inner) = begun.strip_suffix('}') else {
-            let detail = match begun.contains('}') {
-                true => "Junk after closing right brace.",
-                false => "Unexpected end of input.",
-            };
-            return Err(ValueError::malformed_array_because(text, detail));
-        };
-        let mut rest = inner.trim_ascii();
-        // Until somebody has them all, who charges them then.
-        let count = 1 + rest.bytes().filter(|byte| *byte == b',').count();
-        let _list = charged_list(count, rest.len())?;
-        let (mut values, mut pace) = (Vec::new(), Pace::new());
-        while !rest.is_empty() {
-            let (item, behind) = split_item(rest).ok_or_else(malformed)?;
-            pace.went(rest.len() - behind.len() + size_of::<Self>())?;
-            values.push(match item {
-                Item::Bare(word) if word.eq_ignore_ascii_case("null") => Self::Null,
-                Item::Bare(word) => Self::parse(element, word)?,
-                Item::Quoted(word) => Self::parse(element, &word)?,
-            });
-            rest = match behind.strip_prefix(',') {
-                Some(next) if !next.trim_ascii_start().is_empty() => next.trim_ascii_start(),
-                None if behind.is_empty() => behind,
-                _ => return Err(malformed()),
-            };
-        }
-        Ok(Self::Array(values))
     }
 }
 
@@ -118,50 +145,48 @@ pub fn charged_list(values: usize, text_bytes: usize) -> Result<Charge, OutOfMem
     Ok(charge)
 }
 
-enum Item<'a> {
-    Bare(&'a str),
-    Quoted(String),
-}
-
-/// The first item of a list that is not empty, and what lies behind it, a comma first.
-fn split_item(text: &str) -> Option<(Item<'_>, &str)> {
-    let Some(quoted) = text.strip_prefix('"') else {
-        let (word, behind) = text.split_at(text.find(',').unwrap_or(text.len()));
-        let word = word.trim_ascii();
-        let is_bare = !word.is_empty() && !word.contains(['{', '}', '"', '\\']);
-        return is_bare.then_some((Item::Bare(word), behind));
-    };
-    let (mut word, mut chars) = (String::new(), quoted.char_indices());
-    loop {
-        match chars.next()? {
-            (end, '"') => {
-                return Some((Item::Quoted(word), quoted[end + 1..].trim_ascii_start()));
-            }
-            (_, '\\') => word.push(chars.next()?.1),
-            (_, other) => word.push(other),
-        }
+pub(super) fn write_array(
+    shape: &ArrayShape,
+    elements: &[Value],
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let dimensions = shape.dimensions();
+    if dimensions.iter().any(|dimension| dimension.lower != 1) {
+        write!(f, "{shape}=")?;
     }
+    if dimensions.is_empty() {
+        return f.write_str("{}");
+    }
+    write_part(dimensions, elements, f)
 }
 
-pub(super) fn write_array(elements: &[Value], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Writes what lies in so many dimensions, six at most.
+fn write_part(
+    dimensions: &[Dimension],
+    elements: &[Value],
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let [outer, inner @ ..] = dimensions else {
+        return elements.first().map_or(Ok(()), |element| write_element(element, f));
+    };
     f.write_str("{")?;
-    for (i, element) in elements.iter().enumerate() {
+    let each = (elements.len() / outer.length.max(1) as usize).max(1);
+    for (i, part) in elements.chunks(each).enumerate() {
         f.write_str(if i > 0 { "," } else { "" })?;
-        let text = element.to_string();
-        if element.is_null() || !needs_quotes(&text) {
-            f.write_str(&text)?;
-        } else {
-            write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))?;
-        }
+        write_part(inner, part, f)?;
     }
     f.write_str("}")
 }
 
+fn write_element(element: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let text = element.to_string();
+    if element.is_null() || !needs_quotes(&text) {
+        return f.write_str(&text);
+    }
+    write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
 fn needs_quotes(text: &str) -> bool {
-    let special = |c: char| matches!(c, '{' | '}' | ',' | '"' | '\\') || c.is_ascii_whitespace();
-    // A vertical tab is white space to PostgreSQL, though not to Rust.
-    text.is_empty()
-        || text.eq_ignore_ascii_case("null")
-        || text.contains(special)
-        || text.contains('\u{b}')
+    let special = |c: char| matches!(c, '{' | '}' | ',' | '"' | '\\') || is_space(c);
+    text.is_empty() || text.eq_ignore_ascii_case("null") || text.contains(special)
 }

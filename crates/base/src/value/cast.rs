@@ -24,10 +24,10 @@ impl Value {
     pub fn to_datum(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {
         match (self, data_type) {
             (Self::Null, _) => Ok(Datum::NULL),
-            (Self::Array(values), DataType::Array(element)) => {
+            (Self::Array(values) | Self::Shaped(_, values), DataType::Array(element)) => {
                 let elements = values.iter().map(|value| value.to_datum(*element, heap));
                 let elements = elements.collect::<Result<Vec<_>, _>>()?;
-                Ok(packed::pack(*element, &elements, heap))
+                Ok(packed::pack(*element, &elements, &self.shape(), heap))
             }
             (Self::Composite(of, values), DataType::Composite(to)) if *of == to => {
                 let fields = values.iter().zip(of.types());
@@ -110,7 +110,9 @@ impl Value {
             }
             Self::Bool(value) => value.to_string(),
             Self::Encoded(value) => value.cast_to_text(),
-            Self::Bytea(_) | Self::Array(_) => return Err(self.no_cast(data_type)),
+            Self::Bytea(_) | Self::Array(_) | Self::Shaped(..) => {
+                return Err(self.no_cast(data_type));
+            }
             _ => self.to_string(),
         };
         fit_text(data_type, &shown).map(|text| Datum::of_bytes(text.as_bytes(), heap))

@@ -75,23 +75,36 @@ impl ValueError {
         Self { detail: Some(detail.to_owned()), ..error }
     }
 
-    /// invalid_text_representation of an array
-    pub(super) fn malformed_array(text: &str) -> Self {
-        let text = text.escape_debug();
-        Self::new("22P02", format!("malformed array literal: \"{text}\""))
+    /// invalid_text_representation of an array, with what is wrong
+    pub(super) fn malformed_array(text: &str, detail: &str) -> Self {
+        let error = Self::new("22P02", format!("malformed array literal: \"{text}\""));
+        Self { detail: Some(detail.to_owned()), ..error }
     }
 
-    /// The same, with what is missing.
-    pub(super) fn malformed_array_because(text: &str, detail: &str) -> Self {
-        Self { detail: Some(detail.to_owned()), ..Self::malformed_array(text) }
+    /// program_limit_exceeded: dimensions of an array
+    pub(super) fn array_limit(message: String) -> Self {
+        Self::new("54000", message)
     }
 
-    /// feature_not_supported: an array of arrays, or one that begins elsewhere
-    pub(super) fn array_form(text: &str) -> Self {
-        let text = text.escape_debug();
-        let hint = "Arrays have one dimension here, and begin at 1: write {1,2,3}.";
-        let message = format!("array literal \"{text}\" is not supported");
-        Self { hint: Some(hint), ..Self::new("0A000", message) }
+    /// array_subscript_error: slices of more dimensions than an array has
+    pub(super) fn slice_range(wanted: i32, count: usize) -> Self {
+        let message = format!("slice dimension ({wanted}) is out of the valid range 0..{count}");
+        Self::new("2202E", message)
+    }
+
+    /// null_value_not_allowed: among arrays that become one
+    pub(super) fn null_part() -> Self {
+        Self::new("22004", "cannot accumulate null arrays".to_owned())
+    }
+
+    /// array_subscript_error: among arrays that become one
+    pub(super) fn no_part(what: &str) -> Self {
+        Self::new("2202E", format!("cannot accumulate {what}"))
+    }
+
+    /// array_subscript_error: a dimension that ends before it begins
+    pub(super) fn array_bounds() -> Self {
+        Self::new("2202E", "upper bound cannot be less than lower bound".to_owned())
     }
 
     /// numeric_value_out_of_range, told by a text

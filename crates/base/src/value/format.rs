@@ -36,7 +36,8 @@ impl fmt::Display for Value {
             Self::Encoded(value) => write!(f, "{value}"),
             Self::Enum(of, place) => f.write_str(of.label(*place)),
             Self::Composite(_, fields) => composite::write_composite(fields, f),
-            Self::Array(elements) => array::write_array(elements, f),
+            Self::Array(elements) => array::write_array(&self.shape(), elements, f),
+            Self::Shaped(shape, elements) => array::write_array(shape, elements, f),
         }
     }
 }

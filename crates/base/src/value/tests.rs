@@ -249,4 +249,31 @@ fn array_literals_out_of_form_are_refused() {
     let read = Value::parse_array(DataType::Integer, " { 1 , null,3 } ");
     assert_eq!(read, Ok(Value::from(vec![Some(1), None, Some(3)])));
     assert_eq!(Value::parse_array(DataType::Integer, "{}"), Ok(Value::Array(vec![])));
+    for text in ["{{{{{{{1}}}}}}}", "[1][1][1][1][1][1][1]={1}", "[2147483647]={1}"] {
+        let read = Value::parse_array(DataType::Text, text);
+        assert!(read.is_err_and(|error| matches!(error.code(), "54000" | "22P02")), "{text}");
+    }
+}
+
+#[test]
+fn arrays_of_any_shape_come_back() {
+    for (text, dimensions) in [
+        ("{{1,2},{3,NULL}}", 2),
+        ("[0:1]={1,2}", 1),
+        ("[-3:-3][5:6]={{1,2}}", 2),
+        ("{{{{{{1,2}}}}}}", 6),
+    ] {
+        let array = Value::parse_array(DataType::Integer, text).expect("an array");
+        assert_eq!(array.shape().dimensions().len(), dimensions);
+        assert_eq!(array.to_string(), text);
+        let sql_type = SqlType::Array(DataType::Integer);
+        let (mut heap, mut elements) = (Vec::new(), vec![crate::datum::Datum::NULL]);
+        let datum = array.to_parameter(sql_type, &mut heap, &mut elements).expect("it fits");
+        assert_eq!(Value::from_parameter(datum, sql_type, &heap, &elements), array);
+        let longer = Value::nested(&[array.clone(), array.clone()]);
+        assert_eq!(longer.is_ok(), dimensions < 6);
+        let parts = array.slices(1).expect("each has one");
+        let elements = parts.iter().map(|part| part.shape().elements());
+        assert_eq!(elements.sum::<usize>(), array.shape().elements());
+    }
 }

@@ -36,17 +36,7 @@ pub(crate) fn parameters(types: &[SqlType], arguments: &Arguments, out: &mut Vec
 }
 
 fn value(sql_type: SqlType, datum: Datum, arguments: &Arguments) -> Value {
-    match sql_type {
-        SqlType::Scalar(data_type) => Value::from_datum(datum, data_type, &arguments.heap),
-        SqlType::Array(_) if datum.is_null() => Value::Null,
-        SqlType::Array(element) => {
-            let elements = &arguments.elements[datum.as_range().range()];
-            let values = elements.iter();
-            Value::Array(
-                values.map(|&one| Value::from_datum(one, element, &arguments.heap)).collect(),
-            )
-        }
-    }
+    Value::from_parameter(datum, sql_type, &arguments.heap, &arguments.elements)
 }
 
 impl ToSql for Parameter {
@@ -92,6 +82,7 @@ impl ToSql for Parameter {
                 let values: Vec<_> = values.iter().cloned().map(Parameter).collect();
                 return values.to_sql(ty, out);
             }
+            Value::Shaped(..) => return Err("the workloads have plain arrays".into()),
         }
         Ok(IsNull::No)
     }

@@ -14,6 +14,7 @@ use hotrow_base::any_numeric;
 use hotrow_base::decimal::Decimal;
 use hotrow_base::encoded::EncodedType;
 use hotrow_base::range::Range;
+use hotrow_base::shape::{ArrayShape, Dimension};
 use hotrow_base::temporal::Interval;
 use hotrow_base::types::RangeKind;
 use hotrow_base::value::Value;
@@ -125,6 +126,14 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
             put(out, values.len() as u64);
             values.iter().for_each(|value| encode_value(out, value));
         }
+        Value::Shaped(shape, values) => {
+            out.extend([22, shape.dimensions().len() as u8]);
+            for Dimension { length, lower } in shape.dimensions() {
+                put(out, (*length).into());
+                put_signed(out, (*lower).into());
+            }
+            values.iter().for_each(|value| encode_value(out, value));
+        }
     }
 }
 
@@ -146,15 +155,31 @@ fn bytes(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
 fn decode_value(reader: &mut ByteReader<'_>) -> Option<Value> {
     match reader.byte()? {
         14 => {
-            let mut values = Vec::new();
-            for _ in 0..reader.varint()? {
-                let tag = reader.byte()?;
-                values.push(decode_scalar(reader, tag)?);
+            let count = reader.varint()?;
+            decode_elements(reader, count).map(Value::Array)
+        }
+        22 => {
+            let mut dimensions = Vec::new();
+            for _ in 0..reader.byte()? {
+                let length = u32::try_from(reader.varint()?).ok()?;
+                let lower = i32::try_from(reader.signed()?).ok()?;
+                dimensions.push(Dimension { length, lower });
             }
-            Some(Value::Array(values))
+            let shape = ArrayShape::new(&dimensions)?;
+            let values = decode_elements(reader, shape.elements() as u64)?;
+            Some(Value::shaped(values, &shape))
         }
         tag => decode_scalar(reader, tag),
     }
+}
+
+fn decode_elements(reader: &mut ByteReader<'_>, count: u64) -> Option<Vec<Value>> {
+    let mut values = Vec::new();
+    for _ in 0..count {
+        let tag = reader.byte()?;
+        values.push(decode_scalar(reader, tag)?);
+    }
+    Some(values)
 }
 
 fn decode_scalar(reader: &mut ByteReader<'_>, tag: u8) -> Option<Value> {

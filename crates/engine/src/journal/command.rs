@@ -18,11 +18,16 @@
 //!             numeric                               wide signed varint, units of the scale
 //!             interval                              the same: months, days, microseconds
 //!             text, bytea, uuid, json, jsonb        bytes behind their length
-//!             array                                 count varint, then as arguments
+//!             array                                 count varint, then as arguments; one that is
+//!                                                   not plain (hotrow_base::shape) has the number
+//!                                                   of its dimensions in bits 32 to 34 of the
+//!                                                   count, and of each behind it where it begins,
+//!                                                   a signed varint, and its length, a varint
 //! ```
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::shape::{ArrayShape, DIMENSIONS_MAX, Dimension};
 use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::varint::{ByteReader, put, put_bytes, put_signed, put_wide};
@@ -34,6 +39,9 @@ use super::Company;
 const ALONE: u8 = 1;
 const KEYED: u8 = 2;
 const ZONED: u8 = 4;
+
+/// Where the number of dimensions stands above an array's number of elements.
+const DIMENSIONS_SHIFT: u32 = 32;
 
 /// What stands before the arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,14 +98,41 @@ pub fn encode_arguments(out: &mut Vec<u8>, arguments: &Arguments, parameters: &[
         match slot.sql_type {
             SqlType::Scalar(data_type) => put_datum(out, datum, data_type, heap),
             SqlType::Array(element) => {
+                let shape = ArrayShape::of_list(datum, elements);
                 let elements = &elements[datum.as_range().range()];
-                put(out, elements.len() as u64);
+                put_shape(out, &shape);
                 put_nulls(out, elements);
                 let present = elements.iter().filter(|datum| !datum.is_null());
                 present.for_each(|&datum| put_datum(out, datum, element, heap));
             }
         }
     }
+}
+
+/// Appends the number of elements, and the dimensions if that does not say it all.
+fn put_shape(out: &mut Vec<u8>, shape: &ArrayShape) {
+    let dimensions = if shape.is_plain() { &[] } else { shape.dimensions() };
+    put(out, (dimensions.len() as u64) << DIMENSIONS_SHIFT | shape.elements() as u64);
+    for Dimension { length, lower } in dimensions {
+        put_signed(out, (*lower).into());
+        put(out, (*length).into());
+    }
+}
+
+/// Reads what [`put_shape`] wrote.
+fn take_shape(reader: &mut ByteReader<'_>) -> Option<ArrayShape> {
+    let head = reader.varint()?;
+    let count = usize::try_from(head & ((1 << DIMENSIONS_SHIFT) - 1)).ok()?;
+    let dimensions = match head >> DIMENSIONS_SHIFT {
+        0 => return Some(ArrayShape::plain(count)),
+        dimensions => usize::try_from(dimensions).ok()?,
+    };
+    let mut read = Vec::new();
+    for _ in 0..dimensions.min(DIMENSIONS_MAX + 1) {
+        let lower = i32::try_from(reader.signed()?).ok()?;
+        read.push(Dimension { length: u32::try_from(reader.varint()?).ok()?, lower });
+    }
+    ArrayShape::new(&read).filter(|shape| shape.elements() == count)
 }
 
 fn put_nulls(out: &mut Vec<u8>, datums: &[Datum]) {
@@ -163,8 +198,8 @@ fn take_array(
     element: DataType,
     arguments: &mut Arguments,
 ) -> Option<Datum> {
-    let count = usize::try_from(reader.varint()?).ok()?;
-    let start = u32::try_from(arguments.elements.len()).ok()?;
+    let shape = take_shape(reader)?;
+    let (count, start) = (shape.elements(), arguments.elements.len());
     let nulls = reader.take(count.div_ceil(8))?;
     for at in 0..count {
         let datum = if is_null(nulls, at) {
@@ -174,7 +209,7 @@ fn take_array(
         };
         arguments.elements.push(datum);
     }
-    Some(Datum::range(start, u32::try_from(count).ok()?))
+    Some(shape.array_of_list(start, &mut arguments.elements))
 }
 
 fn is_null(nulls: &[u8], at: usize) -> bool {

@@ -40,6 +40,17 @@ pub(super) const JSON: FunctionGroup = functions! { "json and jsonb":
     jsonb_extract_path_text(JSONB, TEXT, many(TEXT)) -> TEXT, Immutable,
         Program(F::Json(J::PathText)),
         "the same as text, as `#>>`", "jsonb_extract_path_text('{\"a\":\"x\"}', 'a')", "x";
+    jsonb_contains(JSONB, JSONB) -> BOOLEAN, Immutable, Program(F::Json(J::Contains)),
+        "whether the left one has all that the right one has, as `@>`",
+        "jsonb_contains('{\"a\":1,\"b\":2}', '{\"b\":2}')", "true";
+    jsonb_exists(JSONB, TEXT) -> BOOLEAN, Immutable, Program(F::Json(J::HasKey)),
+        "whether it has a key, as `?`", "jsonb_exists('{\"a\":1}', 'a')", "true";
+    jsonb_exists_any(JSONB, TEXTS) -> BOOLEAN, Immutable, Host(H::Json(J::HasAnyKey, T::Boolean)),
+        "whether it has one of the keys, as `?|`",
+        "jsonb_exists_any('{\"a\":1}', ARRAY['a', 'b'])", "true";
+    jsonb_exists_all(JSONB, TEXTS) -> BOOLEAN, Immutable, Host(H::Json(J::HasAllKeys, T::Boolean)),
+        "whether it has all of the keys, as `?&`",
+        "jsonb_exists_all('{\"a\":1}', ARRAY['a', 'b'])", "false";
     jsonb_set(JSONB, TEXTS, JSONB, opt(BOOLEAN)) -> JSONB, Immutable,
         Syntax(S::JsonChange(J::Set, true)),
         "with the third at the path; unless the last says no, missing keys are made",

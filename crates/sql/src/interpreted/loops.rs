@@ -11,6 +11,7 @@ use crate::interpreted::run::{Flow, Run};
 use crate::interpreted::scopes::{Held, OpenRows, Scope};
 use crate::interpreted::step::Step;
 use crate::syntax::{ForRange, LoopBody, StatementSource, Target, Way};
+use crate::typing::value_error;
 
 type Ended<T, H> = std::result::Result<T, <H as BlockHost>::Error>;
 
@@ -99,7 +100,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
     /// FOREACH
     pub(super) fn for_each(
         &mut self,
-        target: &'b Target,
+        (target, slice): (&'b Target, i32),
         array: &'b ast::Expr,
         body: &'b LoopBody,
         place: Place,
@@ -107,6 +108,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         let (values, compiled) = self.compiled(Step::Value(array), place)?;
         let of = compiled.columns.first().map(|(_, of)| *of);
         let element = match of {
+            Some(of @ SqlType::Array(_)) if slice != 0 => of,
             Some(SqlType::Array(element)) => SqlType::Scalar(element),
             other => {
                 let of = other.map_or_else(|| "unknown".to_owned(), |of| of.to_string());
@@ -114,9 +116,14 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
                 return Err(error(b"42804", place, message).into());
             }
         };
-        let Some(Value::Array(elements)) = values.into_iter().next() else {
+        let array = values.into_iter().next().unwrap_or_default();
+        if array.is_null() {
             let message = "FOREACH expression must not be null";
             return Err(error(b"22004", place, message).into());
+        }
+        let elements = match slice {
+            0 => array.elements().map(<[Value]>::to_vec).unwrap_or_default(),
+            slice => array.slices(slice).map_err(|problem| value_error(&problem, place))?,
         };
         let (mut found, mut flow) = (false, Flow::Next);
         for value in elements {

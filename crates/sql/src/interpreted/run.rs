@@ -237,7 +237,9 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
                 self.case(operand.as_ref(), arms, otherwise.as_ref(), place)
             }
             Kind::ForRange(written) => self.for_range(written, place),
-            Kind::ForEach { target, array, body } => self.for_each(target, array, body, place),
+            Kind::ForEach { target, slice, array, body } => {
+                self.for_each((target, *slice), array, body, place)
+            }
             Kind::ForQuery { targets, query, body } => self.for_query(targets, query, body, place),
             Kind::ForCursor { target, cursor, arguments, body } => {
                 self.for_cursor((target, cursor), arguments, body)

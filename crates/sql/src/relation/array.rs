@@ -6,15 +6,15 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place, SlotId};
+use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place};
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, place_in};
+use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::operand::Operand;
 use crate::scope::Compiler;
 use crate::typing::{
     Coercion, array_call, array_cast, assign, cast, common_type, comparable, constant_array,
-    is_assignable, packed, spread,
+    constant_elements, is_assignable, packed, spread,
 };
 use crate::written::{arguments, bare, function_name};
 
@@ -54,6 +54,12 @@ impl Compiler<'_> {
         let place = place_in(written, self.place);
         if let ast::Expr::Array(list) = bare(written) {
             let mut values = Vec::with_capacity(list.elem.len());
+            if self.has_arrays(list)? {
+                for part in &list.elem {
+                    values.push(self.array_inside(part, element, what)?);
+                }
+                return Ok(nested_array(values, element));
+            }
             for value in &list.elem {
                 values.push(self.value_for(value, element, Coercion::Assignment, what)?);
             }
@@ -65,6 +71,28 @@ impl Compiler<'_> {
         let operand = self.operand(written)?;
         let array = self.array_value(operand, element, place)?;
         array_assigned(array, element, place, what)
+    }
+
+    /// The type of an expression that must not be an array.
+    pub(crate) fn scalar_type(&self, expr: &Expr, place: Place) -> Result<DataType> {
+        match expr.sql_type {
+            SqlType::Scalar(data_type) => Ok(data_type),
+            SqlType::Array(_) => Err(unsupported(
+                place,
+                "an array as a value",
+                "loop over it with FOREACH x IN ARRAY a, or take an element: a[i]",
+            )),
+        }
+    }
+
+    /// Whether some of the elements that are written in a list are arrays.
+    pub(crate) fn has_arrays(&mut self, list: &ast::Array) -> Result<bool> {
+        for element in &list.elem {
+            if self.is_array(element)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// `array || element` and `array_append(array, element)` of a variable, which programs have:
@@ -135,25 +163,6 @@ impl Compiler<'_> {
         let other = self.array_value(other, element, places[1])?;
         Ok((cast(one, to), cast(other, to)))
     }
-
-    /// `array[index] := value`: the array as it is then.
-    pub(crate) fn array_with(
-        &mut self,
-        array: SlotId,
-        index: &ast::Expr,
-        value: &ast::Expr,
-        what: impl Fn() -> String,
-    ) -> Result<Expr> {
-        let of = spread(self.slot_expr(array));
-        let (element, sql_type) = (of.data_type(), of.sql_type);
-        self.alone(|this| {
-            let index = this.value_for(index, DataType::Integer, Coercion::Assignment, || {
-                "array subscript".to_owned()
-            })?;
-            let value = this.value_for(value, element, Coercion::Explicit, &what)?;
-            Ok(array_call(ArrayFunction::Set, vec![of, index, value], sql_type))
-        })
-    }
 }
 
 /// Whether arrays of these are of one type, but for lengths and digits.
@@ -208,4 +217,19 @@ pub(crate) fn array_of(values: Vec<Expr>, element: DataType) -> Expr {
         Some(values) => constant_array(Value::Array(values), element),
         None => array_call(ArrayFunction::Of, values, SqlType::Array(element)),
     }
+}
+
+/// `ARRAY[...]` of arrays of one type.
+pub(crate) fn nested_array(parts: Vec<Expr>, element: DataType) -> Expr {
+    let known: Option<Vec<_>> = parts.iter().map(|it| constant_elements(it).cloned()).collect();
+    // What is no array with one dimension more says so when it is made.
+    match known.filter(|known| !known.is_empty()).map(|known| Value::nested(&known)) {
+        Some(Ok(known)) => constant_array(known, element),
+        _ => array_call(ArrayFunction::Nest, parts, SqlType::Array(element)),
+    }
+}
+
+/// Whether a list has no element, whatever lists it has within it.
+pub(crate) fn is_empty_list(written: &ast::Expr) -> bool {
+    matches!(bare(written), ast::Expr::Array(list) if list.elem.iter().all(is_empty_list))
 }

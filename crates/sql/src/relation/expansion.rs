@@ -93,7 +93,13 @@ impl Compiler<'_> {
                 };
                 (HostFunction::JsonRows(function), vec![json], columns)
             }
-            (HostFunction::PatternRows(_) | HostFunction::JsonPath(_) | HostFunction::Parts, _) => {
+            (
+                HostFunction::PatternRows(_)
+                | HostFunction::JsonPath(_)
+                | HostFunction::Parts
+                | HostFunction::Subscripts,
+                _,
+            ) => {
                 let operands = self.operands(written)?;
                 let row = functions::resolve(name, &types_of(&operands), place)?;
                 let arguments = self.arguments_for(row, operands)?;
@@ -119,10 +125,6 @@ impl Compiler<'_> {
                     ("baredesc", text),
                 ];
                 (HostFunction::Keywords, vec![], columns)
-            }
-            (HostFunction::Subscripts, [array, ..]) => {
-                let array = self.expr(array)?;
-                (HostFunction::Subscripts, vec![array], vec![(name, integer)])
             }
             (HostFunction::ExpandArray, [array, ..]) => {
                 let array = self.expr(array)?;

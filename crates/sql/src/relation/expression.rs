@@ -1,6 +1,7 @@
 //! Expressions that only queries of any shape have: functions beside programs, arrays, patterns,
 //! the names of the system catalog.
 
+use hotrow_base::json::JsonRecords;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, Plan, Step, StepKind, SubqueryKind, SystemFunction};
@@ -12,17 +13,15 @@ use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{Evaluation, FunctionRow, SyntaxForm, named};
 use crate::operand::{OpenText, Operand, is_array, range_kind_of, types_of};
-use crate::parameters::parameter_number;
-use crate::relation::array::array_of;
+use crate::relation::array::{array_of, is_empty_list, nested_array};
 use crate::relation::level::{ExpandedBy, Expansion};
 use crate::scope::Compiler;
-use crate::state::Variable;
 use crate::type_table::{is_known, kept_as};
 use crate::typing::{
     Coercion, array_call, array_cast, cast, comparable, compared_type, constant, constant_array,
     is_assignable, parse_literal, spread,
 };
-use crate::written::{arguments, bare, dotted, ident_name};
+use crate::written::{arguments, bare, dotted};
 
 impl Compiler<'_> {
     /// Registers a step of the innermost level; the values it gives.
@@ -98,7 +97,12 @@ impl Compiler<'_> {
         match bare(right) {
             ast::Expr::Subquery(query) => self.compared_subquery(left, query, (op, kind), place),
             // = ANY (ARRAY[...]) is IN (...)
-            ast::Expr::Array(array) if any && op == CompareOp::Equal && !array.elem.is_empty() => {
+            ast::Expr::Array(array)
+                if any
+                    && op == CompareOp::Equal
+                    && !array.elem.is_empty()
+                    && !self.has_arrays(array)? =>
+            {
                 self.in_list(left, &array.elem, false)
             }
             array => {
@@ -176,10 +180,26 @@ impl Compiler<'_> {
                 .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
         }
         if operands.iter().any(|(value, _)| is_array(value)) {
-            return Err(unsupported(place, "an array of arrays", "arrays have one dimension here"));
+            return self.array_of_arrays(operands, place);
         }
         let (values, element) = self.unified(operands, "ARRAY", place)?;
         Ok(array_of(values, element))
+    }
+
+    fn array_of_arrays(&mut self, parts: Vec<(Operand, Place)>, place: Place) -> Result<Expr> {
+        let scalar = parts.iter().find_map(|(part, at)| match part {
+            Operand::Typed(Expr { sql_type: SqlType::Scalar(of), .. }) => Some((*of, *at)),
+            _ => None,
+        });
+        let (parts, sql_type) = match scalar {
+            Some((of, at)) => {
+                let message = format!("ARRAY types array and {of} cannot be matched");
+                return Err(error(b"42804", at, message));
+            }
+            None => self.unified_or_arrays(parts, "ARRAY", place)?,
+        };
+        let SqlType::Array(element) = sql_type else { return Ok(array_of(parts, DataType::Text)) };
+        Ok(nested_array(parts, element))
     }
 
     /// Operators that programs do not have.
@@ -233,19 +253,6 @@ impl Compiler<'_> {
         Ok(Some(Operand::Typed(value)))
     }
 
-    /// A column that holds arrays; none: it is something else.
-    pub(super) fn array_column(&mut self, written: &ast::Expr) -> Result<Option<Expr>> {
-        let place = place_in(written, self.place);
-        let column = match written {
-            ast::Expr::Identifier(name) => self.relation_column(&ident_name(name), place)?,
-            ast::Expr::CompoundIdentifier(names) => {
-                self.qualified_relation_column(&dotted(names), place)?
-            }
-            _ => None,
-        };
-        Ok(column.filter(|column| matches!(column.sql_type, SqlType::Array(_))))
-    }
-
     /// `||` of an array and another one, or an element; none: it is of texts.
     fn array_concat(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Option<Operand>> {
         if !self.is_array(left)? && !self.is_array(right)? {
@@ -267,73 +274,6 @@ impl Compiler<'_> {
         };
         let arguments = sides.into_iter().zip(places).collect();
         self.named(name, arguments, places[1]).map(|array| Some(Operand::Typed(array)))
-    }
-
-    /// Whether an expression is an array, as far as it can be told before it is compiled.
-    pub(super) fn is_array(&mut self, written: &ast::Expr) -> Result<bool> {
-        Ok(match crate::written::bare(written) {
-            ast::Expr::Array(_) => true,
-            ast::Expr::CompoundFieldAccess { root, access_chain } => {
-                let last = access_chain.last();
-                let is_slice = |last: &ast::AccessExpr| {
-                    matches!(last, ast::AccessExpr::Subscript(ast::Subscript::Slice { .. }))
-                };
-                last.is_some_and(is_slice) && self.is_array(root)?
-            }
-            ast::Expr::Case { conditions, else_result, .. } => {
-                let values = conditions.iter().map(|arm| &arm.result);
-                for value in values.chain(else_result.as_deref()) {
-                    if self.is_array(value)? {
-                        return Ok(true);
-                    }
-                }
-                false
-            }
-            ast::Expr::Function(function) => {
-                let name = crate::written::function_name(function);
-                if name == "coalesce"
-                    && let Ok((_, of)) = arguments(function, self.place)
-                {
-                    for value in of {
-                        if self.is_array(value)? {
-                            return Ok(true);
-                        }
-                    }
-                }
-                name == "array" || name == "array_agg" || crate::functions::gives_array(&name)
-            }
-            ast::Expr::Cast { data_type, .. } => matches!(data_type, ast::DataType::Array(_)),
-            ast::Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right } => {
-                self.is_array(left)? || self.is_array(right)?
-            }
-            ast::Expr::Value(value) => match &value.value {
-                ast::Value::Placeholder(name) => self.is_array_parameter(name),
-                _ => false,
-            },
-            other => {
-                self.is_array_of_program(other)
-                    || self.is_array_field(other)
-                    || self.array_column(other)?.is_some()
-            }
-        })
-    }
-
-    /// Whether a parameter's type is known to be one of arrays.
-    fn is_array_parameter(&self, name: &str) -> bool {
-        let at = parameter_number(name).and_then(|number| number.checked_sub(1));
-        let known = at.and_then(|at| *self.given.get(at)?);
-        known.is_some_and(|of| matches!(of.spread(), SqlType::Array(_)))
-    }
-
-    /// Whether a name is a field of a record that holds arrays.
-    fn is_array_field(&self, written: &ast::Expr) -> bool {
-        let ast::Expr::CompoundIdentifier(names) = written else { return false };
-        let names = dotted(names);
-        let [record, field] = names.as_slice() else { return false };
-        let Some(Variable::Record { fields, .. }) = self.variable(record) else { return false };
-        fields.iter().any(|(name, slot)| {
-            name == field && matches!(self.slot_type(*slot).spread(), SqlType::Array(_))
-        })
     }
 
     /// A function of the session, the catalog or arrays; an aggregate; a window function; a
@@ -366,6 +306,9 @@ impl Compiler<'_> {
         let (_, written) = arguments(function, place)?;
         match (row.evaluation, written.as_slice()) {
             (Evaluation::Random(what), _) => self.random_for_rows(what).map(Some),
+            (Evaluation::Rows(HostFunction::JsonRecords(JsonRecords::One)), [_, _]) => {
+                self.populated_value(function, place)
+            }
             (Evaluation::Rows(_), _) => self.expanded(function, name, &written, place).map(Some),
             (Evaluation::Syntax(SyntaxForm::NextNumber), _) if self.reads.is_some() => {
                 self.sequence_in(function, place)?;
@@ -407,7 +350,9 @@ impl Compiler<'_> {
                 let idents = name.0.iter().filter_map(|part| part.as_ident().cloned());
                 dotted(&idents.collect::<Vec<_>>()).pop().unwrap_or_default()
             }
-            ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => {
+            ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _))
+                if !matches!(**element, ast::DataType::Array(_)) =>
+            {
                 if element.to_string().trim_start_matches("pg_catalog.") == "regtype" {
                     return self.type_names_of(written, place).map(|e| Some(Operand::Typed(e)));
                 }
@@ -512,10 +457,22 @@ impl Compiler<'_> {
             }
             element => crate::types::data_type(element, self.type_names(), place)?,
         };
-        if let ast::Expr::Array(array) = bare(written)
-            && array.elem.is_empty()
-        {
+        if is_empty_list(written) {
             return Ok(Some(Operand::Typed(array_of(Vec::new(), to))));
+        }
+        if let ast::Expr::Array(list) = bare(written)
+            && list.elem.iter().any(is_literal)
+            && !list.elem.iter().all(is_literal)
+            && !self.has_arrays(list)?
+        {
+            // Literals are of the type that is written, whatever stands beside them.
+            let mut values = Vec::with_capacity(list.elem.len());
+            for value in &list.elem {
+                let operand = self.operand(value)?;
+                let value = self.settle(operand, to, place_in(value, place))?;
+                values.push(crate::typing::explicit_cast(value, to, place)?);
+            }
+            return Ok(Some(Operand::Typed(array_of(values, to))));
         }
         let operand = self.operand(written)?;
         self.cast_to_array(operand, to, place).map(Some)
@@ -564,6 +521,11 @@ impl Compiler<'_> {
             }
         })
     }
+}
+
+fn is_literal(written: &ast::Expr) -> bool {
+    let ast::Expr::Value(value) = bare(written) else { return false };
+    matches!(value.value, ast::Value::SingleQuotedString(_))
 }
 
 /// What an expression casts to a type of this name, if it does.

@@ -203,11 +203,10 @@ impl Compiler<'_> {
                     _ => (Aggregation::JsonArray(to), gives),
                 }
             }
-            ("array_agg", SqlType::Array(_) | SqlType::Scalar(DataType::Array(_))) => {
-                let advice = "arrays have one dimension here";
-                return Err(unsupported(place, "an array of arrays", advice));
-            }
-            ("array_agg", SqlType::Scalar(of)) => (Aggregation::Array, SqlType::Array(of)),
+            ("array_agg", of) => match of.spread() {
+                SqlType::Scalar(of) => (Aggregation::Array, SqlType::Array(of)),
+                nested => (Aggregation::Array, nested),
+            },
             ("bool_and" | "every", SqlType::Scalar(DataType::Boolean)) => (Aggregation::All, of),
             ("bool_or", SqlType::Scalar(DataType::Boolean)) => (Aggregation::Any, of),
             ("string_agg", SqlType::Scalar(given)) if given.is_text() => {

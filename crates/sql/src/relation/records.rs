@@ -9,7 +9,7 @@ use hotrow_base::json::{FieldForm, JsonFunction, JsonRecords};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, Plan};
-use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
+use hotrow_transaction::program::{Expr, ExprKind, Function, Place, ResultColumn, SlotId};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in};
@@ -18,7 +18,7 @@ use crate::relation::from::Tree;
 use crate::relation::level::{Bound, ExpandedBy, Expansion};
 use crate::scope::Compiler;
 use crate::syntax::{TypeName, TypeNameKind};
-use crate::typing::{cast, constant, scalar};
+use crate::typing::{call, cast, constant, packed, scalar};
 use crate::written::{arguments, bare, function_name, ident_name, row_values};
 
 use super::level::extended;
@@ -132,7 +132,12 @@ impl Compiler<'_> {
         let (base, json) = self.record_arguments(&name, &written, place)?;
         let columns = match base {
             BaseRow::Named(fields, values) => columns_of(fields, values),
-            BaseRow::Record(_) => {
+            BaseRow::Record(Some(values)) => {
+                let numbered =
+                    values.iter().zip(1..).map(|(value, at)| (format!("f{at}"), value.sql_type));
+                columns_of(numbered.collect(), Some(values))
+            }
+            BaseRow::Record(None) => {
                 let message = format!("could not determine row type for result of {name}");
                 return Err(error(b"0A000", place, message)
                     .hint("call it in the FROM clause, AS r (a integer, b text)"));
@@ -152,6 +157,22 @@ impl Compiler<'_> {
             fields.push((column.name.clone(), field_value(&column, text, present)));
         }
         Ok(Some(fields))
+    }
+
+    /// What `json_populate_record(base, json)` gives, as a value; none: it is another function.
+    pub(super) fn populated_value(
+        &mut self,
+        function: &ast::Function,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let Some(fields) = self.populated_row(function, place)? else { return Ok(None) };
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for (name, value) in fields {
+            let data_type = value.sql_type.packed();
+            columns.push(ResultColumn { name, data_type, origin: None });
+            values.push(packed(value));
+        }
+        Ok(Some(self.record_with(&columns, values)))
     }
 
     /// The base row, and the json that is laid over it.
@@ -319,11 +340,17 @@ fn columns_of(fields: Vec<(String, SqlType)>, values: Option<Vec<Expr>>) -> Vec<
 /// What a field has to become, so that a cast reads it as a value of this type.
 fn form_of(of: SqlType) -> FieldForm {
     match of {
+        of if is_populated(of) => FieldForm::Json,
         SqlType::Array(element) if element.is_json() => FieldForm::JsonArray,
         SqlType::Array(_) => FieldForm::Array,
         SqlType::Scalar(of) if of.is_json() => FieldForm::Json,
         SqlType::Scalar(_) => FieldForm::Text,
     }
+}
+
+/// Whether a value has rows in it, whose fields have types of their own.
+const fn is_populated(of: SqlType) -> bool {
+    matches!(of, SqlType::Scalar(DataType::Composite(_)) | SqlType::Array(DataType::Composite(_)))
 }
 
 /// A field's name and its form, as arguments.
@@ -334,7 +361,13 @@ fn field_words(column: &RecordColumn, form: FieldForm) -> [Expr; 2] {
 /// The value of a column: what the text says, or, of a field that is not there, the base row's.
 fn field_value(column: &RecordColumn, text: Expr, present: Option<Expr>) -> Expr {
     let of = column.of.packed();
-    let value = cast(text, of);
+    let value = match is_populated(column.of) {
+        true => {
+            let given = [text].into_iter().chain(column.otherwise.clone().map(packed)).collect();
+            call(Function::Json(JsonFunction::Populate), given, of)
+        }
+        false => cast(text, of),
+    };
     let (Some(present), Some(otherwise)) = (present, &column.otherwise) else { return value };
     let otherwise = Some(Box::new(cast(otherwise.clone(), of)));
     scalar(ExprKind::Case { arms: vec![(present, value)], otherwise }, of)

@@ -9,7 +9,7 @@ use sqlparser::ast;
 
 use crate::assignment::OTHER_COUNT;
 use crate::comparison::rows_compared;
-use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::error::{Advice, Result, error, place_in};
 use crate::path::truth;
 use crate::relation::level::{Bound, RelationKind};
 use crate::scope::Compiler;
@@ -61,13 +61,14 @@ impl Compiler<'_> {
         let gives = match kind {
             SubqueryKind::Array => match of.spread() {
                 SqlType::Scalar(of) => SqlType::Array(of),
-                SqlType::Array(_) => {
-                    let advice = "arrays have one dimension here";
-                    return Err(unsupported(place, "an array of arrays", advice));
-                }
+                array => array,
             },
             SubqueryKind::Exists => SqlType::Scalar(DataType::Boolean),
             _ => of,
+        };
+        let kind = match (kind, of.spread()) {
+            (SubqueryKind::Array, SqlType::Array(_)) => SubqueryKind::Nested,
+            (kind, _) => kind,
         };
         self.subquery_step(plan, column, kind, &[], gives)
     }

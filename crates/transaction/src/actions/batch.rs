@@ -189,13 +189,14 @@ impl Batch {
         let mut keep =
             |value: Datum| Datum::of_bytes(&frame.heap()[value.as_range().range()], bytes);
         let Kept::Array(of_bytes) = kept else { return keep(datum) };
-        let (start, range) = (elements.len() as u32, datum.as_range());
+        let (start, range) = (elements.len(), datum.as_range());
         elements.extend(
             frame.elements()[range.range()].iter().map(|&element| {
                 if of_bytes && !element.is_null() { keep(element) } else { element }
             }),
         );
-        Datum::range(start, range.len)
+        elements.extend_from_slice(dimensions_behind(datum, frame.elements()));
+        datum.starting_at(start)
     }
 
     /// Puts a known value into a frame's memory; what it is there.
@@ -207,7 +208,7 @@ impl Batch {
             _ if datum.is_null() => datum,
             Kept::Bytes => machine.keep(&self.bytes[datum.as_range().range()]),
             Kept::Array(of_bytes) => {
-                let (start, range) = (machine.elements.len() as u32, datum.as_range());
+                let (start, range) = (machine.elements.len(), datum.as_range());
                 for &element in &self.elements[range.range()] {
                     let element = match of_bytes && !element.is_null() {
                         true => machine.keep(&self.bytes[element.as_range().range()]),
@@ -215,7 +216,8 @@ impl Batch {
                     };
                     machine.elements.push(element);
                 }
-                Datum::range(start, range.len)
+                machine.elements.extend_from_slice(dimensions_behind(datum, &self.elements));
+                datum.starting_at(start)
             }
         }
     }
@@ -371,4 +373,10 @@ impl Batch {
     pub fn values(&self) -> usize {
         self.values.len()
     }
+}
+
+/// The dimensions behind an array's elements: none of a plain one.
+fn dimensions_behind(array: Datum, list: &[Datum]) -> &[Datum] {
+    let (all, elements) = (array.whole_array(), array.as_range().range());
+    &list[elements.end..all.end]
 }

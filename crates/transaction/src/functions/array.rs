@@ -1,5 +1,7 @@
 //! Functions of arrays, whose elements lie in the machine's list.
 //!
+//! Role         what needs no dimensions, and the short ways of plain arrays; the rest is in
+//!              [`super::shaped`]
 //! Invariants   I1 an array is a range of the list that nobody changes: another one is made behind
 //!                 all others, but for one that grows where it ends ([`appended`])
 //!              I2 bytes of elements are never copied but where an array is packed
@@ -8,22 +10,21 @@ use std::ops::Range;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::packed;
+use hotrow_base::shape::{DIMENSIONS_MAX, Dimension, ELEMENTS_MAX};
 use hotrow_base::types::DataType;
 use memchr::memmem;
 
 use super::cast;
+use super::shaped::End;
 use crate::bytecode::{CallCode, CompareKind};
 use crate::frame::Machine;
 use crate::interpret::{Fault, compare, satisfies};
-use crate::program::{ArrayFunction, CompareOp, Extent};
-
-/// Elements of an array, as PostgreSQL has it.
-const ELEMENTS_MAX: i64 = (1 << 27) - 1;
+use crate::program::{ArrayFunction, CompareOp};
 
 /// The arguments of one call.
-struct Arguments<'a> {
-    code: &'a CallCode,
-    machine: &'a mut Machine,
+pub(super) struct Arguments<'a> {
+    pub(super) code: &'a CallCode,
+    pub(super) machine: &'a mut Machine,
 }
 
 /// Calls a function of arrays. The type of an argument that is an array is that of arrays.
@@ -38,18 +39,10 @@ pub(super) fn call(
         F::Of => of.list(),
         F::Pack => of.pack(),
         F::Unpack => of.unpack(),
-        F::Prepend => {
-            let old = of.range(1).unwrap_or(0..0);
-            let first = of.slot(0)..of.slot(0) + 1;
-            of.together(first, &[Part::Slots, Part::Old(old)])
-        }
-        F::Concat => match (of.range(0), of.range(1)) {
-            (None, None) => Ok(Datum::NULL),
-            (left, right) => {
-                let parts = [left, right].map(|part| Part::Old(part.unwrap_or(0..0)));
-                of.together(0..0, &parts)
-            }
-        },
+        F::Nest => of.nest(),
+        F::Slices => of.slices(),
+        F::Prepend => of.with_one_more(1, 0, End::First),
+        F::Concat => of.concat(),
         F::Element => Ok(of.element()),
         F::Set => of.set(),
         F::SetSlice => of.set_slice(),
@@ -71,20 +64,13 @@ pub(super) fn call(
     }
 }
 
-/// What a new array is put together from.
-enum Part {
-    /// elements of another one
-    Old(Range<usize>),
-    /// the slots that are given, once
-    Slots,
+/// An array with one more element behind it.
+pub(super) fn appended(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    Arguments { code, machine }.with_one_more(0, 1, End::Last)
 }
 
 impl Arguments<'_> {
-    fn slot(&self, at: usize) -> u16 {
-        self.code.arguments.get(at).map_or(0, |(slot, _)| *slot)
-    }
-
-    fn datum(&self, at: usize) -> Datum {
+    pub(super) fn datum(&self, at: usize) -> Datum {
         match self.code.arguments.get(at) {
             Some((slot, _)) => self.machine.slots[*slot],
             None => Datum::NULL,
@@ -92,19 +78,19 @@ impl Arguments<'_> {
     }
 
     /// An integer that is not NULL.
-    fn int(&self, at: usize) -> Option<i64> {
+    pub(super) fn int(&self, at: usize) -> Option<i64> {
         let datum = self.datum(at);
         (!datum.is_null()).then(|| datum.as_int())
     }
 
     /// Where the elements of an array lie; none: it is NULL.
-    fn range(&self, at: usize) -> Option<Range<usize>> {
+    pub(super) fn range(&self, at: usize) -> Option<Range<usize>> {
         let datum = self.datum(at);
         (!datum.is_null()).then(|| datum.as_range().range())
     }
 
     /// The type of the elements of an argument, or of what is no array.
-    fn element_type(&self, at: usize) -> DataType {
+    pub(super) fn element_type(&self, at: usize) -> DataType {
         let of = self.code.arguments.get(at).map_or(self.code.result, |(_, of)| *of);
         of.element().unwrap_or(of)
     }
@@ -114,8 +100,8 @@ impl Arguments<'_> {
     }
 
     /// Makes room for so many elements, whose number is checked.
-    fn room(&mut self, count: usize) -> Result<usize, Fault> {
-        if count as i64 > ELEMENTS_MAX {
+    pub(super) fn room(&mut self, count: usize) -> Result<usize, Fault> {
+        if count > ELEMENTS_MAX {
             return Err(too_many());
         }
         self.machine.room_for_elements(count)?;
@@ -124,7 +110,7 @@ impl Arguments<'_> {
     }
 
     /// The array of the elements from `start` on.
-    fn made(&self, start: usize) -> Datum {
+    pub(super) fn made(&self, start: usize) -> Datum {
         Datum::range(start as u32, (self.machine.elements.len() - start) as u32)
     }
 
@@ -143,8 +129,9 @@ impl Arguments<'_> {
         let bytes = packed::packed_bytes(of, &self.machine.elements[range.clone()]);
         self.machine.reserve(bytes)?;
         self.machine.went(bytes)?;
+        let shape = self.shape(0);
         let Machine { elements, heap, .. } = &mut *self.machine;
-        Ok(packed::pack(of, &elements[range], heap))
+        Ok(packed::pack(of, &elements[range], &shape, heap))
     }
 
     fn unpack(&mut self) -> Result<Datum, Fault> {
@@ -152,112 +139,50 @@ impl Arguments<'_> {
         if array.is_null() {
             return Ok(array);
         }
-        let count = packed::elements(array, &self.machine.heap).len();
-        let start = self.room(count)?;
+        let packed = packed::elements(array, &self.machine.heap);
+        let (count, shape) = (packed.len(), packed.shape());
+        let start = self.room(count + DIMENSIONS_MAX)?;
         let Machine { elements, heap, .. } = &mut *self.machine;
         elements.extend(packed::elements(array, heap));
-        Ok(self.made(start))
-    }
-
-    fn together(&mut self, slots: Range<u16>, parts: &[Part]) -> Result<Datum, Fault> {
-        let count = parts.iter().map(|part| match part {
-            Part::Old(range) => range.len(),
-            Part::Slots => slots.len(),
-        });
-        let start = self.room(count.sum())?;
-        for part in parts {
-            match part {
-                Part::Old(range) => self.machine.elements.extend_from_within(range.clone()),
-                Part::Slots => {
-                    for slot in slots.clone() {
-                        let value = self.machine.slots[slot];
-                        self.machine.elements.push(value);
-                    }
-                }
-            }
-        }
-        Ok(self.made(start))
+        Ok(self.made_of(start, &shape))
     }
 
     fn element(&self) -> Datum {
+        if self.code.arguments.len() != 2 || !self.is_plain(0) {
+            return self.element_within();
+        }
         let (Some(range), Some(at)) = (self.range(0), self.int(1)) else { return Datum::NULL };
         let at = usize::try_from(at).ok().and_then(|at| at.checked_sub(1));
         at.and_then(|at| self.machine.elements[range].get(at)).copied().unwrap_or(Datum::NULL)
     }
 
     /// A subscript of what is assigned.
-    fn subscript(&self, at: usize) -> Result<i64, Fault> {
+    pub(super) fn subscript(&self, at: usize) -> Result<i64, Fault> {
         let message = "array subscript in assignment must not be null";
         self.int(at).ok_or_else(|| Fault::new(b"22004", message))
     }
 
-    /// The old array's elements with room up to `to`; what is not there yet is NULL.
-    fn copied(&mut self, from: i64, to: i64) -> Result<usize, Fault> {
-        let old = self.range(0).unwrap_or(0..0);
-        if from < 1 || old.is_empty() && from > 1 {
-            let message =
-                format!("an array that begins at {from} is not supported: arrays begin at 1");
-            return Err(Fault::new(b"0A000", message));
-        }
-        if to > ELEMENTS_MAX {
-            return Err(too_many());
-        }
-        let count = old.len().max(to as usize);
-        let start = self.room(count)?;
-        self.machine.elements.extend_from_within(old);
-        self.machine.elements.resize(start + count, Datum::NULL);
-        Ok(start)
+    /// Whether an argument is a plain array, or NULL.
+    fn is_plain(&self, at: usize) -> bool {
+        let array = self.datum(at);
+        array.is_null() || array.dimensions() == 0
     }
 
+    /// `array[i] := value`, where that is inside of a plain array.
     fn set(&mut self) -> Result<Datum, Fault> {
-        let (at, value) = (self.subscript(1)?, self.datum(2));
-        let start = self.copied(at, at)?;
-        self.machine.elements[start + at as usize - 1] = value;
-        Ok(self.made(start))
-    }
-
-    fn set_slice(&mut self) -> Result<Datum, Fault> {
-        let (from, to) = (self.subscript(1)?, self.subscript(2)?);
-        // As PostgreSQL has it: NULL assigns nothing.
-        let Some(new) = self.range(3) else { return Ok(self.datum(0)) };
-        if to < from {
-            return Err(Fault::new(b"2202E", "upper bound cannot be less than lower bound"));
-        }
-        let count = to.saturating_sub(from).saturating_add(1);
-        if (new.len() as i64) < count {
-            return Err(Fault::new(b"2202E", "source array too small"));
-        }
-        let start = self.copied(from, to)?;
-        let target = start + from as usize - 1;
-        let elements = &mut self.machine.elements;
-        elements.copy_within(new.start..new.start + count as usize, target);
-        Ok(self.made(start))
-    }
-
-    fn slice(&self) -> Result<Datum, Fault> {
-        let (Some(range), Some(from), Some(to)) = (self.range(0), self.int(1), self.int(2)) else {
-            return Ok(Datum::NULL);
+        let old = self.range(0).filter(|_| self.code.arguments.len() == 3 && self.is_plain(0));
+        let at = self.subscript(1)?;
+        let (Some(old), Some(at)) = (old, usize::try_from(at - 1).ok()) else {
+            return self.set_within();
         };
-        let (from, to) = (from.max(1), to.min(range.len() as i64));
-        Ok(match from > to {
-            true => Datum::range(range.start as u32, 0),
-            false => Datum::range((range.start as i64 + from - 1) as u32, (to - from + 1) as u32),
-        })
-    }
-
-    fn trim(&self) -> Result<Datum, Fault> {
-        let (Some(range), Some(count)) = (self.range(0), self.int(1)) else {
-            return Ok(Datum::NULL);
-        };
-        let left = usize::try_from(count).ok().and_then(|count| range.len().checked_sub(count));
-        match left {
-            Some(left) => Ok(Datum::range(range.start as u32, left as u32)),
-            None => {
-                let most = range.len();
-                let message = format!("number of elements to trim must be between 0 and {most}");
-                Err(Fault::new(b"2202E", message))
-            }
+        if at >= old.len() {
+            return self.set_within();
         }
+        let value = self.datum(2);
+        let start = self.room(old.len())?;
+        self.machine.elements.extend_from_within(old);
+        self.machine.elements[start + at] = value;
+        Ok(self.made(start))
     }
 
     /// Whether two values are not distinct.
@@ -272,8 +197,13 @@ impl Arguments<'_> {
     /// places.
     fn kept(&mut self, instead: Option<Datum>) -> Result<Datum, Fault> {
         let Some(range) = self.range(0) else { return Ok(Datum::NULL) };
+        let shape = self.shape(0);
+        let lower = match instead {
+            None => self.first_of_one(0, "removing elements from")?,
+            Some(_) => 1,
+        };
         let (kind, value) = (self.kind(0), self.datum(1));
-        let start = self.room(range.len())?;
+        let start = self.room(range.len() + DIMENSIONS_MAX)?;
         for at in range {
             let element = self.machine.elements[at];
             let kept = match self.is_same(kind, element, value) {
@@ -282,51 +212,42 @@ impl Arguments<'_> {
             };
             self.machine.elements.extend(kept);
         }
-        Ok(self.made(start))
+        let left = (self.machine.elements.len() - start) as u32;
+        match instead {
+            None => self.made_from(start, Dimension { length: left, lower: lower as i32 }),
+            Some(_) => Ok(self.made_of(start, &shape)),
+        }
     }
 
     fn position(&self) -> Result<Datum, Fault> {
         let Some(range) = self.range(0) else { return Ok(Datum::NULL) };
+        let lower = self.first_of_one(0, "searching for elements in")?;
         let first = match (self.code.arguments.len(), self.int(2)) {
             (3, None) => {
                 return Err(Fault::new(b"22004", "initial position must not be null"));
             }
-            (_, first) => usize::try_from(first.unwrap_or(1).max(1) - 1).unwrap_or(usize::MAX),
+            (_, first) => {
+                let first = first.unwrap_or(lower).max(lower) - lower;
+                usize::try_from(first).unwrap_or(usize::MAX)
+            }
         };
         let (kind, value) = (self.kind(0), self.datum(1));
         let mut elements = self.machine.elements[range].iter().enumerate().skip(first);
         let found = elements.find(|(_, element)| self.is_same(kind, **element, value));
-        Ok(found.map_or(Datum::NULL, |(at, _)| Datum::int(at as i64 + 1)))
+        Ok(found.map_or(Datum::NULL, |(at, _)| Datum::int(at as i64 + lower)))
     }
 
     fn positions(&mut self) -> Result<Datum, Fault> {
         let Some(range) = self.range(0) else { return Ok(Datum::NULL) };
+        let lower = self.first_of_one(0, "searching for elements in")?;
         let (kind, value) = (self.kind(0), self.datum(1));
         let start = self.room(range.len())?;
-        for (number, at) in (1..).zip(range) {
+        for (number, at) in (lower..).zip(range) {
             if self.is_same(kind, self.machine.elements[at], value) {
                 self.machine.elements.push(Datum::int(number));
             }
         }
         Ok(self.made(start))
-    }
-
-    /// How far the array reaches; an empty one has no dimension.
-    fn extent(&mut self, extent: Extent) -> Result<Datum, Fault> {
-        let Some(range) = self.range(0).filter(|range| !range.is_empty()) else {
-            return Ok(Datum::NULL);
-        };
-        let has_dimension = self.code.arguments.len() < 2 || self.int(1) == Some(1);
-        let count = range.len() as i64;
-        Ok(match extent {
-            _ if !has_dimension => Datum::NULL,
-            Extent::Length | Extent::Upper => Datum::int(count),
-            Extent::Lower | Extent::Dimensions => Datum::int(1),
-            Extent::Text => {
-                let text = format!("[1:{count}]");
-                self.machine.keep(text.as_bytes())
-            }
-        })
     }
 
     /// Whether a list of elements has one that equals a value that is not NULL.
@@ -467,31 +388,9 @@ impl Arguments<'_> {
         }
         Ok(self.made(start))
     }
-
-    /// `array_fill(value, ARRAY[count])`
-    fn fill(&mut self) -> Result<Datum, Fault> {
-        let message = "dimension array or low bound array cannot be null";
-        let lengths = self.range(1).ok_or_else(|| Fault::new(b"22004", message))?;
-        let count = match &self.machine.elements[lengths] {
-            [] => 0,
-            [count] if count.is_null() => {
-                return Err(Fault::new(b"22004", "dimension values cannot be null"));
-            }
-            [count] => count.as_int(),
-            _ => {
-                let message = "array_fill of more than one dimension is not supported";
-                return Err(Fault::new(b"0A000", message));
-            }
-        };
-        let count = usize::try_from(count).map_err(|_| too_many())?;
-        let value = self.datum(0);
-        let start = self.room(count)?;
-        self.machine.elements.resize(start + count, value);
-        Ok(self.made(start))
-    }
 }
 
 #[cold]
-fn too_many() -> Fault {
+pub(super) fn too_many() -> Fault {
     Fault::new(b"54000", format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})"))
 }

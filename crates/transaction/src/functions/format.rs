@@ -128,9 +128,17 @@ fn out_of_range() -> Fault {
     Fault::new(b"22003", "number is out of range")
 }
 
-/// Makes the text; the first argument is the format, the others are texts.
+/// Makes the text; the first argument is the format, the others are texts, or one array of them.
 pub(super) fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
-    let values: Vec<Datum> = code.arguments.iter().map(|(slot, _)| machine.slots[*slot]).collect();
+    let mut values = Vec::with_capacity(code.arguments.len());
+    for (slot, of) in &code.arguments {
+        let value = machine.slots[*slot];
+        match of.element() {
+            None => values.push(value),
+            Some(_) if value.is_null() => {}
+            Some(_) => values.extend_from_slice(&machine.elements[value.as_range().range()]),
+        }
+    }
     let Some(format) = values.first().filter(|format| !format.is_null()) else {
         return Ok(Datum::NULL);
     };

@@ -70,16 +70,10 @@ fn text_of(machine: &Machine, slot: u16, sql_type: SqlType) -> String {
     match sql_type {
         _ if datum.is_null() => "<NULL>".into(),
         SqlType::Scalar(data_type) => display(machine, datum, data_type),
-        SqlType::Array(data_type) => {
-            let elements = &machine.elements[datum.as_range().range()];
-            let texts: Vec<_> = elements
-                .iter()
-                .map(|&element| match element.is_null() {
-                    true => "NULL".into(),
-                    false => display(machine, element, data_type),
-                })
-                .collect();
-            format!("{{{}}}", texts.join(","))
+        SqlType::Array(_) => {
+            let _zone = machine.zone.enter();
+            let (heap, elements) = (&machine.heap, &machine.elements);
+            Value::from_parameter(datum, sql_type, heap, elements).to_string()
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use hotrow_base::datum::Datum;
 use hotrow_base::panics;
+use hotrow_base::shape::DIMENSIONS_MAX;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
@@ -158,16 +159,7 @@ fn keep(
 impl Machine {
     /// The value of a slot.
     fn value(&self, slot: u16, of: SqlType) -> Value {
-        let datum = self.slots[slot];
-        match of {
-            SqlType::Scalar(of) => Value::from_datum(datum, of, &self.heap),
-            SqlType::Array(_) if datum.is_null() => Value::Null,
-            SqlType::Array(of) => {
-                let elements = &self.elements[datum.as_range().range()];
-                let values = elements.iter().map(|&one| Value::from_datum(one, of, &self.heap));
-                Value::Array(values.collect())
-            }
-        }
+        Value::from_parameter(self.slots[slot], of, &self.heap, &self.elements)
     }
 
     /// Appends a value, which may be large or an array, to heap and elements.
@@ -177,13 +169,13 @@ impl Machine {
             (SqlType::Array(_), Value::Null) => return Ok(Datum::NULL),
             (SqlType::Array(of), _) => of,
         };
-        let Value::Array(values) = value else { return self.keep_value(value, of) };
-        self.room_for_elements(values.len())?;
-        let start = self.elements.len() as u32;
+        let Some(values) = value.elements() else { return self.keep_value(value, of) };
+        self.room_for_elements(values.len() + DIMENSIONS_MAX)?;
+        let start = self.elements.len();
         for value in values {
             let datum = self.keep_value(value, of)?;
             self.elements.push(datum);
         }
-        Ok(Datum::range(start, values.len() as u32))
+        Ok(value.shape().array_of_list(start, &mut self.elements))
     }
 }

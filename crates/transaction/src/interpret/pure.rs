@@ -7,6 +7,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, POWERS_OF_TEN};
 use hotrow_base::fold;
 use hotrow_base::packed;
+use hotrow_base::shape::ArrayShape;
 
 use crate::bytecode::{CompareKind, Program};
 use crate::frame::{Machine, Slots};
@@ -367,8 +368,19 @@ pub(super) fn element(machine: &mut Machine, [dst, array, index]: [u16; 3]) {
     let is_there = Datum::are_ints(array, index) && at < u64::from(range.len);
     machine.slots[dst] = match is_there {
         true => machine.elements[range.start as usize + at as usize],
-        false => Datum::NULL,
+        false => element_of_shaped(array, index, &machine.elements),
     };
+}
+
+/// The same of an array that is not plain.
+#[cold]
+#[inline(never)]
+fn element_of_shaped(array: Datum, index: Datum, elements: &[Datum]) -> Datum {
+    if array.is_null() || array.dimensions() == 0 || index.is_null() {
+        return Datum::NULL;
+    }
+    let place = ArrayShape::of_list(array, elements).place(&[index.as_int()]);
+    place.map_or(Datum::NULL, |place| elements[array.as_range().range()][place])
 }
 
 /// Whether `value` is an integer of `bits` bits.

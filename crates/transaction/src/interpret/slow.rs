@@ -2,6 +2,7 @@
 
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
+use hotrow_base::shape::ArrayShape;
 
 use crate::bytecode::{Failure, ListCode, ListSlots, Op, Program};
 use crate::frame::{Frame, Machine};
@@ -71,7 +72,7 @@ pub(super) fn pure(program: &Program, at: usize, machine: &mut Machine) -> Resul
         Op::Not { dst, a } => (dst, not(slot(a))),
         Op::IsNull { dst, a } => (dst, Datum::bool(slot(a).is_null())),
         Op::ArrayLength { dst, array, empty_is_null } => {
-            (dst, array_length(slot(array), empty_is_null))
+            (dst, array_length(slot(array), empty_is_null, &machine.elements))
         }
         Op::Concat { dst, a, b } => {
             let (a, b) = (slot(a), slot(b));
@@ -269,12 +270,17 @@ fn float(a: Datum, b: Datum, op: ArithmeticOp, real: bool) -> Result<Datum, Faul
     Ok(Datum::float(value))
 }
 
-fn array_length(array: Datum, empty_is_null: bool) -> Datum {
+fn array_length(array: Datum, empty_is_null: bool, elements: &[Datum]) -> Datum {
     if array.is_null() {
         return Datum::NULL;
     }
     match array.as_range().len {
         0 if empty_is_null => Datum::NULL,
+        _ if empty_is_null && array.dimensions() > 0 => {
+            let shape = ArrayShape::of_list(array, elements);
+            let first = shape.dimensions().first();
+            first.map_or(Datum::NULL, |first| Datum::int(first.length.into()))
+        }
         len => Datum::int(i64::from(len)),
     }
 }

@@ -339,7 +339,7 @@ impl Lowerer<'_> {
             .map(|argument| match common {
                 Some(common) => (self.expr_as(argument, common), common),
                 // Whether an argument is an array is a matter of its type here.
-                None if matches!(function, Function::Array(_)) => {
+                None if matches!(function, Function::Array(_) | Function::Format) => {
                     (self.expr(argument), argument.sql_type.packed())
                 }
                 None => (self.expr(argument), argument.data_type()),

@@ -266,6 +266,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         F::LPad | F::RPad => takes(&[W::Text, W::Int]) || takes(&[W::Text, W::Int, W::Text]),
         F::Replace => takes(&[W::Text; 3]),
         F::Concat => all(W::As(DataType::Text)),
+        F::Format if let [SqlType::Scalar(_), SqlType::Array(of)] = given => of.is_text(),
         F::ConcatWs | F::Format => !given.is_empty() && all(W::Text),
         F::Extract => takes(&[W::TimeOrInterval, W::Int]),
         F::DateTrunc => takes(&[W::Int, W::TimeOrInterval]) || takes(&[W::Int, W::Time, W::Text]),
@@ -331,6 +332,8 @@ fn takes_arrays(function: ArrayFunction, given: &[SqlType]) -> bool {
     let is_int = |of: &SqlType| Wanted::Int.fits(*of);
     let is_text = |of: &SqlType| Wanted::Text.fits(*of);
     let like = |one: DataType, other: DataType| one.is_kept_like(other);
+    let are_bounds =
+        |of: &[SqlType]| !of.is_empty() && of.len().is_multiple_of(2) && of.iter().all(is_int);
     match (function, given) {
         (F::Of, values) => {
             let is_like = |of: &SqlType| match (of, values.first()) {
@@ -344,12 +347,18 @@ fn takes_arrays(function: ArrayFunction, given: &[SqlType]) -> bool {
         (F::Concat | F::Contains | F::ContainedBy | F::Overlaps, [Array(one), Array(other)]) => {
             like(*one, *other)
         }
-        (F::Element | F::Trim, [Array(_), at]) => is_int(at),
-        (F::Set, [Array(of), at, Scalar(value)]) => is_int(at) && like(*value, *of),
-        (F::SetSlice, [Array(of), from, to, Array(new)]) => {
-            is_int(from) && is_int(to) && like(*new, *of)
+        (F::Nest, [Array(first), rest @ ..]) => {
+            rest.iter().all(|of| matches!(of, Array(of) if like(*of, *first)))
         }
-        (F::Slice, [Array(_), from, to]) => is_int(from) && is_int(to),
+        (F::Trim | F::Slices, [Array(_), at]) => is_int(at),
+        (F::Element, [Array(_), at @ ..]) => !at.is_empty() && at.iter().all(is_int),
+        (F::Set, [Array(of), at @ .., Scalar(value)]) => {
+            !at.is_empty() && at.iter().all(is_int) && like(*value, *of)
+        }
+        (F::SetSlice, [Array(of), bounds @ .., Array(new)]) => {
+            are_bounds(bounds) && like(*new, *of)
+        }
+        (F::Slice, [Array(_), bounds @ ..]) => are_bounds(bounds),
         (F::Remove | F::Position | F::Positions, [Array(of), Scalar(value)]) => like(*value, *of),
         (F::Position, [Array(of), Scalar(value), from]) => like(*value, *of) && is_int(from),
         (F::Replace, [Array(of), Scalar(old), Scalar(new)]) => like(*old, *of) && like(*new, *of),
@@ -359,6 +368,7 @@ fn takes_arrays(function: ArrayFunction, given: &[SqlType]) -> bool {
         (F::Join, [Array(_), rest @ ..]) => rest.iter().all(is_text),
         (F::Split, texts) => texts.iter().all(is_text),
         (F::Fill, [Scalar(_), Array(of)]) => of.is_integer(),
+        (F::Fill, [Scalar(_), Array(of), Array(lower)]) => of.is_integer() && lower.is_integer(),
         _ => false,
     }
 }

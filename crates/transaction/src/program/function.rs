@@ -226,6 +226,10 @@ pub enum RowFunction {
 pub enum ArrayFunction {
     /// `ARRAY[a, b, ...]`, of values of one type
     Of,
+    /// `ARRAY[a, b, ...]`, of arrays
+    Nest,
+    /// the slices of an array of so many dimensions, each in one piece
+    Slices,
     /// the array in one piece, as columns have it
     Pack,
     /// the elements of an array in one piece
@@ -234,13 +238,14 @@ pub enum ArrayFunction {
     Prepend,
     /// array_cat(array, array)
     Concat,
-    /// `array[index]`
+    /// `array[index]`, with a subscript for each dimension
     Element,
-    /// the array behind `array[index] := value`
+    /// the array behind `array[index] := value`, with a subscript for each dimension
     Set,
-    /// the array behind `array[from:to] := array`
+    /// the array behind `array[from:to] := array`, with two bounds for each dimension
     SetSlice,
-    /// `array[from:to]`
+    /// `array[from:to]`, with two bounds for each dimension; the least or greatest integer
+    /// stands for one that is not written
     Slice,
     /// trim_array(array, n)
     Trim,
@@ -268,7 +273,7 @@ pub enum ArrayFunction {
     Join,
     /// string_to_array(text, separator [, NULL])
     Split,
-    /// array_fill(value, ARRAY[count])
+    /// array_fill(value, ARRAY[count, ...] [, ARRAY[lower, ...]])
     Fill,
 }
 
@@ -276,7 +281,8 @@ impl ArrayFunction {
     /// Its name in SQL; of those that are written as operators or subscripts, what they do.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Of => "array",
+            Self::Of | Self::Nest => "array",
+            Self::Slices => "slices",
             Self::Pack => "pack",
             Self::Unpack => "unpack",
             Self::Prepend => "array_prepend",

@@ -36,6 +36,8 @@ fn rows_of_all_types_come_back() {
         Value::Time(86_399_000_001),
         Value::Uuid([7; 16]),
         Value::Array(vec![Value::BigInt(1), Value::Null]),
+        Value::parse_array(hotrow_base::types::DataType::Text, "[0:1][1:1]={{a},{NULL}}")
+            .expect("an array"),
         Range::parse(RangeKind::Num, "(,2.50]").expect("a range").into(),
         Range::empty(RangeKind::Date).into(),
     ];

@@ -28,6 +28,12 @@ fn parameter() -> impl Strategy<Value = (SqlType, Value)> {
         4 => scalar.prop_map(|(of, value)| (SqlType::Scalar(of), value)),
         1 => Just((SqlType::Scalar(DataType::Uuid), Value::Null)),
         1 => Just((SqlType::Array(DataType::Text), Value::Null)),
+        1 => (1..4_usize, -2..3_i32).prop_map(|(rows, lower)| {
+            let dimensions = [Dimension { length: rows as u32, lower }, Dimension::from_one(2)];
+            let shape = ArrayShape::new(&dimensions).expect("it is small");
+            let values = (0..2 * rows as i64).map(|n| if n == 1 { Value::Null } else { n.into() });
+            (SqlType::Array(DataType::BigInt), Value::shaped(values.collect(), &shape))
+        }),
         2 => ints.prop_map(|values| {
             let of = |value: Option<i64>| value.map_or(Value::Null, Value::from);
             let values = values.into_iter().map(of).collect();
