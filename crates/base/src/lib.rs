@@ -10,6 +10,7 @@ pub mod any_numeric;
 pub mod by_name;
 pub mod clock;
 pub mod composite;
+pub mod conventions;
 pub mod counters;
 pub mod datum;
 pub mod decimal;

@@ -14,6 +14,7 @@ mod calendar;
 mod extract;
 mod format;
 mod interval;
+mod interval_format;
 mod interval_text;
 mod limits;
 mod make;
@@ -31,9 +32,8 @@ pub use calendar::{Civil, civil_from_days, days_from_civil};
 pub use extract::{ExtractField, TruncateUnit, date_trunc, extract};
 pub use format::{write_date, write_time, write_timestamp, write_timestamp_tz};
 pub use interval::{Interval, add_interval, add_interval_in, age, bin, difference};
-pub use interval_text::{
-    IntervalField, IntervalFields, parse_interval, parse_interval_of, write_interval,
-};
+pub use interval_format::write_interval;
+pub use interval_text::{IntervalField, IntervalFields, parse_interval, parse_interval_of};
 pub use limits::{
     DATE_INFINITY, DATE_MINUS_INFINITY, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY,
     date_in_range, is_finite_date, is_finite_timestamp, timestamp_in_range,
@@ -42,8 +42,8 @@ pub use make::{FieldsError, make_date, make_time, make_timestamp};
 pub use parse::{
     TemporalError, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamp_tz,
 };
+pub use zone::TimeZone;
 pub(crate) use zone::write_offset;
-pub use zone::{EnteredZone, TimeZone};
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use hotrow_base::by_name::ByName;
 use hotrow_base::clock;
+use hotrow_base::conventions::Conventions;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
-use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
@@ -148,7 +148,8 @@ impl Calls {
             let mut invocation = mailbox.invocation.lock();
             invocation.procedure = recorded.procedure;
             invocation.arguments.clone_from(&recorded.arguments);
-            (invocation.now_us, invocation.zone) = (recorded.now_us, recorded.zone);
+            invocation.now_us = recorded.now_us;
+            invocation.conventions = recorded.conventions;
             invocation.key.clear();
         }
         let _running = context.interrupt.begin();
@@ -274,7 +275,7 @@ pub(crate) fn address(
     invocation.is_patient = is_patient;
     invocation.procedure = id;
     invocation.now_us = arguments.now_us().unwrap_or_else(clock::now_us);
-    invocation.zone = TimeZone::current();
+    invocation.conventions = Conventions::current();
     invocation.key.clear();
     bind_all(&compiled.procedure, arguments, &mut invocation.arguments)
 }

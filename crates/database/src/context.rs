@@ -10,10 +10,10 @@ use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hotrow_base::conventions::EnteredConventions;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered};
 use hotrow_base::memory::{MemoryAccount, Scope};
-use hotrow_base::temporal::EnteredZone;
 use hotrow_query::Profile;
 use hotrow_transaction::catalog::{BOOTSTRAP, SearchPath};
 
@@ -55,7 +55,7 @@ pub(crate) struct Context {
 }
 
 /// What a thread works for.
-pub(crate) type EnteredSession = (Entered, EnteredZone);
+pub(crate) type EnteredSession = (Entered, EnteredConventions);
 
 /// Who a session is, for queries that ask.
 pub(crate) struct Identity {
@@ -104,9 +104,10 @@ impl Context {
     }
 
     /// Has what this thread compiles and computes obey the session, pay from its budget, and show
-    /// and read times in its zone.
+    /// and read values by its conventions.
     pub(crate) fn enter(&self) -> EnteredSession {
-        (current::enter(Some(&self.interrupt)), self.settings().often_asked().zone.enter())
+        let conventions = self.settings().often_asked().conventions;
+        (current::enter(Some(&self.interrupt)), conventions.enter())
     }
 
     pub(crate) fn identity(&self) -> Arc<Identity> {

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock;
+use hotrow_base::conventions::Conventions;
 use hotrow_base::interrupt::Interruption;
-use hotrow_base::temporal::TimeZone;
 use hotrow_engine::interactive::SchemaCompanion;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
@@ -62,8 +62,8 @@ impl<'a> Wanted<'a> {
             true => None,
             false => context.role().clone(),
         };
-        let zone = TimeZone::current();
-        let sender = Sender { role: role.as_deref(), maker: statement.maker(), zone };
+        let conventions = Conventions::current();
+        let sender = Sender { role: role.as_deref(), maker: statement.maker(), conventions };
         let text = with_sender(&statement.text, sender).into_owned();
         Self { context, statement, role, text, now_us: clock::now_us() }
     }

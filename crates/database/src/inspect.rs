@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hotrow_base::conventions::Style;
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::row::read_field;
 use hotrow_base::value::Value;
@@ -285,6 +286,7 @@ fn literals(values: &[Value]) -> String {
 
 /// A value as SQL has it.
 fn literal(value: &Value) -> String {
+    let _usual = Style::DEFAULT.enter(); // it is read by sessions with other styles
     match value {
         Value::Null => "NULL".to_owned(),
         Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) | Value::Numeric(_) => {

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::conventions::Conventions;
 use hotrow_base::ids::WorkerId;
-use hotrow_base::temporal::TimeZone;
 use hotrow_base::thread::available_cores;
 use hotrow_base::varint::ByteReader;
 use hotrow_engine::checkpoint::{LoadError, restore};
@@ -343,7 +343,7 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
 
     fn repeat_text(&mut self, entry: &TextEntry<'_>) -> Result<(), String> {
         let statement = parse(entry)?;
-        let _zone = zone_of(statement.zone())?.enter();
+        let _conventions = conventions_of(statement.conventions())?.enter();
         let quiet = self.schema.quiet();
         let (sources, alone) = (&mut self.sources, &mut self.alone);
         let reply = execute_quietly(&quiet, sources, alone, &statement, entry.now_us);
@@ -368,11 +368,11 @@ impl ReplayEnds for KeyedEnds<'_> {
     }
 }
 
-/// The zone that a call was made in, as the log has it.
-fn zone_of(kept: Option<&str>) -> Result<TimeZone, String> {
-    let Some(kept) = kept else { return Ok(TimeZone::UTC) };
-    TimeZone::of_kept_name(kept)
-        .ok_or_else(|| format!("this version of Hotrow has no time zone \"{kept}\""))
+/// The conventions that a call was made by, as the log has them.
+fn conventions_of(kept: Option<&str>) -> Result<Conventions, String> {
+    let Some(kept) = kept else { return Ok(Conventions::DEFAULT) };
+    Conventions::of_kept(kept)
+        .ok_or_else(|| format!("this version of Hotrow has no time zone or style \"{kept}\""))
 }
 
 /// Reads a call for the procedures of `schema`.
@@ -388,7 +388,7 @@ fn decode_call<'a>(
     };
     invocation.procedure = head.procedure;
     invocation.now_us = head.now_us;
-    invocation.zone = zone_of(head.zone)?;
+    invocation.conventions = conventions_of(head.conventions)?;
     invocation.key.clear();
     invocation.key.extend_from_slice(head.key);
     let parameters = procedure.procedure.parameters();

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use hotrow_base::clock;
-use hotrow_base::temporal::TimeZone;
+use hotrow_base::conventions::Conventions;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Schema};
@@ -257,7 +257,7 @@ fn execute_alone(
         Work::Program(work) if work.procedure.draws.is_empty() => {
             let mut alone = core.alone.lock();
             alone.heed(Some(&context.interrupt));
-            let sender = Sender { zone: TimeZone::current(), ..Sender::default() };
+            let sender = Sender { conventions: Conventions::current(), ..Sender::default() };
             let place = statement.statement().place;
             let text = &*with_sender(&statement.statement().text, sender);
             let entry = TextEntry { now_us: clock::now_us(), place, text };

@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Has what this thread compiles and computes obey the session, pay from its budget, and show
-    /// and read times in its zone: for servers, which read values before they execute with them,
+    /// and read values by its conventions: for servers, which read values before they execute with them,
     /// and write what comes of it.
     #[doc(hidden)]
     pub fn enter(&self) -> EnteredSession {

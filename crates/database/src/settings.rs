@@ -17,6 +17,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hotrow_base::conventions::{Conventions, Style};
 use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::DataType;
 use hotrow_sql::Setting;
@@ -24,7 +25,7 @@ use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::ResultColumn;
 
-use self::known::{KNOWN, Known, all, known};
+use self::known::{DATE_STYLE, KNOWN, Known, all, known};
 use crate::error::advised;
 use crate::savepoints::SavepointNames;
 
@@ -80,8 +81,8 @@ pub(crate) struct OftenAsked {
     pub(crate) idle_in_transaction: Option<Duration>,
     /// transactions only read, unless they say something else
     pub(crate) is_read_only: bool,
-    /// in which times are shown and read
-    pub(crate) zone: TimeZone,
+    /// by which values are shown and read
+    pub(crate) conventions: Conventions,
 }
 
 /// A value that was set, removed or replaced.
@@ -143,7 +144,7 @@ impl Settings {
                 idle_outside: self.duration("idle_session_timeout"),
                 idle_in_transaction: self.duration("idle_in_transaction_session_timeout"),
                 is_read_only: self.is_on("default_transaction_read_only"),
-                zone: self.zone(),
+                conventions: Conventions { zone: self.zone(), style: self.style() },
             };
             self.often.set(Some(found));
             found
@@ -153,6 +154,16 @@ impl Settings {
     fn zone(&self) -> TimeZone {
         let value = self.get("timezone").unwrap_or_default();
         TimeZone::of_setting(&value).map_or(TimeZone::UTC, |(zone, _)| zone)
+    }
+
+    fn style(&self) -> Style {
+        let value = |name| self.get(name).unwrap_or_default();
+        Style::of_settings(
+            &value("datestyle"),
+            &value("intervalstyle"),
+            &value("bytea_output"),
+            &value("extra_float_digits"),
+        )
     }
 
     /// A span of time; none: no limit.
@@ -178,7 +189,7 @@ impl Settings {
         local: bool,
     ) -> Result<(), SqlError> {
         let value = match (value, known(name)) {
-            (Some(value), Some(known)) => known.check(value)?,
+            (Some(value), Some(known)) => self.checked(known, value)?,
             (Some(value), None) => {
                 self.check_custom(name, value)?;
                 value.to_owned()
@@ -257,6 +268,14 @@ impl Settings {
         self.note_change();
     }
 
+    /// A value as it is kept. What it does not say of the style of dates stays as it is.
+    fn checked(&self, known: &Known, value: &str) -> Result<String, SqlError> {
+        match known.name {
+            DATE_STYLE => known.check_date_style(value, &self.get("datestyle")?),
+            _ => known.check(value),
+        }
+    }
+
     fn check_custom(&self, name: &str, value: &str) -> Result<(), SqlError> {
         if !name.contains('.') {
             return Err(unrecognized(name));
@@ -280,16 +299,11 @@ impl Settings {
         self.note_change();
     }
 
-    /// What a client asks for when it connects. A style of dates that there is not
-    /// stays ours: drivers send their machine's, and ask nobody.
+    /// What a client asks for when it connects.
     pub(crate) fn start(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         let name = name.to_lowercase();
         let value = match known(&name) {
-            Some(known) => match known.check(value) {
-                Ok(value) => value,
-                Err(_) if known.is_of_locale() => return Ok(()),
-                Err(error) => return Err(error),
-            },
+            Some(known) => self.checked(known, value)?,
             None => {
                 self.check_custom(&name, value)?;
                 value.to_owned()

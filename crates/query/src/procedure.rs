@@ -16,7 +16,7 @@ impl Operators for Query {
     ) -> Result<Vec<Value>, Unfinished> {
         let limits = Limits { bytes_max: around.bytes_max, interrupt: around.interrupt.clone() };
         let ground = &mut Reads { read, around, steps: 0 };
-        let _zone = around.zone.enter();
+        let _conventions = around.conventions.enter();
         let fetched = run(self, values, around.now_us, limits, ground)?;
         Ok(fetched.values)
     }

@@ -205,7 +205,7 @@ impl Compiler<'_> {
         if reads_any(&expr, |slot| slot != NOW) {
             return Err(no_constant(place));
         }
-        if reads_any(&expr, |_| true) || zoned::depends_on_zone(&expr) {
+        if reads_any(&expr, |_| true) || zoned::depends_on_session(&expr) {
             return Ok(Argument::Computed(Box::new(expr)));
         }
         let value = evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })?;

@@ -128,7 +128,7 @@ impl Compiler<'_> {
         let value = self.settle(operand, text, place)?;
         let value = assign(value, text, Coercion::Explicit, place, || "EXECUTE".to_owned())?;
         let is_constant = matches!(value.kind, ExprKind::Constant(_));
-        if is_constant || reads_any(&value, |_| true) || zoned::depends_on_zone(&value) {
+        if is_constant || reads_any(&value, |_| true) || zoned::depends_on_session(&value) {
             return Ok(value);
         }
         let kind = ExprKind::Constant(evaluate(&value, 0)?);

@@ -9,7 +9,7 @@ use hotrow_transaction::catalog::{Column, Generated, Table};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place, SlotId, Statement};
 use hotrow_transaction::walk::{self, reads_any};
-use hotrow_transaction::zoned;
+use hotrow_transaction::zoned::{self, Dependence};
 use sqlparser::ast;
 
 use crate::changes::TableDefinition;
@@ -177,10 +177,11 @@ pub(crate) fn computed(
         let hint = "keep what is looked for in a column of its own, and index that";
         return Err(unsupported(place, "this expression in an index", hint));
     }
-    // What took effect before does so again: versions before this one knew one zone.
+    // What took effect before does so again: versions before this one knew one zone and style.
     let is_once = what == Computed::Converted;
-    let depends_on_zone = !is_once && !compiler.is_own && zoned::depends_on_zone(&value);
-    if is_random(&value) || needs_query || depends_on_zone || reads_any(&value, is_other) {
+    let may_vary = !is_once && !compiler.is_own;
+    let varies = may_vary && zoned::dependence(&value) == Dependence::Meaning;
+    if is_random(&value) || needs_query || varies || reads_any(&value, is_other) {
         return Err(not_immutable(what, place));
     }
     let position = |slot: SlotId| {

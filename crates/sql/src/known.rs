@@ -110,7 +110,7 @@ impl Compiler<'_> {
 
     fn known_value(&self, of: &Expr) -> Option<Value> {
         let is_open = |slot| !self.firing.known.iter().any(|(known, _)| *known == slot);
-        if !walk::reads_any(of, is_open) && !is_random(of) && !zoned::depends_on_zone(of) {
+        if !walk::reads_any(of, is_open) && !is_random(of) && !zoned::depends_on_session(of) {
             let known: Vec<(SlotId, &Expr)> =
                 self.firing.known.iter().map(|(slot, value)| (*slot, value)).collect();
             let mut value = of.clone();

@@ -226,7 +226,8 @@ pub use renamed_schema::{renamed_in_definition, renamed_in_text};
 pub use role::shown;
 pub use script::{Offsets, Script, TREES_MAX, parse_script};
 pub use search_path::{
-    Sender, maker_before, path_before, role_before, split_path, with_path, with_sender, zone_before,
+    Sender, conventions_before, maker_before, path_before, role_before, split_path, with_path,
+    with_sender,
 };
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::{ProcedureNames, Registered};

@@ -7,6 +7,7 @@
 //!              without a precision, since its value is not to be cut or rounded before it is
 //!              compared
 
+use hotrow_base::conventions::Style;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
@@ -132,6 +133,7 @@ pub fn with_literals(
     types: &[SqlType],
     values: &[Value],
 ) -> std::result::Result<String, SqlError> {
+    let _usual = Style::DEFAULT.enter(); // no text says another value in another style
     let text = &statement.text;
     let offsets = Offsets::new(text, Place { line: 1, column: 1 });
     let (mut whole, mut done) = (String::with_capacity(text.len()), 0);

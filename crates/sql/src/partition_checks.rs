@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hotrow_base::conventions::Style;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
@@ -348,6 +349,7 @@ pub(crate) fn bound_condition(
 }
 
 fn literal(value: &Value) -> String {
+    let _usual = Style::DEFAULT.enter(); // it is read by sessions with other styles
     format!("'{}'", value.to_string().replace('\'', "''"))
 }
 

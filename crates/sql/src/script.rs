@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::stack::with_room;
-use hotrow_base::temporal::TimeZone;
 use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -31,7 +31,7 @@ use crate::policy_syntax::policy;
 use crate::role::role;
 use crate::routine::{anonymous, end_of_atomic, routine};
 use crate::search_path::{
-    Sender, maker_before, path_before, role_before, with_sender, zone_before,
+    Sender, conventions_before, maker_before, path_before, role_before, with_sender,
 };
 use crate::setting::{naming, setting};
 use crate::state::Programs;
@@ -153,7 +153,7 @@ fn each_statement_here(
     mut tell: impl FnMut(ScriptStatement, Range<usize>),
 ) -> Result<()> {
     let (path, role, maker) = (path_before(text), role_before(text), maker_before(text));
-    let zone: Option<Arc<str>> = zone_before(text).map(Arc::from);
+    let conventions: Option<Arc<str>> = conventions_before(text).map(Arc::from);
     let tokens = tokenize(text, origin)?;
     let offsets = Offsets::new(text, origin);
     let range_of = |tokens: &[TokenWithSpan]| {
@@ -171,15 +171,16 @@ fn each_statement_here(
         if let Some(path) = &path {
             statement = statement.in_path(path);
         }
-        if role.is_some() || maker.is_some() || zone.is_some() {
+        if role.is_some() || maker.is_some() || conventions.is_some() {
             // Kept in its text: whoever logs that again must not lose it.
-            let known = zone.as_deref().and_then(TimeZone::of_kept_name).unwrap_or_default();
-            let sender = Sender { role: role.as_deref(), maker: maker.as_deref(), zone: known };
+            let known = conventions.as_deref().and_then(Conventions::of_kept).unwrap_or_default();
+            let (role_name, maker_name) = (role.as_deref(), maker.as_deref());
+            let sender = Sender { role: role_name, maker: maker_name, conventions: known };
             let text = with_sender(&statement.text, sender);
             statement.text = text.into_owned();
             statement.role = role.as_deref().map(Arc::from);
             statement.maker = maker.as_deref().map(Arc::from);
-            statement.zone.clone_from(&zone);
+            statement.conventions.clone_from(&conventions);
         }
         current::check()?;
         tell(statement, at);
@@ -236,7 +237,7 @@ pub(crate) fn read_statement(
         path: SearchPath::default(),
         role: None,
         maker: None,
-        zone: None,
+        conventions: None,
         is_own: false,
         programs: Programs::default(),
         overrides,

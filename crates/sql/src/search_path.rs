@@ -2,12 +2,13 @@
 //!
 //! Role         a text that is read again, from the log, by a checkpoint, or to be compiled anew,
 //!              has to mean what it meant to whoever sent it. A path other than the usual one, the
-//!              zone that its times are read in, and of a definition the role whose it is, stand
-//!              before the statement as comments, so that the text is one that everybody can read
+//!              zone and style that its values are read in, and of a definition the role whose it
+//!              is, stand before the statement as comments, so that the text is one that everybody
+//!              can read
 
 use std::borrow::Cow;
 
-use hotrow_base::temporal::TimeZone;
+use hotrow_base::conventions::Conventions;
 use hotrow_transaction::catalog::SearchPath;
 use sqlparser::ast;
 
@@ -18,9 +19,10 @@ use crate::temporary::is_temporary_view;
 const BEGINS: &str = "/*@search_path ";
 const ROLE_BEGINS: &str = "/*@role ";
 const MAKER_BEGINS: &str = "/*@maker ";
-const ZONE_BEGINS: &str = "/*@zone ";
+/// Older texts tell a zone only.
+const CONVENTIONS_BEGIN: &str = "/*@zone ";
 /// What tells the sender, in the order in which it stands there.
-const SENDER_BEGINS: [&str; 3] = [ROLE_BEGINS, MAKER_BEGINS, ZONE_BEGINS];
+const SENDER_BEGINS: [&str; 3] = [ROLE_BEGINS, MAKER_BEGINS, CONVENTIONS_BEGIN];
 const ENDS: &str = "*/ ";
 
 /// A statement's text with its path before it, unless that is the usual one.
@@ -38,16 +40,16 @@ pub struct Sender<'a> {
     pub role: Option<&'a str>,
     /// what the maker is called, where the text may name him: `OWNER TO` and its kin do
     pub maker: Option<&'a str>,
-    /// in which timestamps without an offset are read
-    pub zone: TimeZone,
+    /// by which values are read and written
+    pub conventions: Conventions,
 }
 
 /// A statement's text with its sender before it; as it is, where that is nobody in particular.
 pub fn with_sender<'t>(text: &'t str, sender: Sender<'_>) -> Cow<'t, str> {
     let text = split_sender(text);
-    let Sender { role, maker, zone } = sender;
-    let zone = (zone != TimeZone::UTC).then(|| zone.kept_name());
-    let told = [role, maker, zone.as_deref()];
+    let Sender { role, maker, conventions } = sender;
+    let kept = (conventions != Conventions::DEFAULT).then(|| conventions.kept());
+    let told = [role, maker, kept.as_deref()];
     if told.iter().all(Option::is_none) {
         return Cow::Borrowed(text);
     }
@@ -100,9 +102,9 @@ pub fn maker_before(text: &str) -> Option<String> {
     told_before(text, MAKER_BEGINS)
 }
 
-/// The zone of its sender, as a text tells it before its statement.
-pub fn zone_before(text: &str) -> Option<String> {
-    told_before(text, ZONE_BEGINS)
+/// The conventions of its sender, as a text tells them before its statement.
+pub fn conventions_before(text: &str) -> Option<String> {
+    told_before(text, CONVENTIONS_BEGIN)
 }
 
 /// What stands before a statement to tell its path, nothing if it is the usual one; and the
@@ -130,10 +132,11 @@ pub(crate) fn with_path_renamed(text: &str, from: &str, to: &str) -> String {
 }
 
 impl ScriptStatement {
-    /// The zone that its text tells, of who has sent it
-    /// ([`TimeZone::of_kept_name`](hotrow_base::temporal::TimeZone::of_kept_name)); none: UTC.
-    pub fn zone(&self) -> Option<&str> {
-        self.zone.as_deref()
+    /// The conventions that its text tells, of who has sent it
+    /// ([`Conventions::of_kept`](hotrow_base::conventions::Conventions::of_kept)); none: as
+    /// sessions begin.
+    pub fn conventions(&self) -> Option<&str> {
+        self.conventions.as_deref()
     }
 
     /// Has bare names looked for in a path, which its text tells from here on: whoever reads that

@@ -44,8 +44,8 @@ pub struct ScriptStatement {
     pub(crate) role: Option<Arc<str>>,
     /// what the database's maker is called, where it is his
     pub(crate) maker: Option<Arc<str>>,
-    /// see [`ScriptStatement::zone`]
-    pub(crate) zone: Option<Arc<str>>,
+    /// see [`ScriptStatement::conventions`]
+    pub(crate) conventions: Option<Arc<str>>,
     /// see [`ScriptStatement::as_own`]
     pub(crate) is_own: bool,
     /// OVERRIDING SYSTEM VALUE

@@ -1,5 +1,6 @@
 //! Arithmetic of dates, timestamps and intervals, and intervals as they are written.
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::temporal::{
     IntervalField, IntervalFields, TemporalError, TruncateUnit, parse_interval_of,
 };
@@ -68,7 +69,8 @@ pub(crate) fn literal(literal: &ast::Interval, place: Place) -> Result<Expr> {
 
 /// A literal of an interval with fields.
 fn with_fields(text: &str, fields: &IntervalFields, place: Place) -> Result<Expr> {
-    let parsed = parse_interval_of(text, fields).map_err(|wrong| match wrong {
+    let style = Conventions::current().style.intervals;
+    let parsed = parse_interval_of(text, fields, style).map_err(|wrong| match wrong {
         TemporalError::OutOfRange => {
             error(b"22015", place, format!("interval field value out of range: \"{text}\""))
         }

@@ -14,11 +14,11 @@ mod texts;
 
 use std::sync::Arc;
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ColumnId;
 use hotrow_base::interrupt::{Interrupt, Interruption, current};
 use hotrow_base::key::KeyBuffer;
-use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::SqlType;
 
 use crate::bytecode::{PACKED_BYTES_MAX, Program, ReturnCode};
@@ -74,7 +74,7 @@ pub struct Machine {
     /// what may end the call early; none: nothing but its budget
     interrupt: Option<Arc<Interrupt>>,
     /// of the session that makes the call
-    pub(crate) zone: TimeZone,
+    pub(crate) conventions: Conventions,
     rows_max: RowsMax,
     budget: memory::Budget,
     /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
@@ -190,11 +190,11 @@ impl Frame {
         self.machine.rows_max = RowsMax(bytes);
     }
 
-    /// The zone of the session whose leaf runs next, where no call is begun
+    /// The conventions of the session whose leaf runs next, where no call is begun
     /// ([`Frame::begin_code`]).
     #[inline]
-    pub fn set_zone(&mut self, zone: TimeZone) {
-        self.machine.zone = zone;
+    pub fn set_conventions(&mut self, conventions: Conventions) {
+        self.machine.conventions = conventions;
     }
 
     /// What may end the calls that begin from now on, and pays for them, unless a call brings its
@@ -218,7 +218,7 @@ impl Frame {
         self.release();
         let machine = &mut self.machine;
         machine.serve(invocation.interrupt.as_ref());
-        machine.zone = invocation.zone;
+        machine.conventions = invocation.conventions;
         machine.slots.begin(&program.image);
         machine.heap.clear();
         machine.elements.clear();

@@ -126,7 +126,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::MakeTime
         | Function::DateBin
         | Function::IsFinite
-        | Function::Age => time::call(code, arguments, machine.zone),
+        | Function::Age => time::call(code, arguments, machine.conventions.zone),
         Function::Real(function) => real::call(code, function, arguments),
         Function::Whole(function) => real::whole(code, function, arguments),
         Function::Recode(function) => recode::call(machine, function, arguments),

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
-use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::{Value, ValueError};
 
@@ -107,8 +107,8 @@ pub struct Invocation {
     pub arguments: Arguments,
     /// the call's time (what now() gives), microseconds since 2000-01-01 UTC
     pub now_us: i64,
-    /// the zone of the session that makes the call: timestamps with a zone are shown and read in it
-    pub zone: TimeZone,
+    /// of the session that makes the call: values are shown and read so
+    pub conventions: Conventions,
     /// what may end the call early, and pays for its memory; none: nothing, nobody
     pub interrupt: Option<Arc<Interrupt>>,
     /// its caller has more to do before it waits for the call to be durable
@@ -121,6 +121,6 @@ impl Invocation {
     /// One of what a session asks for, on the thread that works for it: made at a time, in the zone
     /// that is entered there.
     pub fn at(now_us: i64) -> Self {
-        Self { now_us, zone: TimeZone::current(), ..Self::default() }
+        Self { now_us, conventions: Conventions::current(), ..Self::default() }
     }
 }

@@ -12,8 +12,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::interrupt::Interrupt;
-use hotrow_base::temporal::TimeZone;
 use hotrow_base::value::Value;
 
 use crate::outcome::{SqlError, Stop};
@@ -42,8 +42,8 @@ pub type ReadRows<'a> = dyn FnMut(usize, &[Value]) -> Result<Vec<Value>, Stop> +
 pub struct Around {
     /// the call's time
     pub now_us: i64,
-    /// the zone of the session that makes the call
-    pub zone: TimeZone,
+    /// of the session that makes the call
+    pub conventions: Conventions,
     /// bytes that the rows of one operator may take
     pub bytes_max: usize,
     /// rows that operators may look at, all together; those that reads visit count by themselves

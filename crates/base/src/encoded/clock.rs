@@ -4,9 +4,9 @@
 use std::fmt;
 
 use super::{Encoded, EncodedType, Result};
+use crate::conventions::Conventions;
 use crate::temporal::{
-    self, MICROS_PER_DAY, MICROS_PER_SECOND, TimeZone, rounded_time, time_of_day, write_offset,
-    write_time,
+    self, MICROS_PER_DAY, MICROS_PER_SECOND, rounded_time, time_of_day, write_offset, write_time,
 };
 use crate::types::TIME_DIGITS;
 use crate::value::ValueError;
@@ -24,7 +24,7 @@ impl ZonedTime {
     /// A time of day; without a zone it is in the session's, as that is in winter: a text says no
     /// date, and what it means must not depend on the day.
     pub(super) fn parse(text: &str, of: EncodedType) -> Result<Self> {
-        let read = temporal::parse_time_tz(text.trim_ascii(), TimeZone::current());
+        let read = temporal::parse_time_tz(text.trim_ascii(), Conventions::current());
         let (micros, offset) =
             read.map_err(|error| ValueError::temporal(of.into(), text, error))?;
         Ok(Self { micros, offset })

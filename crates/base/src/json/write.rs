@@ -1,6 +1,7 @@
 //! SQL values as JSON.
 
 use super::{BYTES_MAX, Result, normal, write_text};
+use crate::conventions::Style;
 use crate::interrupt::current;
 use crate::shape::{ArrayShape, Dimension};
 use crate::types::DataType;
@@ -70,7 +71,7 @@ pub fn object_of<'v>(
             }
             Value::Bool(truth) => write_text(&truth.to_string(), &mut out)?,
             Value::Text(key) | Value::CiText(key) => write_text(key, &mut out)?,
-            key => write_text(&key.to_string(), &mut out)?,
+            key => write_text(&shown(key), &mut out)?,
         }
         out.push(" : ")?;
         write(value, &mut out)?;
@@ -153,6 +154,23 @@ fn write_list(inner: &[Dimension], values: &[Value], out: &mut TextBuilder) -> R
     out.push("]")
 }
 
+/// A value as a text within quotes. Times are as ISO 8601 has them, whatever the session's style.
+fn shown(value: &Value) -> String {
+    if !matches!(value, Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_)) {
+        return value.to_string();
+    }
+    let iso = Style::DEFAULT.enter();
+    let text = value.to_string();
+    drop(iso);
+    let (moment, era) = text.strip_suffix(" BC").map_or((&*text, ""), |it| (it, " BC"));
+    let moment = moment.replacen(' ', "T", 1);
+    // Minutes stand there even where the text of a timestamptz has none.
+    let is_sign =
+        |at: usize| moment.as_bytes().iter().rev().nth(at).is_some_and(|it| b"+-".contains(it));
+    let is_whole = matches!(value, Value::TimestampTz(_)) && is_sign(2);
+    format!("{moment}{}{era}", if is_whole { ":00" } else { "" })
+}
+
 fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
     match value {
         Value::Null => out.push("null")?,
@@ -164,14 +182,8 @@ fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
         Value::Real(number) if number.is_finite() => out.push(&value.to_string())?,
         Value::Double(number) if number.is_finite() => out.push(&value.to_string())?,
         Value::Json(text) | Value::Jsonb(text) => out.push(text)?,
-        Value::Timestamp(_) => write_text(&value.to_string().replacen(' ', "T", 1), out)?,
-        Value::TimestampTz(_) => {
-            let text = value.to_string().replacen(' ', "T", 1);
-            let (moment, era) = text.strip_suffix(" BC").map_or((&*text, ""), |it| (it, " BC"));
-            // Minutes stand there even where the text of a timestamptz has none.
-            let is_whole =
-                moment.as_bytes().iter().rev().nth(2).is_some_and(|it| b"+-".contains(it));
-            write_text(&format!("{moment}{}{era}", if is_whole { ":00" } else { "" }), out)?;
+        Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_) => {
+            write_text(&shown(value), out)?;
         }
         Value::Array(values) => write_list(&[], values, out)?,
         Value::Shaped(shape, values) => {

@@ -1,4 +1,4 @@
-//! Intervals from text, and as text in PostgreSQL's style.
+//! Intervals from text.
 //!
 //! ```text
 //! units       [@] { [sign] n [.n] unit | [sign] H...:MM[:SS[.n]] } [ago]
@@ -9,45 +9,13 @@
 
 use super::interval::{Interval, MICROS_PER_HOUR, MICROS_PER_MINUTE};
 use super::{MICROS_PER_DAY, MICROS_PER_SECOND, TemporalError};
-use std::fmt;
+use crate::conventions::IntervalStyle;
 
 type Result<T> = std::result::Result<T, TemporalError>;
 
-/// Writes `1 year 2 mons -3 days +04:05:06.7`; nothing at all is `00:00:00`.
-pub fn write_interval(interval: Interval, out: &mut impl fmt::Write) -> fmt::Result {
-    let (years, months) = interval.years();
-    let (mut is_first, mut is_negative) = (true, false);
-    for (value, unit) in [(years, "year"), (months, "mon"), (interval.days, "day")] {
-        if value != 0 {
-            let blank = if is_first { "" } else { " " };
-            let plus = if is_negative && value > 0 { "+" } else { "" };
-            let plural = if value == 1 { "" } else { "s" };
-            write!(out, "{blank}{plus}{value} {unit}{plural}")?;
-            (is_first, is_negative) = (false, value < 0);
-        }
-    }
-    if !is_first && interval.micros == 0 {
-        return Ok(());
-    }
-    let sign = match interval.micros {
-        ..0 => "-",
-        _ if is_negative => "+",
-        _ => "",
-    };
-    let micros = interval.micros.unsigned_abs();
-    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
-    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    let blank = if is_first { "" } else { " " };
-    write!(out, "{blank}{sign}{hours:02}:{minutes:02}:{seconds:02}")?;
-    if fraction > 0 {
-        write!(out, ".{}", format!("{fraction:06}").trim_end_matches('0'))?;
-    }
-    Ok(())
-}
-
-/// Parses an interval.
-pub fn parse_interval(text: &str) -> Result<Interval> {
-    parse_interval_of(text, &IntervalFields::default())
+/// Parses an interval of a session with this style.
+pub fn parse_interval(text: &str, style: IntervalStyle) -> Result<Interval> {
+    parse_interval_of(text, &IntervalFields::default(), style)
 }
 
 /// What stands behind an interval's literal: `DAY TO SECOND (3)`.
@@ -79,11 +47,15 @@ pub enum IntervalField {
 }
 
 /// Parses an interval with these fields.
-pub fn parse_interval_of(text: &str, fields: &IntervalFields) -> Result<Interval> {
+pub fn parse_interval_of(
+    text: &str,
+    fields: &IntervalFields,
+    style: IntervalStyle,
+) -> Result<Interval> {
     let text = text.trim_ascii();
     let interval = match text.strip_prefix(['P', 'p']) {
         Some(rest) => parse_iso(rest)?,
-        None => parse_units(text, fields)?,
+        None => parse_units(text, fields, style)?,
     };
     fields.kept_of(interval).ok_or(TemporalError::OutOfRange)
 }
@@ -175,6 +147,10 @@ impl Unit {
     }
 }
 
+/// All parts of a second.
+const SECONDS: u32 =
+    1 << Unit::Second as u32 | 1 << Unit::Millisecond as u32 | 1 << Unit::Microsecond as u32;
+
 /// A number: its whole part and what is behind the point, both with its sign.
 #[derive(Clone, Copy)]
 struct Number {
@@ -223,8 +199,10 @@ impl Sum {
     }
 
     fn add(&mut self, number: Number, unit: Unit) -> Result<()> {
-        self.tell(1 << unit as u32)?;
         let Number { whole, fraction } = number;
+        // A second with a fraction has told of its parts.
+        let has_parts = unit == Unit::Second && fraction != 0.0;
+        self.tell(if has_parts { SECONDS } else { 1 << unit as u32 })?;
         match unit {
             Unit::Microsecond => self.add_time(whole, fraction, 1),
             Unit::Millisecond => self.add_time(whole, fraction, 1_000),
@@ -275,9 +253,7 @@ impl Sum {
 
     /// `H:M`, `H:M:S`, with a sign or without.
     fn add_clock(&mut self, text: &str, fields: &IntervalFields) -> Result<()> {
-        for unit in [Unit::Hour, Unit::Minute, Unit::Second] {
-            self.tell(1 << unit as u32)?;
-        }
+        self.tell(1 << Unit::Hour as u32 | 1 << Unit::Minute as u32 | SECONDS)?;
         let (sign, digits) = match text.as_bytes().first() {
             Some(b'-') => (-1, text[1..].trim_ascii_start()),
             Some(b'+') => (1, text[1..].trim_ascii_start()),
@@ -308,6 +284,11 @@ impl Sum {
         });
         self.micros = sum(self.micros, time.map(|time| sign * time))?;
         Ok(())
+    }
+
+    /// Has what has been added, which had no sign, be less than zero.
+    const fn negate(&mut self) {
+        (self.months, self.days, self.micros) = (-self.months, -self.days, -self.micros);
     }
 
     fn finish(self) -> Result<Interval> {
@@ -351,12 +332,27 @@ fn tokens(text: &str) -> Result<Vec<&str>> {
     }
 }
 
+/// Whether the sign before the first field is that of all: as the standard has it, where no other
+/// field has one.
+fn is_all_negative(tokens: &[&str], style: IntervalStyle) -> bool {
+    let is_signed = |token: &&str| token.starts_with(['-', '+']);
+    let mut fields = tokens.iter().skip_while(|token| **token == "@");
+    style == IntervalStyle::SqlStandard
+        && fields.next().is_some_and(|first| first.starts_with('-'))
+        && !fields.any(is_signed)
+}
+
 /// From the end to the beginning, so that a unit is known before its number.
-fn parse_units(text: &str, fields: &IntervalFields) -> Result<Interval> {
+fn parse_units(text: &str, fields: &IntervalFields, style: IntervalStyle) -> Result<Interval> {
     let mut sum = Sum::default();
     let (mut unit, mut is_ago) = (None, false);
-    for token in tokens(text)?.into_iter().rev() {
+    let tokens = tokens(text)?;
+    let is_all_negative = is_all_negative(&tokens, style);
+    for token in tokens.into_iter().rev() {
         let first = token.as_bytes().first().copied().unwrap_or_default();
+        if is_all_negative && first == b'-' {
+            sum.negate(); // what stands behind it
+        }
         if token == "@" {
         } else if token.eq_ignore_ascii_case("ago") {
             is_ago = true;
@@ -381,6 +377,9 @@ fn parse_units(text: &str, fields: &IntervalFields) -> Result<Interval> {
         } else {
             let of = *unit.get_or_insert(fields.unit());
             sum.add(Number::parse(token)?, of)?;
+            if of == Unit::Hour {
+                unit = Some(Unit::Day);
+            }
         }
     }
     if sum.told == 0 {

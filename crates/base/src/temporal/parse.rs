@@ -2,15 +2,15 @@
 //!
 //! Role         the entries: [`super::reader`] reads, and what it has read is checked against the
 //!              types' ranges here
-//! Source       PostgreSQL 15, manual 8.5.1 and B.1, with DateStyle MDY
+//! Source       PostgreSQL 15, manual 8.5.1 and B.1
 
 use std::fmt;
 
 use super::limits::{date_in_range, timestamp_in_range};
 use super::reader::{Moment, Special, Wanted};
-use super::zone::TimeZone;
 use super::{DATE_INFINITY, DATE_MINUS_INFINITY, MICROS_PER_SECOND};
 use super::{TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY};
+use crate::conventions::{Conventions, DateOrder};
 
 /// Why a text is no date, time, timestamp or interval.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,8 +47,8 @@ impl fmt::Display for TemporalError {
 impl std::error::Error for TemporalError {}
 
 /// Parses a date; a time of day is allowed and dropped.
-pub fn parse_date(text: &str) -> Result<i32, TemporalError> {
-    let moment = Moment::read(text, Wanted::Moment)?;
+pub fn parse_date(text: &str, order: DateOrder) -> Result<i32, TemporalError> {
+    let moment = Moment::read(text, Wanted::Moment, order)?;
     match moment.special {
         Some(Special::Infinity) => Ok(DATE_INFINITY),
         Some(Special::MinusInfinity) => Ok(DATE_MINUS_INFINITY),
@@ -58,13 +58,14 @@ pub fn parse_date(text: &str) -> Result<i32, TemporalError> {
 }
 
 /// Parses a timestamp; a zone is ignored.
-pub fn parse_timestamp(text: &str) -> Result<i64, TemporalError> {
-    timestamp(text, |_| 0)
+pub fn parse_timestamp(text: &str, order: DateOrder) -> Result<i64, TemporalError> {
+    timestamp(text, order, |_| 0)
 }
 
 /// Parses a timestamp with time zone; without a zone in the text it is in this one.
-pub fn parse_timestamp_tz(text: &str, zone: TimeZone) -> Result<i64, TemporalError> {
-    timestamp(text, |moment| {
+pub fn parse_timestamp_tz(text: &str, conventions: Conventions) -> Result<i64, TemporalError> {
+    let Conventions { zone, style } = conventions;
+    timestamp(text, style.order, |moment| {
         let clock = || i64::try_from(moment.local_micros()).unwrap_or(i64::MAX);
         let ahead = match moment.region {
             Some(region) => region.offset_of(clock()),
@@ -76,8 +77,12 @@ pub fn parse_timestamp_tz(text: &str, zone: TimeZone) -> Result<i64, TemporalErr
 }
 
 /// A timestamp, as much before what the text says as its zone is ahead.
-fn timestamp(text: &str, ahead: impl Fn(&Moment) -> i64) -> Result<i64, TemporalError> {
-    let moment = Moment::read(text, Wanted::Moment)?;
+fn timestamp(
+    text: &str,
+    order: DateOrder,
+    ahead: impl Fn(&Moment) -> i64,
+) -> Result<i64, TemporalError> {
+    let moment = Moment::read(text, Wanted::Moment, order)?;
     match moment.special {
         Some(Special::Infinity) => Ok(TIMESTAMP_INFINITY),
         Some(Special::MinusInfinity) => Ok(TIMESTAMP_MINUS_INFINITY),
@@ -96,8 +101,9 @@ fn timestamp(text: &str, ahead: impl Fn(&Moment) -> i64) -> Result<i64, Temporal
 /// # Errors
 ///
 /// [`TemporalError::Syntax`] also where the zone has a summer time, and no date is said.
-pub fn parse_time_tz(text: &str, zone: TimeZone) -> Result<(i64, i32), TemporalError> {
-    let moment = Moment::read(text, Wanted::TimeOfDay)?;
+pub fn parse_time_tz(text: &str, conventions: Conventions) -> Result<(i64, i32), TemporalError> {
+    let Conventions { zone, style } = conventions;
+    let moment = Moment::read(text, Wanted::TimeOfDay, style.order)?;
     let clock = match moment.has_date() {
         true => Some(i64::try_from(moment.local_micros()).unwrap_or(i64::MAX)),
         false => None,
@@ -111,6 +117,6 @@ pub fn parse_time_tz(text: &str, zone: TimeZone) -> Result<(i64, i32), TemporalE
 }
 
 /// Parses a time of day, in microseconds since midnight; a zone is ignored.
-pub fn parse_time(text: &str) -> Result<i64, TemporalError> {
-    Moment::read(text, Wanted::TimeOfDay).map(|moment| moment.time_of_day())
+pub fn parse_time(text: &str, order: DateOrder) -> Result<i64, TemporalError> {
+    Moment::read(text, Wanted::TimeOfDay, order).map(|moment| moment.time_of_day())
 }

@@ -1,7 +1,7 @@
 //! What the fields of a text are: year, month, day, time and zone.
 //!
-//! Role         takes fields in their order; what a number is depends on those before it. A date is
-//!              read month first where it is written in numbers alone (DateStyle MDY)
+//! Role         takes fields in their order; what a number is depends on those before it, and where a
+//!              date is written in numbers alone, on the session's DateStyle
 //! Invariants   I1 nothing is said twice: a field that says what another has said is an error
 //! Source       PostgreSQL 15, whose input decides every case (datetime.c, manual B.1). We differ:
 //!              what depends on a clock is an error of its own
@@ -13,6 +13,7 @@ use super::words::{Label, Word, plain_word, word};
 use super::{
     Civil, MICROS_PER_DAY, MICROS_PER_SECOND, TimeZone, civil_from_days, days_from_civil, zone,
 };
+use crate::conventions::DateOrder;
 
 type Result<T> = std::result::Result<T, TemporalError>;
 
@@ -72,6 +73,8 @@ pub(super) struct Moment {
     /// a zone whose offset depends on the date
     pub(super) region: Option<TimeZone>,
     said: u32,
+    /// of the fields of a date in numbers
+    order: DateOrder,
     /// the year has one or two digits
     is_short_year: bool,
     is_before_christ: bool,
@@ -151,9 +154,9 @@ fn zone_displacement(text: &str) -> Result<i32> {
 
 impl Moment {
     /// Reads a text.
-    pub(super) fn read(text: &str, wanted: Wanted) -> Result<Self> {
+    pub(super) fn read(text: &str, wanted: Wanted, order: DateOrder) -> Result<Self> {
         let fields = TextFields::read(text)?;
-        let mut moment = Self::default();
+        let mut moment = Self { order, ..Self::default() };
         for at in 0..fields.len() {
             let says = moment.field(&fields, at, wanted)?;
             moment.say(says)?;
@@ -458,15 +461,17 @@ impl Moment {
             return Err(TemporalError::Syntax);
         }
         let is_long = text.len() >= 3;
+        let is_year_first = is_long || self.order == DateOrder::Ymd;
         let known = said & said::DATE;
         if text.len() == 3 && known == said::YEAR && (1..=366).contains(&value) {
             self.day_of_year = value;
             return Ok(said::DAY_OF_YEAR | said::MONTH | said::DAY);
         }
         let says = match known {
-            0 if is_long => said::YEAR,
+            0 if is_year_first => said::YEAR,
+            0 if self.order == DateOrder::Dmy => said::DAY,
             0 | said::YEAR | said::DAY => said::MONTH,
-            said::MONTH if self.has_month_name && is_long => said::YEAR,
+            said::MONTH if self.has_month_name && is_year_first => said::YEAR,
             said::MONTH => said::DAY,
             YEAR_AND_MONTH => {
                 if self.has_month_name && is_long && self.is_short_year {

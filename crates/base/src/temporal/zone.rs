@@ -11,8 +11,8 @@
 
 mod time_zone;
 
+pub use time_zone::TimeZone;
 pub(crate) use time_zone::write_offset;
-pub use time_zone::{EnteredZone, TimeZone};
 
 use jiff::tz::{AmbiguousOffset, Offset, TimeZoneDatabase};
 

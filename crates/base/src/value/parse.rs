@@ -2,12 +2,13 @@
 
 use super::{Value, ValueError, cast};
 use crate::any_numeric::AnyNumeric;
+use crate::conventions::{Conventions, Style};
 use crate::decimal::{Decimal, DecimalError, parse_units};
 use crate::json;
 use crate::range::Range;
 use crate::temporal::{
-    TemporalError, TimeZone, parse_date, parse_interval, parse_time, parse_timestamp,
-    parse_timestamp_tz, rounded_time,
+    TemporalError, parse_date, parse_interval, parse_time, parse_timestamp, parse_timestamp_tz,
+    rounded_time,
 };
 use crate::types::DataType;
 use std::num::IntErrorKind;
@@ -41,19 +42,21 @@ impl Value {
             | DataType::Name => cast::stored_text(data_type, text).map(Self::Text),
             DataType::CiText => cast::stored_text(data_type, text).map(Self::CiText),
             DataType::Bytea => parse_bytea(text).map(Self::Bytea),
-            DataType::Timestamp(digits) => parse_timestamp(bare)
+            DataType::Timestamp(digits) => parse_timestamp(bare, style().order)
                 .map_err(temporal)
                 .and_then(|micros| cast::in_digits(micros, digits, data_type))
                 .map(Self::Timestamp),
-            DataType::TimestampTz(digits) => parse_timestamp_tz(bare, TimeZone::current())
+            DataType::TimestampTz(digits) => parse_timestamp_tz(bare, Conventions::current())
                 .map_err(temporal)
                 .and_then(|micros| cast::in_digits(micros, digits, data_type))
                 .map(Self::TimestampTz),
-            DataType::Date => parse_date(bare).map(Self::Date).map_err(temporal),
-            DataType::Time(digits) => parse_time(bare)
+            DataType::Date => parse_date(bare, style().order).map(Self::Date).map_err(temporal),
+            DataType::Time(digits) => parse_time(bare, style().order)
                 .map(|time| Self::Time(rounded_time(time, digits)))
                 .map_err(temporal),
-            DataType::Interval => parse_interval(bare).map(Self::Interval).map_err(temporal),
+            DataType::Interval => {
+                parse_interval(bare, style().intervals).map(Self::Interval).map_err(temporal)
+            }
             DataType::Uuid => parse_uuid(bare).map(Self::Uuid),
             DataType::Json => json::check(text).map(|()| Self::Json(text.to_owned())),
             DataType::Jsonb => json::normal(text).map(Self::Jsonb),
@@ -68,6 +71,10 @@ impl Value {
                 .ok_or_else(|| ValueError::syntax(data_type, text)),
         }
     }
+}
+
+fn style() -> Style {
+    Conventions::current().style
 }
 
 fn parse_bool(text: &str) -> Result<bool, ValueError> {

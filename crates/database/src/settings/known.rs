@@ -1,5 +1,8 @@
 //! The settings there are: a table.
 
+use hotrow_base::conventions::{
+    BytesStyle, DateStyleError, IntervalStyle, date_style, date_style_name,
+};
 use hotrow_base::temporal::{KNOWN_SESSION_ZONES, TimeZone};
 use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::SqlError;
@@ -45,6 +48,9 @@ pub(super) enum May {
     BeEncoding,
 }
 
+/// The setting whose values say a part of it only.
+pub(super) const DATE_STYLE: &str = "DateStyle";
+
 const LEVELS: &[&str] = &[
     "debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error",
     "info",
@@ -78,12 +84,7 @@ pub(super) const fn without_effect(name: &'static str, default: &'static str, ma
 /// By name.
 pub(super) const KNOWN: &[Known] = &[
     reported("application_name", "", May::BeAnything, "What the client calls itself."),
-    plain(
-        "bytea_output",
-        "hex",
-        May::OnlyMean { these: &["hex"], hint: "bytea is written in hex." },
-        "How bytea is written.",
-    ),
+    plain("bytea_output", "hex", May::BeOneOf(BytesStyle::NAMES), "How bytea is written."),
     plain(
         "check_function_bodies",
         "on",
@@ -93,13 +94,10 @@ pub(super) const KNOWN: &[Known] = &[
     reported("client_encoding", "UTF8", May::BeEncoding, "Encoding of the client."),
     plain("client_min_messages", "notice", May::BeOneOf(LEVELS), "Notices that are told."),
     reported(
-        "DateStyle",
+        DATE_STYLE,
         "ISO, MDY",
-        May::OnlyMean {
-            these: &["iso", "iso, mdy", "iso,mdy", "mdy", "iso, us", "us"],
-            hint: "Dates are written as ISO has them: write ISO.",
-        },
-        "How dates are written.",
+        May::BeAnything,
+        "How dates and times are written, and the order of a date's fields where they are read.",
     ),
     plain(
         "deadlock_timeout",
@@ -124,7 +122,12 @@ pub(super) const KNOWN: &[Known] = &[
         "Isolation of transactions: always serializable.",
     ),
     reported("default_transaction_read_only", "off", May::BeOnOrOff, "Transactions only read."),
-    plain("extra_float_digits", "1", May::BeInteger(-15, 3), "Kept: floats are always exact."),
+    plain(
+        "extra_float_digits",
+        "1",
+        May::BeInteger(-15, 3),
+        "Digits of floats beside those that are always exact; from 1 on, as few as tell them.",
+    ),
     plain(
         "hotrow.call_deadline",
         "0",
@@ -149,10 +152,7 @@ pub(super) const KNOWN: &[Known] = &[
     reported(
         "IntervalStyle",
         "postgres",
-        May::OnlyMean {
-            these: &["postgres"],
-            hint: "Intervals are written in PostgreSQL's own style: write postgres.",
-        },
+        May::BeOneOf(IntervalStyle::NAMES),
         "How intervals are written.",
     ),
     reported("is_superuser", "on", May::NotChange, "Whether the user may do everything."),
@@ -220,11 +220,6 @@ pub(super) fn known(name: &str) -> Option<&'static Known> {
 }
 
 impl Known {
-    /// Whether it says how the client's machine writes things, so that drivers send it unasked.
-    pub(super) fn is_of_locale(&self) -> bool {
-        self.name == "DateStyle"
-    }
-
     /// Fails with 55P02 for one that cannot be changed.
     pub(super) fn refuse_fixed(&self) -> Result<(), SqlError> {
         if self.may != May::NotChange {
@@ -234,12 +229,34 @@ impl Known {
         Err(SqlError::new(b"55P02", message))
     }
 
+    /// A value of DateStyle as it is kept, where it was another one before.
+    pub(super) fn check_date_style(&self, value: &str, before: &str) -> Result<String, SqlError> {
+        let before = date_style(before, Default::default()).unwrap_or_default();
+        date_style(value, before).map(date_style_name).map_err(|wrong| {
+            let mut error = SqlError::new(b"22023", self.invalid(value));
+            error.detail = Some(match wrong {
+                DateStyleError::Syntax => "List syntax is invalid.".to_owned(),
+                DateStyleError::Unknown(word) => format!("Unrecognized key word: \"{word}\"."),
+                DateStyleError::Conflict => "Conflicting \"datestyle\" specifications.".to_owned(),
+            });
+            error
+        })
+    }
+
+    fn invalid(&self, value: &str) -> String {
+        let name = match self.may {
+            May::BeOneOf(_) => self.name.to_lowercase(), // as it is looked up
+            _ => self.name.to_owned(),
+        };
+        format!("invalid value for parameter \"{name}\": \"{value}\"")
+    }
+
     /// A value as it is kept.
     pub(super) fn check(&self, value: &str) -> Result<String, SqlError> {
         self.refuse_fixed()?;
         let plain = value.trim().to_lowercase();
         let wrong = |hint: String| {
-            let message = format!("invalid value for parameter \"{}\": \"{value}\"", self.name);
+            let message = self.invalid(value);
             if hint.is_empty() {
                 SqlError::new(b"22023", message)
             } else {

@@ -14,7 +14,11 @@ fn values_are_checked_and_shown_as_postgresql_shows_them() {
     for (name, value, expected) in [
         ("application_name", "me", Ok("me")),
         ("datestyle", "iso, mdy", Ok("ISO, MDY")),
-        ("datestyle", "German", Err("22023")),
+        ("datestyle", "German", Ok("German, DMY")),
+        ("datestyle", "mdy", Ok("German, MDY")),
+        ("datestyle", "iso, x", Err("22023")),
+        ("intervalstyle", "SQL_Standard", Ok("sql_standard")),
+        ("bytea_output", "base64", Err("22023")),
         ("timezone", "etc/utc", Ok("Etc/UTC")),
         ("timezone", "europe/berlin", Ok("Europe/Berlin")),
         ("timezone", "CEST", Err("22023")),
@@ -69,8 +73,8 @@ fn transactions_take_settings_back() {
     let name = "application_name";
     let get = |settings: &Settings| settings.get(name).expect("it is known");
     settings.start(name, "start").expect("it is known");
-    settings.start("DateStyle", "German").expect("a driver's style is no reason to fail");
-    assert_eq!(settings.get("datestyle"), Ok("ISO, MDY".to_owned()));
+    settings.start("DateStyle", "German").expect("there is one");
+    assert_eq!(settings.get("datestyle"), Ok("German, DMY".to_owned()));
     settings.start("TimeZone", "Europe/Berlin").expect("there is one");
     assert_eq!(settings.get("timezone"), Ok("Europe/Berlin".to_owned()));
     assert_eq!(set(&mut settings, name, "a"), Ok("a".to_owned()));

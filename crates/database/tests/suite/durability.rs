@@ -60,9 +60,11 @@ fn work(path: &Path, config: &Config, first: i64) -> Vec<Vec<hotrow::Value>> {
             let db = &db;
             scope.spawn(move || {
                 let session = db.session();
-                // In the zone of each: a note is what its caller's clock shows.
+                // In the zone of each: a note is what its caller's clock shows, in its style.
                 let zone = ["UTC", "Europe/Berlin", "Asia/Kathmandu", "-8"][client as usize];
-                session.execute(&format!("SET timezone = '{zone}'")).expect("there is one");
+                let style = ["SQL, DMY", "ISO", "German", "Postgres"][client as usize];
+                let set = format!("SET timezone = '{zone}'; SET datestyle = '{style}'");
+                session.execute(&set).expect("there are such");
                 let own = first + client;
                 let opened = session.call("open_account", (own, 1000_i64, "new"));
                 let durability = opened.expect("the account is new").durability();
@@ -472,7 +474,11 @@ fn definitions_mean_after_a_restart_what_they_meant_in_their_zone() {
                      '2026-07-15 12:00'::timestamptz::text AS shown;
                  CREATE TABLE turned (id int PRIMARY KEY, at timestamp);
                  INSERT INTO turned VALUES (1, '2026-07-15 12:00');
-                 ALTER TABLE turned ALTER COLUMN at TYPE timestamptz;",
+                 ALTER TABLE turned ALTER COLUMN at TYPE timestamptz;
+                 SET datestyle = 'SQL, DMY';
+                 CREATE TABLE days (d date PRIMARY KEY CHECK (d >= '1/2/2026'));
+                 CREATE TABLE dmy AS SELECT '1/2/2026'::date AS d, '1/2/2026'::date::text AS shown;
+                 INSERT INTO days VALUES ('1/2/2026');",
             )
             .expect("the script is right");
     }
@@ -488,8 +494,15 @@ fn definitions_mean_after_a_restart_what_they_meant_in_their_zone() {
             ["2026-07-15 16:00:00+00", "2026-07-15 12:00:00-04", "2026-07-15 16:00:00+00"],
             "round {round}"
         );
-        for (table, early) in [("part", "'2026-07-01 03:59'"), ("checked", "1, '2026-07-01 03:59'")]
-        {
+        let days = session.execute("SELECT d, shown, (SELECT d FROM days) FROM dmy");
+        let row = days.expect("the tables are there").remove(0).rows;
+        let row: Vec<_> = row.iter().flatten().map(ToString::to_string).collect();
+        assert_eq!(row, ["2026-02-01", "01/02/2026", "2026-02-01"], "round {round}");
+        for (table, early) in [
+            ("part", "'2026-07-01 03:59'"),
+            ("checked", "1, '2026-07-01 03:59'"),
+            ("days", "'2026-01-31'"),
+        ] {
             let refused = session.execute(&format!("INSERT INTO {table} VALUES ({early})"));
             let code = refused.err().and_then(|error| error.sqlstate().map(str::to_owned));
             assert_eq!(code.as_deref(), Some("23514"), "{table}, round {round}");

@@ -4,14 +4,14 @@
 //!              are not repeated: they are known wherever the procedure is
 //!
 //! ```text
-//! flags 1 │ procedure varint │ now signed varint │ write hash 4 │ key │ zone │ arguments
+//! flags 1 │ procedure varint │ now signed varint │ write hash 4 │ key │ conventions │ arguments
 //!
-//! flags       bit 0: ran alone, at a quiet point; bit 1: has a key; bit 2: has a zone
+//! flags       bit 0: ran alone, at a quiet point; bit 1: has a key; bit 2: has conventions
 //! now         microseconds since 2000-01-01 UTC: what now() was
 //! write hash  the upper and lower half of the 64-bit hash, xored
 //! key         the caller's name for the call, behind its length; only if it has one
-//! zone        of the session that called ([`TimeZone::kept_name`]), behind its length; only if
-//!             it is not UTC
+//! conventions of the session that called ([`Conventions::kept`]), behind their length; only if
+//!             they are not those that sessions begin with
 //! arguments   one bit per parameter, set where it is NULL, in whole bytes; then each that is not:
 //!             boolean, integers, date, timestamps   signed varint
 //!             real, double precision                8 bytes
@@ -25,10 +25,10 @@
 //!                                                   a signed varint, and its length, a varint
 //! ```
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::shape::{ArrayShape, DIMENSIONS_MAX, Dimension};
-use hotrow_base::temporal::TimeZone;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::varint::{ByteReader, put, put_bytes, put_signed, put_wide};
 use hotrow_transaction::invocation::{Arguments, Invocation};
@@ -38,7 +38,7 @@ use super::Company;
 
 const ALONE: u8 = 1;
 const KEYED: u8 = 2;
-const ZONED: u8 = 4;
+const CONVENED: u8 = 4;
 
 /// Where the number of dimensions stands above an array's number of elements.
 const DIMENSIONS_SHIFT: u32 = 32;
@@ -56,8 +56,8 @@ pub struct CommandHead<'a> {
     pub company: Company,
     /// the caller's name for the call; empty: none
     pub key: &'a [u8],
-    /// the zone of the session, as [`TimeZone::of_kept_name`] knows it; none: UTC
-    pub zone: Option<&'a str>,
+    /// of the session, as [`Conventions::of_kept`] knows them; none: as sessions begin
+    pub conventions: Option<&'a str>,
 }
 
 /// The hash of writes as entries have it.
@@ -76,16 +76,16 @@ pub fn encode(
     debug_assert_eq!(parameters.len(), invocation.arguments.datums.len(), "calls are checked");
     let alone = if company == Company::Alone { ALONE } else { 0 };
     let keyed = if invocation.key.is_empty() { 0 } else { KEYED };
-    let zoned = if invocation.zone == TimeZone::UTC { 0 } else { ZONED };
-    out.push(alone | keyed | zoned);
+    let convened = if invocation.conventions == Conventions::DEFAULT { 0 } else { CONVENED };
+    out.push(alone | keyed | convened);
     put(out, u64::from(invocation.procedure.0));
     put_signed(out, invocation.now_us);
     out.extend_from_slice(&fold_hash(write_hash).to_le_bytes());
     if keyed != 0 {
         put_bytes(out, &invocation.key);
     }
-    if zoned != 0 {
-        put_bytes(out, invocation.zone.kept_name().as_bytes());
+    if convened != 0 {
+        put_bytes(out, invocation.conventions.kept().as_bytes());
     }
     encode_arguments(out, &invocation.arguments, parameters);
 }
@@ -158,7 +158,7 @@ fn put_datum(out: &mut Vec<u8>, datum: Datum, data_type: DataType, heap: &[u8]) 
 /// command.
 pub fn decode_head<'a>(reader: &mut ByteReader<'a>) -> Option<CommandHead<'a>> {
     let flags = reader.byte()?;
-    if flags & !(ALONE | KEYED | ZONED) != 0 {
+    if flags & !(ALONE | KEYED | CONVENED) != 0 {
         return None;
     }
     Some(CommandHead {
@@ -167,7 +167,7 @@ pub fn decode_head<'a>(reader: &mut ByteReader<'a>) -> Option<CommandHead<'a>> {
         write_hash: u32::from_le_bytes(reader.array()?),
         company: if flags & ALONE != 0 { Company::Alone } else { Company::Shared },
         key: if flags & KEYED != 0 { reader.bytes()? } else { &[] },
-        zone: match flags & ZONED {
+        conventions: match flags & CONVENED {
             0 => None,
             _ => Some(std::str::from_utf8(reader.bytes()?).ok()?),
         },

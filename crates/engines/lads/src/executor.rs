@@ -13,11 +13,11 @@
 //!              the paper sends each of them a message; and an executor follows a queue to its end
 //!              before it turns to the next one, so that a record stays in the cache
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::datum::Datum;
 use hotrow_base::key;
 use hotrow_base::pool::NONE;
 use hotrow_base::prefetch::prefetch;
-use hotrow_base::temporal::TimeZone;
 use hotrow_engine::in_place::{CellChange, InPlace, Savepoint, Scratch};
 use hotrow_engine::planning;
 use hotrow_engine::protection::Within;
@@ -385,9 +385,9 @@ impl Executor {
             frame.begin_code(&program.program);
             self.begun = Some(procedure);
         }
-        frame.set_zone(match graph.is_zoned {
-            true => graph.errands[flat.call as usize].invocation.zone,
-            false => TimeZone::UTC,
+        frame.set_conventions(match graph.has_conventions {
+            true => graph.errands[flat.call as usize].invocation.conventions,
+            false => Conventions::DEFAULT,
         });
         leaf.give(&graph.batch, flat.captured, frame);
         let before = scratch.savepoint();

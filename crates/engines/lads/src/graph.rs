@@ -60,7 +60,7 @@ pub struct Graph {
     /// what each worker has to do
     pub shares: Vec<Share>,
     /// some of its calls are of sessions with a zone other than UTC
-    pub is_zoned: bool,
+    pub has_conventions: bool,
     /// granules have other owners than in other graphs of the round: nobody may execute one of
     /// those while somebody executes this one
     pub stands_apart: bool,
@@ -113,7 +113,7 @@ impl Graph {
     /// Forgets all calls, keeps the memory.
     pub fn clear(&mut self) {
         self.batch.clear();
-        self.is_zoned = false;
+        self.has_conventions = false;
         self.refused.clear();
         self.hints.clear();
         self.queues.clear();

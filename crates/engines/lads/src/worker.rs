@@ -13,9 +13,9 @@
 
 use std::sync::Arc;
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::reclaim::ReclaimEpoch;
-use hotrow_base::temporal::TimeZone;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::Committer;
 use hotrow_engine::protection::Alone;
@@ -300,7 +300,7 @@ impl Worker {
             graph.hang_last();
             return;
         }
-        graph.is_zoned |= invocation.zone != TimeZone::UTC;
+        graph.has_conventions |= invocation.conventions != Conventions::DEFAULT;
         let program = programs.of(invocation.procedure);
         let wanted = match habits.runs_whole(invocation.procedure) {
             true => Wanted::Whole,

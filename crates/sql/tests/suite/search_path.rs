@@ -1,8 +1,10 @@
 //! The path and the role that a text tells before its statement.
 
+use hotrow_base::conventions::{Conventions, Style};
 use hotrow_base::temporal::TimeZone;
 use hotrow_sql::{
-    Sender, maker_before, path_before, role_before, split_path, with_path, with_sender, zone_before,
+    Sender, conventions_before, maker_before, path_before, role_before, split_path, with_path,
+    with_sender,
 };
 use hotrow_transaction::catalog::SearchPath;
 
@@ -24,19 +26,22 @@ fn a_path_is_read_as_it_was_written() {
     let path = SearchPath::new(["c".to_owned()]);
     let text = with_path("SELECT 1", &path).into_owned();
     let berlin = TimeZone::named("Europe/Berlin").expect("a region");
-    for (role, maker, zone) in [
-        (Some(role), None, TimeZone::UTC),
+    let usual = Conventions::DEFAULT;
+    let berlin = Conventions { zone: berlin, ..usual };
+    let style = Style::of_settings("SQL, DMY", "sql_standard", "escape", "0");
+    for (role, maker, conventions) in [
+        (Some(role), None, usual),
         (Some("r"), Some("m"), berlin),
-        (None, Some(role), TimeZone::UTC),
-        (None, None, berlin),
+        (None, Some(role), Conventions { style, ..usual }),
+        (None, None, Conventions { style, ..berlin }),
     ] {
-        let sender = Sender { role, maker, zone };
+        let sender = Sender { role, maker, conventions };
         let text = with_sender(&text, sender).into_owned();
         assert_eq!((role_before(&text).as_deref(), path_before(&text)), (role, Some(path.clone())));
         assert_eq!(maker_before(&text).as_deref(), maker);
         assert_eq!(
-            zone_before(&text).and_then(|it| TimeZone::of_kept_name(&it)),
-            (zone != TimeZone::UTC).then_some(zone),
+            conventions_before(&text).and_then(|it| Conventions::of_kept(&it)),
+            (conventions != usual).then_some(conventions),
             "{text}"
         );
         assert_eq!(split_path(&text).1, "SELECT 1");

@@ -9,12 +9,12 @@
 
 use std::sync::Arc;
 
+use hotrow_base::conventions::EnteredConventions;
 use hotrow_base::datum::Datum;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered, LOOK_EVERY_BYTES};
 use hotrow_base::memory::{Charge, OutOfMemory};
 use hotrow_base::packed;
-use hotrow_base::temporal::EnteredZone;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 
@@ -76,9 +76,9 @@ impl Machine {
     }
 
     /// Has functions of values that the machine calls obey and pay as the machine does, and show
-    /// and read times in its zone.
-    pub(crate) fn enter(&self) -> (Entered, EnteredZone) {
-        (current::enter(self.interrupt.as_ref()), self.zone.enter())
+    /// and read values by its conventions.
+    pub(crate) fn enter(&self) -> (Entered, EnteredConventions) {
+        (current::enter(self.interrupt.as_ref()), self.conventions.enter())
     }
 
     /// As [`Machine::enter`], for sorting so many values, if there are any.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use hotrow_base::any_numeric::{self, AnyNumeric, NumericError};
+use hotrow_base::conventions::BytesStyle;
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
 use hotrow_base::temporal::{self, Interval, MICROS_PER_DAY, TimeZone};
@@ -115,7 +116,7 @@ fn converted(
 /// What a clock shows at a time: of a timestamptz, one in the call's zone.
 fn clock(machine: &Machine, value: Datum, from: DataType) -> i64 {
     match from {
-        DataType::TimestampTz(_) => machine.zone.clock_at(value.as_int()),
+        DataType::TimestampTz(_) => machine.conventions.zone.clock_at(value.as_int()),
         _ => value.as_int(),
     }
 }
@@ -124,7 +125,7 @@ fn clock(machine: &Machine, value: Datum, from: DataType) -> i64 {
 fn moment(machine: &Machine, clock: i64, from: DataType, to: DataType) -> Option<i64> {
     match (from, to) {
         (DataType::Date | DataType::Timestamp(_), DataType::TimestampTz(_)) => {
-            machine.zone.moment_of(clock)
+            machine.conventions.zone.moment_of(clock)
         }
         _ => Some(clock),
     }
@@ -259,14 +260,15 @@ impl Write for HeapWriter<'_> {
 
 /// The text form of a value that is not a text.
 pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Result<Datum, Fault> {
-    if from == DataType::Bytea {
+    if from == DataType::Bytea && machine.conventions.style.bytes == BytesStyle::Hex {
         return bytea_to_text(machine, value);
     }
     if from.is_any_numeric() {
         machine.reserve(any_numeric::text_bytes(machine.bytes(value)))?;
     }
     let start = machine.heap.len();
-    let zone = machine.zone;
+    let conventions = machine.conventions;
+    let style = conventions.style;
     let mut out = HeapWriter(&mut machine.heap);
     let written = match from {
         DataType::SmallInt | DataType::Integer | DataType::BigInt | DataType::Oid => {
@@ -277,22 +279,24 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Re
             Some(decimal) => write!(out, "{decimal}"),
             None => Ok(()),
         },
-        DataType::Date => temporal::write_date(value.as_int() as i32, &mut out),
-        DataType::Timestamp(_) => temporal::write_timestamp(value.as_int(), &mut out),
-        DataType::TimestampTz(_) => temporal::write_timestamp_tz(value.as_int(), zone, &mut out),
+        DataType::Date => temporal::write_date(value.as_int() as i32, style, &mut out),
+        DataType::Timestamp(_) => temporal::write_timestamp(value.as_int(), style, &mut out),
+        DataType::TimestampTz(_) => {
+            temporal::write_timestamp_tz(value.as_int(), conventions, &mut out)
+        }
         DataType::Time(_) => temporal::write_time(value.as_int(), &mut out),
         DataType::Encoded(_) => match Value::from_datum(value, from, out.0) {
             Value::Encoded(value) => out.write_str(&value.cast_to_text()),
             _ => Ok(()),
         },
-        DataType::Range(_) => {
-            let _zone = zone.enter();
+        DataType::Range(_) | DataType::Bytea => {
+            let _conventions = conventions.enter();
             let text = Value::from_datum(value, from, out.0).to_string();
             machine.reserve(text.len())?;
             HeapWriter(&mut machine.heap).write_str(&text)
         }
         _ => {
-            let _zone = zone.enter();
+            let _conventions = conventions.enter();
             let value = Value::from_datum(value, from, out.0);
             write!(out, "{value}")
         }

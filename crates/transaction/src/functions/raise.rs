@@ -71,7 +71,7 @@ fn text_of(machine: &Machine, slot: u16, sql_type: SqlType) -> String {
         _ if datum.is_null() => "<NULL>".into(),
         SqlType::Scalar(data_type) => display(machine, datum, data_type),
         SqlType::Array(_) => {
-            let _zone = machine.zone.enter();
+            let _conventions = machine.conventions.enter();
             let (heap, elements) = (&machine.heap, &machine.elements);
             Value::from_parameter(datum, sql_type, heap, elements).to_string()
         }
@@ -79,6 +79,6 @@ fn text_of(machine: &Machine, slot: u16, sql_type: SqlType) -> String {
 }
 
 fn display(machine: &Machine, datum: Datum, data_type: DataType) -> String {
-    let _zone = machine.zone.enter();
+    let _conventions = machine.conventions.enter();
     Value::from_datum(datum, data_type, &machine.heap).to_string()
 }

@@ -47,8 +47,8 @@ pub(super) fn call(
     let result = match function {
         F::ToChar => {
             let of = type_of(code, 0);
-            let shown =
-                shown((value, of), &machine.heap, &template, machine.zone).map_err(fault)?;
+            let shown = shown((value, of), &machine.heap, &template, machine.conventions.zone)
+                .map_err(fault)?;
             drop(entered);
             return keep(machine, shown.as_deref());
         }
@@ -57,7 +57,8 @@ pub(super) fn call(
             date.map(|days| Datum::int(days.into())).map_err(fault)
         }
         F::ToTimestamp => {
-            let moment = times::text_to_moment(&text(machine, value), &template, machine.zone);
+            let moment =
+                times::text_to_moment(&text(machine, value), &template, machine.conventions.zone);
             moment.map(Datum::int).map_err(fault)
         }
         F::ToNumber | F::OfEpoch => {

@@ -177,7 +177,7 @@ pub(super) fn make_timestamp(machine: &Machine, code: &CallCode) -> Result<Datum
     }
     let zone = match code.arguments.get(parts.len()) {
         Some(given) => zone_given(machine, *given)?,
-        None if matches!(code.result, DataType::TimestampTz(_)) => Some(machine.zone),
+        None if matches!(code.result, DataType::TimestampTz(_)) => Some(machine.conventions.zone),
         None => Some(TimeZone::UTC),
     };
     let Some(zone) = zone else { return Ok(Datum::NULL) };

@@ -163,7 +163,7 @@ fn invoke<A: RecordAccess>(
     let mut invocation = Invocation {
         procedure: ProcedureId(0), // nobody looks it up
         now_us: frame.slot(NOW).as_int(),
-        zone: frame.machine.zone,
+        conventions: frame.machine.conventions,
         interrupt: frame.machine.interrupt().cloned(),
         ..Invocation::default()
     };

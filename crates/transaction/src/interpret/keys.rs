@@ -25,7 +25,7 @@ pub(super) fn encode(key: &KeyCode, machine: &Machine, out: &mut KeyBuffer) -> b
             return false;
         }
         if let Convert::Other { from, to } = part.convert {
-            match fit(datum, (from, to), &machine.heap, machine.zone) {
+            match fit(datum, (from, to), &machine.heap, machine.conventions.zone) {
                 Fitted::Exact(same) => datum = same,
                 _ => return false,
             }
@@ -202,7 +202,7 @@ fn encode_end(
     }
     let mut inclusive = end.inclusive;
     if let Convert::Other { from, to } = convert {
-        match fit(datum, (from, to), &machine.heap, machine.zone) {
+        match fit(datum, (from, to), &machine.heap, machine.conventions.zone) {
             Fitted::Exact(same) => datum = same,
             Fitted::Below(next) => {
                 datum = next;

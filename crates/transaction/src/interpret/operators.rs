@@ -67,7 +67,7 @@ fn rows<A: RecordAccess, H: Hook>(
     };
     let around = Around {
         now_us: frame.slot(NOW).as_int(),
-        zone: frame.machine.zone,
+        conventions: frame.machine.conventions,
         bytes_max: frame.machine.rows_max(),
         steps: frame.machine.steps(),
         interrupt: frame.machine.interrupt().cloned(),

@@ -78,7 +78,7 @@ fn failing_row(table: &Table, values: &[Datum], machine: &Machine) -> String {
 }
 
 fn texts<'c>(values: impl Iterator<Item = (&'c Column, Datum)>, machine: &Machine) -> String {
-    let _zone = machine.zone.enter();
+    let _conventions = machine.conventions.enter();
     let text = |(column, datum): (&Column, Datum)| match datum.is_null() {
         true => "null".to_owned(),
         false => Value::from_datum(datum, column.data_type, &machine.heap).to_string(),

@@ -1,7 +1,7 @@
 //! Values, templates and what PostgreSQL 15 makes of them: "NULL", or an error's code and message.
 
 use super::*;
-use crate::temporal::{
+use crate::temporal::tests::usual::{
     parse_interval, parse_timestamp, parse_timestamp_tz, write_date, write_timestamp_tz,
 };
 
@@ -65,7 +65,7 @@ fn moments_are_shown() {
         ("2024-12-30 00:00:00", "HH12 FMHH24 FMMI FMSS FMMS", "12 0 0 0 000"),
     ];
     check(&rows, |value, template| {
-        let micros = parse_timestamp_tz(value, TimeZone::UTC).expect("a timestamptz");
+        let micros = parse_timestamp_tz(value).expect("a timestamptz");
         moment_to_text(micros, Zone::Of(TimeZone::UTC), template)
     });
     let micros = parse_timestamp("2026-11-21 10:20:30.045678").expect("a timestamp");
@@ -179,7 +179,7 @@ fn moments_are_read() {
     check(&rows, |value, template| {
         let mut text = String::new();
         let micros = text_to_moment(value, template, TimeZone::UTC)?;
-        write_timestamp_tz(micros, TimeZone::UTC, &mut text).expect("a string");
+        write_timestamp_tz(micros, &mut text).expect("a string");
         Ok(Some(text))
     });
 }
@@ -211,7 +211,7 @@ fn seconds_since_1970_are_moments() {
     for (seconds, expected) in rows {
         let moment = moment_of_epoch(seconds.parse().expect("a double")).map(|micros| {
             let mut text = String::new();
-            write_timestamp_tz(micros, TimeZone::UTC, &mut text).expect("a string");
+            write_timestamp_tz(micros, &mut text).expect("a string");
             Some(text)
         });
         assert_eq!(shown(moment), expected, "{seconds}");

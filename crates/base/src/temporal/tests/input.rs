@@ -2,6 +2,9 @@
 //! ISO, MDY. An error is its SQLSTATE; of 22008, `f` is a field, `o` a field that may be in another
 //! order, and `r` the type's range.
 
+use super::usual::{
+    parse_date, parse_time, parse_timestamp, parse_timestamp_tz, write_date, write_timestamp_tz,
+};
 use crate::temporal::*;
 
 /// As timestamptz.
@@ -754,12 +757,8 @@ fn check<T>(
 
 #[test]
 fn texts_are_read_as_postgresql_reads_them() {
-    check(
-        TIMESTAMPS,
-        |text| parse_timestamp_tz(text, TimeZone::UTC),
-        |micros, out| write_timestamp_tz(micros, TimeZone::UTC, out),
-    );
-    check(DATES, parse_date, write_date);
+    check(TIMESTAMPS, parse_timestamp_tz, |value, out| write_timestamp_tz(value, out));
+    check(DATES, parse_date, |value, out| write_date(value, out));
     check(TIMES, parse_time, write_time);
 }
 
@@ -776,23 +775,11 @@ fn what_depends_on_a_clock_is_told_apart() {
 #[test]
 fn zones_of_a_region_are_not_known() {
     let unknown = |name: &str| Err(TemporalError::UnknownZone(name.to_owned()));
-    let utc = |text: &str| parse_timestamp_tz(text, TimeZone::UTC).expect("a time");
-    assert_eq!(
-        parse_timestamp_tz("2020-01-01 America/New_York", TimeZone::UTC),
-        Ok(utc("2020-01-01 05:00"))
-    );
-    assert_eq!(
-        parse_timestamp_tz("2020-07-01 10:00 PST8PDT", TimeZone::UTC),
-        Ok(utc("2020-07-01 17:00"))
-    );
-    assert_eq!(
-        parse_timestamp_tz("2020-01-01 America/Nowhere", TimeZone::UTC),
-        unknown("america/nowhere")
-    );
-    assert_eq!(
-        parse_timestamp_tz("2020-01-01 10:00 MSK", TimeZone::UTC),
-        Err(TemporalError::Syntax)
-    );
+    let utc = |text: &str| parse_timestamp_tz(text).expect("a time");
+    assert_eq!(parse_timestamp_tz("2020-01-01 America/New_York"), Ok(utc("2020-01-01 05:00")));
+    assert_eq!(parse_timestamp_tz("2020-07-01 10:00 PST8PDT"), Ok(utc("2020-07-01 17:00")));
+    assert_eq!(parse_timestamp_tz("2020-01-01 America/Nowhere"), unknown("america/nowhere"));
+    assert_eq!(parse_timestamp_tz("2020-01-01 10:00 MSK"), Err(TemporalError::Syntax));
     for (name, offset) in [
         ("UTC", Some(0)),
         ("Etc/GMT+5", Some(-5 * 3_600)),

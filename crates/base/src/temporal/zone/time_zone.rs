@@ -1,19 +1,14 @@
 //! A time zone, as a number: of a session it goes with each call.
 //!
 //! Role         what shows a timestamptz, reads one without an offset, or asks for its day, does so
-//!              in the zone of whoever asks. The interpreter is told it with each call; functions
-//!              of values that lie too deep to be handed it (texts of arrays, ranges, json) find it
-//!              by [`TimeZone::current`], and whoever runs them for a session has
-//!              [entered](TimeZone::enter) it
+//!              in the zone of whoever asks, which is one of their
+//!              [conventions](crate::conventions::Conventions)
 //! Invariants   I1 a zone is a small number, so that a call copies it, and looks nothing up but
 //!                 where it is used; the log has its name ([`TimeZone::kept_name`]), since
 //!                 another version of Hotrow may have other regions
-//!              I2 guards of a thread are dropped in the reverse order of their making
-//! Concurrency  each thread has its own current zone; regions are made once, by whoever needs one
+//! Concurrency  regions are made once, by whoever needs one
 //! Source       PostgreSQL 15, "SET TIME ZONE"; pg_tzset for the names that there are
 
-use std::cell::Cell;
-use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use jiff::tz::TimeZoneDatabase;
@@ -21,6 +16,7 @@ use jiff::tz::TimeZoneDatabase;
 use super::super::limits::{is_finite_timestamp, timestamp_in_range};
 use super::super::{MICROS_PER_SECOND, parse_interval};
 use super::{Region, UTC_NAMES, abbreviation, named, posix_offset, region};
+use crate::conventions::{Conventions, EnteredConventions, IntervalStyle};
 
 /// A zone: UTC, one of the regions by its place among them, or an offset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -95,7 +91,8 @@ impl TimeZone {
         let small = bare.to_ascii_lowercase();
         if let Some(interval) = small.strip_prefix("interval") {
             let quoted = interval.trim().strip_prefix('\'')?;
-            let interval = parse_interval(&quoted[..quoted.find('\'')?]).ok()?;
+            let text = &quoted[..quoted.find('\'')?];
+            let interval = parse_interval(text, IntervalStyle::Postgres).ok()?;
             let is_time = interval.months == 0 && interval.days == 0;
             let seconds = i32::try_from(interval.micros / MICROS_PER_SECOND).ok();
             let seconds = seconds.filter(|_| is_time).filter(|it| it.abs() <= 167 * 3_600)?;
@@ -193,13 +190,13 @@ impl TimeZone {
     /// The zone of what this thread computes.
     #[inline]
     pub fn current() -> Self {
-        CURRENT.get()
+        Conventions::current().zone
     }
 
     /// Has what this thread computes be for a session with this zone.
     #[inline]
-    pub fn enter(self) -> EnteredZone {
-        EnteredZone { before: CURRENT.replace(self), here: PhantomData }
+    pub fn enter(self) -> EnteredConventions {
+        Conventions { zone: self, ..Conventions::current() }.enter()
     }
 }
 
@@ -240,26 +237,6 @@ pub fn write_offset(offset: i32, out: &mut impl std::fmt::Write) -> std::fmt::Re
         write!(out, ":{:02}", away % 60)?;
     }
     Ok(())
-}
-
-thread_local! {
-    static CURRENT: Cell<TimeZone> = const { Cell::new(TimeZone::UTC) };
-}
-
-/// What this thread computes is for a session with that zone, until this is dropped.
-#[must_use = "it is left when this is dropped"]
-#[derive(Debug)]
-pub struct EnteredZone {
-    before: TimeZone,
-    /// not to leave its thread (I2)
-    here: PhantomData<*const ()>,
-}
-
-impl Drop for EnteredZone {
-    #[inline]
-    fn drop(&mut self) {
-        CURRENT.set(self.before);
-    }
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ impl Step {
             procedure: invocation.procedure,
             arguments: invocation.arguments.clone(),
             now_us: invocation.now_us,
-            zone: invocation.zone,
+            conventions: invocation.conventions,
             ..Invocation::default()
         };
         let (given, moment, changes, is_undone) = (Given::Nothing, 0, true, false);

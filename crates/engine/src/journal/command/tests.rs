@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use hotrow_base::temporal::TimeZone;
 use hotrow_base::value::Value;
 
 use super::*;
@@ -67,7 +68,7 @@ proptest! {
         parameters in proptest::collection::vec(parameter(), 0..20),
     ) {
         let (slots, mut invocation) = call(&parameters);
-        invocation.zone = TimeZone::named("Europe/Berlin").expect("a region");
+        invocation.conventions.zone = TimeZone::named("Europe/Berlin").expect("a region");
         let bytes = encoded(&invocation, &slots);
         let mut reader = ByteReader::new(&bytes);
         let head = decode_head(&mut reader).expect("it was encoded");
@@ -76,7 +77,7 @@ proptest! {
         prop_assert_eq!(head.write_hash, 0x1234_5678 ^ 0x9abc_def0);
         prop_assert_eq!(head.company, Company::Alone);
         prop_assert_eq!(head.key, b"k7");
-        prop_assert_eq!(head.zone, Some("Europe/Berlin"));
+        prop_assert_eq!(head.conventions, Some("Europe/Berlin"));
         let mut arguments = Arguments::default();
         prop_assert!(decode_arguments(reader, &slots, &mut arguments).is_some());
         // Places in heaps may differ; what lies there may not.
