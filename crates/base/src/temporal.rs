@@ -22,6 +22,7 @@ mod parse;
 mod reader;
 pub mod template;
 mod text_fields;
+mod units;
 mod words;
 mod zone;
 
@@ -42,6 +43,7 @@ pub use make::{FieldsError, make_date, make_time, make_timestamp};
 pub use parse::{
     TemporalError, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamp_tz,
 };
+pub use units::unit_name;
 pub use zone::TimeZone;
 pub(crate) use zone::write_offset;
 

@@ -123,8 +123,8 @@ impl Session {
     }
 
     /// Has what this thread compiles and computes obey the session, pay from its budget, and show
-    /// and read values by its conventions: for servers, which read values before they execute with them,
-    /// and write what comes of it.
+    /// and read values by its conventions: for servers, which read values before they execute with
+    /// them, and write what comes of it.
     #[doc(hidden)]
     pub fn enter(&self) -> EnteredSession {
         self.context.enter()

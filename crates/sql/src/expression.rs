@@ -8,7 +8,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, NOW, Place};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::negated;
@@ -131,27 +131,6 @@ impl Compiler<'_> {
                 }
             }
         }
-    }
-
-    /// What `'now'`, `'today'` and their kin are as a date or a time: the call's own, where
-    /// PostgreSQL takes that of when the statement was planned.
-    fn moment(&self, text: &str, wanted: DataType) -> Option<Expr> {
-        let days = match text.trim().to_ascii_lowercase().as_str() {
-            "now" => None,
-            "today" => Some(0),
-            "tomorrow" => Some(1),
-            "yesterday" => Some(-1),
-            _ => return None,
-        };
-        let is_date = wanted == DataType::Date;
-        if !is_date && !matches!(wanted, DataType::Timestamp(_) | DataType::TimestampTz(_)) {
-            return None;
-        }
-        let Some(days) = days else { return Some(cast(self.slot_expr(NOW), wanted)) };
-        let today = cast(self.slot_expr(NOW), DataType::Date);
-        let days = constant(Value::Int(days), DataType::Integer);
-        let day = temporal::date_add(today, days);
-        Some(if is_date { day } else { cast(day, wanted) })
     }
 
     /// Compiles an expression whose type may stay open.

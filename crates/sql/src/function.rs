@@ -258,6 +258,10 @@ impl Compiler<'_> {
                 ast::Expr::Value(ast::ValueWithSpan {
                     value: ast::Value::SingleQuotedString(field),
                     ..
+                }) if name == "date_part" => self.date_part(field, value, place),
+                ast::Expr::Value(ast::ValueWithSpan {
+                    value: ast::Value::SingleQuotedString(field),
+                    ..
                 }) => self.extract(field, value, place),
                 _ => Err(unsupported(place, format!("{name} of a computed field"), FIELD)),
             },

@@ -1,7 +1,7 @@
 //! Intervals: their literals, their arithmetic with dates and timestamps, and their functions.
 
 use hotrow_base::encoded::{EncodedFunction, EncodedType};
-use hotrow_base::temporal::{ExtractField, Interval, TruncateUnit};
+use hotrow_base::temporal::{ExtractField, Interval, TruncateUnit, unit_name};
 use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
@@ -15,7 +15,7 @@ use crate::functions::{self, no_function};
 use crate::operand::{Operand, types_of};
 use crate::operator::numbers;
 use crate::scope::Compiler;
-use crate::temporal::{interval, unit_code};
+use crate::temporal::{date_add, interval, unit_code};
 use crate::typing::{bigint, call, cast, constant, integer, scalar};
 
 impl Compiler<'_> {
@@ -40,9 +40,47 @@ impl Compiler<'_> {
         }
     }
 
+    /// What `'now'`, `'today'` and their kin are as a date or a time, `'tomorrow 10:00'` with what
+    /// stands beside it: the call's own, where PostgreSQL takes that of when the statement was
+    /// planned.
+    pub(crate) fn moment(&self, text: &str, wanted: DataType) -> Option<Expr> {
+        let small = text.to_ascii_lowercase();
+        let mut words: Vec<_> = small.split_ascii_whitespace().collect();
+        let is_day = |word: &&str| matches!(*word, "now" | "today" | "tomorrow" | "yesterday");
+        let day = words.remove(words.iter().position(is_day)?);
+        let beside = words.join(" ");
+        let days = match day {
+            "now" if beside.is_empty() => None,
+            "today" => Some(0),
+            "tomorrow" => Some(1),
+            "yesterday" => Some(-1),
+            _ => return None,
+        };
+        let is_date = wanted == DataType::Date;
+        if !is_date && !matches!(wanted, DataType::Timestamp(_) | DataType::TimestampTz(_)) {
+            return None;
+        }
+        let Some(days) = days else { return Some(cast(self.slot_expr(NOW), wanted)) };
+        let today = cast(self.slot_expr(NOW), DataType::Date);
+        let days = constant(Value::Int(days), DataType::Integer);
+        let day = date_add(today, days);
+        if !beside.is_empty() {
+            // What is no time of any day is refused as such a text is.
+            Value::parse(wanted.with_all_digits(), &format!("2000-01-01 {beside}")).ok()?;
+            let beside = constant(Value::Text(format!(" {beside}")), DataType::Text);
+            let text = vec![cast(day, DataType::Text), beside];
+            return Some(cast(call(Function::Concat, text, DataType::Text), wanted));
+        }
+        Some(if is_date { day } else { cast(day, wanted) })
+    }
+
     pub(crate) fn extract(&mut self, field: &str, value: &ast::Expr, place: Place) -> Result<Expr> {
         let operand = self.operand(value)?;
         let value = self.settle(operand, DataType::TIMESTAMP, place)?;
+        self.field_of(field, value, place)
+    }
+
+    fn field_of(&mut self, field: &str, value: Expr, place: Place) -> Result<Expr> {
         let data_type = self.scalar_type(&value, place)?;
         if let DataType::Encoded(EncodedType::TimeTz(_)) = data_type {
             return of_zoned_time(field, value, place);
@@ -57,21 +95,21 @@ impl Compiler<'_> {
             DataType::Interval => "interval",
             _ => "time without time zone",
         };
-        let field = field.to_lowercase();
+        let (field, name) = (field.to_lowercase(), unit_name(field));
         let refused = || {
             let message = format!("unit \"{field}\" not supported for type {shown}");
             Err(error(b"0A000", place, message))
         };
-        let known = match (field.as_str(), of) {
+        let known = match (name.as_str(), of) {
             ("timezone" | "timezone_hour" | "timezone_minute", DataType::TimestampTz(_)) => {
-                return Ok(of_offset(&field, value));
+                return Ok(of_offset(&name, value));
             }
             ("julian", DataType::Timestamp(_) | DataType::TimestampTz(_)) => {
                 // The day that the session's clock shows.
                 return julian(cast(value, DataType::TIMESTAMP), is_date, place);
             }
             ("julian" | "timezone" | "timezone_hour" | "timezone_minute", _) => return refused(),
-            _ => ExtractField::from_name(&field),
+            _ => ExtractField::from_name(&name),
         };
         let known = known.ok_or_else(|| {
             let message = format!("unit \"{field}\" not recognized for type {shown}");
@@ -89,6 +127,30 @@ impl Compiler<'_> {
         // Of a date there are whole seconds.
         let whole = DataType::Numeric { precision: 20, scale: 0 };
         Ok(if is_date { cast(found, whole) } else { found })
+    }
+
+    /// date_part: a field as a float, which is infinite where what grows is that of infinity.
+    pub(crate) fn date_part(
+        &mut self,
+        field: &str,
+        value: &ast::Expr,
+        place: Place,
+    ) -> Result<Expr> {
+        /// Seconds from the first Julian day to 1970.
+        const SECONDS: f64 = 2_440_588.0 * 86_400.0;
+        let operand = self.operand(value)?;
+        let value = self.settle(operand, DataType::TIMESTAMP, place)?;
+        let of = self.scalar_type(&value, place)?;
+        let is_timed =
+            matches!(of, DataType::Date | DataType::Timestamp(_) | DataType::TimestampTz(_));
+        if is_timed && unit_name(field) == "julian" {
+            let seconds =
+                as_float(extracted(ExtractField::Epoch, cast(value, DataType::TIMESTAMP)));
+            let number = |n: f64| constant(Value::Double(n), DataType::Double);
+            let seconds = numbers(ArithmeticOp::Add, seconds, number(SECONDS), place)?;
+            return numbers(ArithmeticOp::Divide, seconds, number(86_400.0), place);
+        }
+        Ok(as_float(self.field_of(field, value, place)?))
     }
 
     pub(crate) fn date_trunc(
@@ -190,8 +252,23 @@ impl Compiler<'_> {
 }
 
 fn extracted(field: ExtractField, value: Expr) -> Expr {
-    let result = DataType::Numeric { precision: 20, scale: field.scale() };
+    // Years of intervals are more than those of timestamps.
+    let precision = if value.data_type() == DataType::Interval { 24 } else { 20 };
+    let result = DataType::Numeric { precision, scale: field.scale() };
     call(Function::Extract, vec![value, integer(field as i32)], result)
+}
+
+/// A field as a float.
+fn as_float(found: Expr) -> Expr {
+    let double = SqlType::Scalar(DataType::Double);
+    match found.kind {
+        ExprKind::Call(Function::Extract, _) => Expr { sql_type: double, ..found },
+        // Of a date there are whole seconds, which a float has, too.
+        ExprKind::Cast(inner) if matches!(inner.kind, ExprKind::Call(Function::Extract, _)) => {
+            Expr { sql_type: double, ..*inner }
+        }
+        kind => cast(Expr { kind, ..found }, DataType::Double),
+    }
 }
 
 /// The number of a day, from 4714 BC on, and the part of it that is over.
@@ -225,23 +302,26 @@ fn not_of_intervals(unit: &str, place: Place) -> hotrow_transaction::outcome::Sq
 /// their hours and minutes.
 fn of_offset(field: &str, value: Expr) -> Expr {
     let utc = constant(Value::Text("UTC".to_owned()), DataType::Text);
+    let is_finite = call(Function::IsFinite, vec![value.clone()], DataType::Boolean);
     let clocks = vec![
         cast(value.clone(), DataType::TIMESTAMP),
         call(Function::InZone, vec![utc, value], DataType::TIMESTAMP),
     ];
     let ahead = call(Function::TimestampDiff, clocks, DataType::Interval);
-    zone_field(field, cast(extracted(ExtractField::Epoch, ahead), DataType::BigInt))
+    let of_zone = zone_field(field, cast(extracted(ExtractField::Epoch, ahead), DataType::BigInt));
+    let data_type = of_zone.data_type();
+    scalar(ExprKind::Case { arms: vec![(is_finite, of_zone)], otherwise: None }, data_type)
 }
 
 /// A field of a time with a zone.
 fn of_zoned_time(field: &str, value: Expr, place: Place) -> Result<Expr> {
-    let field = field.to_lowercase();
+    let (field, name) = (field.to_lowercase(), unit_name(field));
     let offset =
         call(Function::Encoded(EncodedFunction::Offset), vec![value.clone()], DataType::Integer);
     let time = cast(value, DataType::Time(TIME_DIGITS));
-    match (field.as_str(), ExtractField::from_name(&field)) {
+    match (name.as_str(), ExtractField::from_name(&name)) {
         ("timezone" | "timezone_hour" | "timezone_minute", _) => {
-            Ok(zone_field(&field, cast(offset, DataType::BigInt)))
+            Ok(zone_field(&name, cast(offset, DataType::BigInt)))
         }
         (_, Some(ExtractField::Epoch)) => {
             let here = extracted(ExtractField::Epoch, time);
@@ -249,7 +329,7 @@ fn of_zoned_time(field: &str, value: Expr, place: Place) -> Result<Expr> {
         }
         (_, Some(known)) if known.is_of_time() => Ok(extracted(known, time)),
         (_, known) => {
-            let (code, what) = match known.is_some() || field == "julian" {
+            let (code, what) = match known.is_some() || name == "julian" {
                 true => (b"0A000", "supported"),
                 false => (b"22023", "recognized"),
             };

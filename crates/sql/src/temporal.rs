@@ -74,6 +74,7 @@ fn with_fields(text: &str, fields: &IntervalFields, place: Place) -> Result<Expr
         TemporalError::OutOfRange => {
             error(b"22015", place, format!("interval field value out of range: \"{text}\""))
         }
+        TemporalError::TotalRange => error(b"22008", place, "interval out of range"),
         _ => error(b"22007", place, format!("invalid input syntax for type interval: \"{text}\"")),
     })?;
     Ok(constant(Value::Interval(parsed), DataType::Interval))

@@ -37,7 +37,7 @@ macro_rules! files {
 }
 
 files! {
-    comments zones styles
+    comments zones styles said_times
     arrays calls_and_rows cursors generated statements constraints control indexes kept_rows
     wide_numbers_and_names reconnaissance concurrency definitions order json interval lists
     templates times patterns schemas temporary expressions_in_indexes triggers writable_views

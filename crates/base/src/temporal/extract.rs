@@ -2,6 +2,7 @@
 
 use super::calendar::{iso_week, iso_weekday};
 use super::limits::{is_finite_timestamp, timestamp_in_range};
+use super::units::unit_name;
 use super::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil};
 
 /// Microseconds from 1970-01-01 to 2000-01-01.
@@ -51,9 +52,9 @@ pub enum ExtractField {
 impl ExtractField {
     /// The field of that name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "microseconds" | "microsecond" => Self::Microseconds,
-            "milliseconds" | "millisecond" => Self::Milliseconds,
+        Some(match unit_name(name).as_str() {
+            "microseconds" => Self::Microseconds,
+            "milliseconds" => Self::Milliseconds,
             "second" => Self::Second,
             "minute" => Self::Minute,
             "hour" => Self::Hour,
@@ -110,14 +111,13 @@ impl ExtractField {
     }
 }
 
-/// A field of a finite timestamp, as units of the field's scale. `None` only for the epoch of some
-/// too far from 1970.
-pub fn extract(field: ExtractField, micros: i64) -> Option<i64> {
+/// A field of a finite timestamp, as units of the field's scale.
+pub fn extract(field: ExtractField, micros: i64) -> i128 {
     let (days, time) = (micros.div_euclid(MICROS_PER_DAY), micros.rem_euclid(MICROS_PER_DAY));
     let seconds = time / MICROS_PER_SECOND;
     let date = civil_from_days(days);
     let year = i64::from(date.year);
-    Some(match field {
+    let units = match field {
         // The same digits: units of scale 0, 3 and 6.
         ExtractField::Microseconds | ExtractField::Milliseconds | ExtractField::Second => {
             time % (60 * MICROS_PER_SECOND)
@@ -136,8 +136,9 @@ pub fn extract(field: ExtractField, micros: i64) -> Option<i64> {
         ExtractField::Decade => year.div_euclid(10),
         ExtractField::Century => period(year, 100),
         ExtractField::Millennium => period(year, 1_000),
-        ExtractField::Epoch => return micros.checked_add(UNIX_EPOCH_OFFSET),
-    })
+        ExtractField::Epoch => return i128::from(micros) + i128::from(UNIX_EPOCH_OFFSET),
+    };
+    units.into()
 }
 
 /// Years before Christ as negative numbers: 0 is 1 BC.
@@ -207,8 +208,8 @@ impl TruncateUnit {
 
     /// The unit of that name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
-        let mut names = Self::NAMES.iter();
-        names.find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, unit)| *unit)
+        let name = unit_name(name);
+        Self::NAMES.iter().find(|(known, _)| name == *known).map(|(_, unit)| *unit)
     }
 }
 

@@ -122,11 +122,11 @@ impl Interval {
     }
 
     /// A field as units of its scale; `None` if an interval has none such.
-    pub fn extract(self, field: ExtractField) -> Option<i64> {
+    pub fn extract(self, field: ExtractField) -> Option<i128> {
         use ExtractField as F;
         let (years, months) = self.years();
         let (years, months) = (i64::from(years), i64::from(months));
-        Some(match field {
+        let units = match field {
             F::Microseconds | F::Milliseconds | F::Second => self.micros % MICROS_PER_MINUTE,
             F::Minute => self.micros / MICROS_PER_MINUTE % 60,
             F::Hour => self.micros / MICROS_PER_HOUR,
@@ -140,11 +140,12 @@ impl Interval {
             F::Epoch => {
                 // Years of 365.25 days here.
                 let quarters = 1_461 * years + 120 * months + 4 * i64::from(self.days);
-                let seconds = quarters * (86_400 / 4);
-                return seconds.checked_mul(MICROS_PER_SECOND)?.checked_add(self.micros);
+                let seconds = i128::from(quarters * (86_400 / 4));
+                return Some(seconds * i128::from(MICROS_PER_SECOND) + i128::from(self.micros));
             }
             F::Dow | F::Isodow | F::Doy | F::Week | F::Isoyear => return None,
-        })
+        };
+        Some(units.into())
     }
 
     /// Cut to a unit; `None` for weeks, of which months are no number.

@@ -8,6 +8,7 @@
 //! ```
 
 use super::interval::{Interval, MICROS_PER_HOUR, MICROS_PER_MINUTE};
+use super::units::unit_name;
 use super::{MICROS_PER_DAY, MICROS_PER_SECOND, TemporalError};
 use crate::conventions::IntervalStyle;
 
@@ -53,7 +54,7 @@ pub fn parse_interval_of(
     style: IntervalStyle,
 ) -> Result<Interval> {
     let text = text.trim_ascii();
-    let interval = match text.strip_prefix(['P', 'p']) {
+    let interval = match text.strip_prefix('P') {
         Some(rest) => parse_iso(rest)?,
         None => parse_units(text, fields, style)?,
     };
@@ -102,6 +103,7 @@ impl IntervalFields {
 /// What is added up.
 #[derive(Default)]
 struct Sum {
+    years: i64,
     months: i64,
     days: i64,
     micros: i64,
@@ -127,21 +129,19 @@ enum Unit {
 
 impl Unit {
     fn named(name: &str) -> Option<Self> {
-        /// Letters that tell words from each other, as in PostgreSQL: `millenniums`.
-        const LETTERS: usize = 10;
-        Some(match name[..name.len().min(LETTERS)].to_ascii_lowercase().as_str() {
-            "us" | "usec" | "usecs" | "useconds" | "usecond" | "microsecon" => Self::Microsecond,
-            "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" => Self::Millisecond,
-            "s" | "sec" | "secs" | "second" | "seconds" => Self::Second,
-            "m" | "min" | "mins" | "minute" | "minutes" => Self::Minute,
-            "h" | "hr" | "hrs" | "hour" | "hours" => Self::Hour,
-            "d" | "day" | "days" => Self::Day,
-            "w" | "week" | "weeks" => Self::Week,
-            "mon" | "mons" | "month" | "months" => Self::Month,
-            "y" | "yr" | "yrs" | "year" | "years" => Self::Year,
-            "dec" | "decs" | "decade" | "decades" => Self::Decade,
-            "c" | "cent" | "century" | "centuries" => Self::Century,
-            "mil" | "mils" | "millennium" | "millennia" => Self::Millennium,
+        Some(match unit_name(name).as_str() {
+            "microseconds" => Self::Microsecond,
+            "milliseconds" => Self::Millisecond,
+            "second" => Self::Second,
+            "minute" => Self::Minute,
+            "hour" => Self::Hour,
+            "day" => Self::Day,
+            "week" => Self::Week,
+            "month" => Self::Month,
+            "year" => Self::Year,
+            "decade" => Self::Decade,
+            "century" => Self::Century,
+            "millennium" => Self::Millennium,
             _ => return None,
         })
     }
@@ -198,11 +198,16 @@ impl Sum {
         Ok(())
     }
 
+    /// Adds a unit that is told once.
     fn add(&mut self, number: Number, unit: Unit) -> Result<()> {
-        let Number { whole, fraction } = number;
         // A second with a fraction has told of its parts.
-        let has_parts = unit == Unit::Second && fraction != 0.0;
+        let has_parts = unit == Unit::Second && number.fraction != 0.0;
         self.tell(if has_parts { SECONDS } else { 1 << unit as u32 })?;
+        self.add_again(number, unit)
+    }
+
+    fn add_again(&mut self, number: Number, unit: Unit) -> Result<()> {
+        let Number { whole, fraction } = number;
         match unit {
             Unit::Microsecond => self.add_time(whole, fraction, 1),
             Unit::Millisecond => self.add_time(whole, fraction, 1_000),
@@ -230,7 +235,7 @@ impl Sum {
 
     fn add_years(&mut self, Number { whole, fraction }: Number, years: i64) -> Result<()> {
         let months = (fraction * years as f64 * 12.0).round_ties_even() as i64;
-        self.months = sum(self.months, whole.checked_mul(years * 12))?;
+        self.years = sum(self.years, whole.checked_mul(years))?;
         self.months = sum(self.months, Some(months))?;
         Ok(())
     }
@@ -288,11 +293,16 @@ impl Sum {
 
     /// Has what has been added, which had no sign, be less than zero.
     const fn negate(&mut self) {
-        (self.months, self.days, self.micros) = (-self.months, -self.days, -self.micros);
+        (self.years, self.months) = (-self.years, -self.months);
+        (self.days, self.micros) = (-self.days, -self.micros);
     }
 
     fn finish(self) -> Result<Interval> {
-        Interval::new(self.months, self.days, self.micros).ok_or(TemporalError::OutOfRange)
+        let Self { years, months, days, micros, .. } = self;
+        if [years, months, days].iter().any(|part| i32::try_from(*part).is_err()) {
+            return Err(TemporalError::OutOfRange);
+        }
+        Interval::new(years * 12 + months, days, micros).ok_or(TemporalError::TotalRange)
     }
 }
 
@@ -389,59 +399,123 @@ fn parse_units(text: &str, fields: &IntervalFields, style: IntervalStyle) -> Res
     if is_ago { interval.negated().ok_or(TemporalError::OutOfRange) } else { Ok(interval) }
 }
 
-/// What follows the P.
+/// What follows the P: numbers with units behind them, `2Y3M`, or all without, `0002-10-15T10:30`,
+/// `00021015T103020`.
 fn parse_iso(text: &str) -> Result<Interval> {
     let mut sum = Sum::default();
-    let (date, time) = match text.find(['T', 't']) {
-        Some(at) => (&text[..at], Some(&text[at + 1..])),
-        None => (text, None),
-    };
-    if date.is_empty() && time.is_none() {
+    let mut rest = text;
+    // of the part that is read: the date, and behind the T the time
+    let (mut is_date, mut has_field) = (true, false);
+    if rest.is_empty() {
         return Err(TemporalError::Syntax);
     }
-    let is_dashed =
-        date.get(1..).is_some_and(|rest| rest.contains('-')) && !date.contains(is_letter);
-    if is_dashed {
-        let mut parts = date.splitn(3, '-').map(Number::parse);
-        for unit in [Unit::Year, Unit::Month, Unit::Day] {
-            if let Some(number) = parts.next() {
-                sum.add(number?, unit)?;
-            }
+    while !rest.is_empty() {
+        if let Some(time) = rest.strip_prefix('T') {
+            (is_date, has_field, rest) = (false, false, time);
+            continue;
         }
-    } else {
-        designated(
-            date,
-            &mut sum,
-            &[('Y', Unit::Year), ('M', Unit::Month), ('W', Unit::Week), ('D', Unit::Day)],
-        )?;
-    }
-    match time {
-        Some(time) if time.contains(':') => sum.add_clock(time, &IntervalFields::default())?,
-        Some(time) => {
-            designated(
-                time,
-                &mut sum,
-                &[('H', Unit::Hour), ('M', Unit::Minute), ('S', Unit::Second)],
-            )?;
+        let (number, width, behind) = iso_number(rest)?;
+        let letter = behind.chars().next();
+        let of_letter = if is_date { iso_date_unit(letter) } else { iso_time_unit(letter) };
+        if let (Some(unit), Some(letter)) = (of_letter, letter) {
+            sum.add_again(number, unit)?;
+            rest = &behind[letter.len_utf8()..];
+        } else if has_field {
+            return Err(TemporalError::Syntax);
+        } else {
+            let form = if is_date { &ISO_DATE } else { &ISO_TIME };
+            rest = iso_without_units(&mut sum, (number, width), behind, form)?;
         }
-        None => {}
+        has_field = true;
     }
     sum.finish()
 }
 
-fn is_letter(c: char) -> bool {
-    c.is_ascii_alphabetic()
+const fn iso_date_unit(letter: Option<char>) -> Option<Unit> {
+    match letter {
+        Some('Y') => Some(Unit::Year),
+        Some('M') => Some(Unit::Month),
+        Some('W') => Some(Unit::Week),
+        Some('D') => Some(Unit::Day),
+        _ => None,
+    }
 }
 
-/// Numbers, each with a letter behind it.
-fn designated(mut text: &str, sum: &mut Sum, units: &[(char, Unit)]) -> Result<()> {
-    while !text.is_empty() {
-        let end = text.find(is_letter).ok_or(TemporalError::Syntax)?;
-        let letter = text[end..].chars().next().unwrap_or_default().to_ascii_uppercase();
-        let known = units.iter().find(|(known, _)| *known == letter);
-        let (_, unit) = known.ok_or(TemporalError::Syntax)?;
-        sum.add(Number::parse(&text[..end])?, *unit)?;
-        text = &text[end + 1..];
+const fn iso_time_unit(letter: Option<char>) -> Option<Unit> {
+    match letter {
+        Some('H') => Some(Unit::Hour),
+        Some('M') => Some(Unit::Minute),
+        Some('S') => Some(Unit::Second),
+        _ => None,
     }
-    Ok(())
 }
+
+/// A number as C reads one, how many digits it begins with, and what is behind it.
+fn iso_number(text: &str) -> Result<(Number, usize, &str)> {
+    /// Parts that floats have exactly.
+    const WHOLE_MAX: f64 = 1e15;
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let width = digits(unsigned);
+    let mut end = width;
+    if unsigned[end..].starts_with('.') {
+        end += 1 + digits(&unsigned[end + 1..]);
+    }
+    if let Some(power) = unsigned[end..].strip_prefix(['e', 'E']) {
+        let sign = usize::from(power.starts_with(['+', '-']));
+        let count = digits(&power[sign..]);
+        end += if count > 0 { 1 + sign + count } else { 0 };
+    }
+    let end = end + text.len() - unsigned.len();
+    let value: f64 = text[..end].parse().map_err(|_| TemporalError::Syntax)?;
+    if value.abs() > WHOLE_MAX {
+        return Err(TemporalError::OutOfRange);
+    }
+    let number = Number { whole: value.trunc() as i64, fraction: value.fract() };
+    Ok((number, width, &text[end..]))
+}
+
+/// `0002-10-15` or `00021015`, or of a time `10:30:20` or `103020`, whose first number has been
+/// read; what is behind it.
+fn iso_without_units<'t>(
+    sum: &mut Sum,
+    (number, width): (Number, usize),
+    mut rest: &'t str,
+    form: &IsoForm,
+) -> Result<&'t str> {
+    let IsoForm { units: [first, second, third], between, digits } = *form;
+    let is_date = first == Unit::Year;
+    let is_end = |rest: &str| rest.is_empty() || is_date && rest.starts_with('T');
+    if width == digits && is_end(rest) {
+        let whole = |whole| Number { whole, fraction: 0.0 };
+        let Number { whole: all, fraction } = number;
+        // What is behind the point of a time counts for nothing, as in PostgreSQL.
+        let last = Number { whole: all % 100, fraction: if is_date { fraction } else { 0.0 } };
+        sum.add_again(whole(all / 10_000), first)?;
+        sum.add_again(whole(all / 100 % 100), second)?;
+        sum.add_again(last, third)?;
+        return Ok(rest);
+    }
+    sum.add_again(number, first)?;
+    for unit in [second, third] {
+        let Some(next) = rest.strip_prefix(between) else { break };
+        let (number, _, behind) = iso_number(next)?;
+        sum.add_again(number, unit)?;
+        rest = behind;
+    }
+    if is_end(rest) { Ok(rest) } else { Err(TemporalError::Syntax) }
+}
+
+/// How a date or a time is written without units.
+struct IsoForm {
+    units: [Unit; 3],
+    /// what stands between their numbers
+    between: char,
+    /// how many digits they have where nothing does
+    digits: usize,
+}
+
+const ISO_DATE: IsoForm =
+    IsoForm { units: [Unit::Year, Unit::Month, Unit::Day], between: '-', digits: 8 };
+const ISO_TIME: IsoForm =
+    IsoForm { units: [Unit::Hour, Unit::Minute, Unit::Second], between: ':', digits: 6 };

@@ -23,6 +23,8 @@ pub enum TemporalError {
     FieldOrder,
     /// The value is out of the type's range.
     OutOfRange,
+    /// So are the parts of an interval together.
+    TotalRange,
     /// An offset of a zone is out of its range.
     ZoneRange,
     /// A zone that is not known, or whose offset depends on the date.
@@ -37,6 +39,7 @@ impl fmt::Display for TemporalError {
             Self::Syntax => "invalid date or time",
             Self::FieldRange | Self::FieldOrder => "date/time field value out of range",
             Self::OutOfRange => "date or time out of range",
+            Self::TotalRange => "interval out of range",
             Self::ZoneRange => "time zone displacement out of range",
             Self::UnknownZone(name) => return write!(f, "time zone \"{name}\" not recognized"),
             Self::Clock => "a date or time that depends on the clock",
@@ -108,15 +111,19 @@ pub fn parse_time_tz(text: &str, conventions: Conventions) -> Result<(i64, i32),
         true => Some(i64::try_from(moment.local_micros()).unwrap_or(i64::MAX)),
         false => None,
     };
+    moment.refuse_region_without_date()?;
+    let clock = clock.unwrap_or_else(|| moment.time_of_day());
     let offset = match moment.region {
-        Some(region) => region.offset_of(clock.ok_or(TemporalError::Syntax)?),
+        Some(region) => region.offset_of(clock),
         None if moment.has_zone() => moment.offset,
-        None => zone.offset_of(clock.unwrap_or_else(|| moment.time_of_day())),
+        None => zone.offset_of(clock),
     };
     Ok((moment.time_of_day(), offset))
 }
 
 /// Parses a time of day, in microseconds since midnight; a zone is ignored.
 pub fn parse_time(text: &str, order: DateOrder) -> Result<i64, TemporalError> {
-    Moment::read(text, Wanted::TimeOfDay, order).map(|moment| moment.time_of_day())
+    let moment = Moment::read(text, Wanted::TimeOfDay, order)?;
+    moment.refuse_region_without_date()?;
+    Ok(moment.time_of_day())
 }

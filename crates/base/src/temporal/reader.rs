@@ -1,7 +1,7 @@
 //! What the fields of a text are: year, month, day, time and zone.
 //!
-//! Role         takes fields in their order; what a number is depends on those before it, and where a
-//!              date is written in numbers alone, on the session's DateStyle
+//! Role         takes fields in their order; what a number is depends on those before it, and in a
+//!              date that is written in numbers alone, on the session's DateStyle
 //! Invariants   I1 nothing is said twice: a field that says what another has said is an error
 //! Source       PostgreSQL 15, whose input decides every case (datetime.c, manual B.1). We differ:
 //!              what depends on a clock is an error of its own
@@ -122,7 +122,7 @@ fn loose_fraction(text: &str) -> Result<i64> {
 }
 
 /// `+HH[:MM[:SS]]`, `+HHMM`: seconds east of Greenwich.
-fn zone_displacement(text: &str) -> Result<i32> {
+pub(super) fn zone_displacement(text: &str) -> Result<i32> {
     if !text.starts_with(['+', '-']) {
         return Err(TemporalError::Syntax);
     }
@@ -259,7 +259,11 @@ impl Moment {
     fn known_zone(&mut self, text: &str) -> Option<u32> {
         match zone::named(text) {
             Some(offset) => self.offset = offset,
-            None => self.region = Some(TimeZone::region_named(&text.to_ascii_lowercase())?),
+            None => {
+                let small = text.to_ascii_lowercase();
+                let known = TimeZone::abbreviated(&small);
+                self.region = Some(known.or_else(|| TimeZone::region_named(&small))?);
+            }
         }
         Some(said::ZONE)
     }
@@ -613,9 +617,12 @@ impl Moment {
             Wanted::Moment => said::DATE,
             Wanted::TimeOfDay => said::TIME,
         };
-        // What has no zone is in the session's, for which a whole date is needed, or none.
+        // What has no zone is in the session's, for which a whole date is needed, or none; and so it
+        // is for an abbreviation that depends on the date.
         let is_part_of_date = !matches!(self.said & said::DATE, 0 | said::DATE);
-        let is_open = !self.has(said::ZONE) && (self.has(said::SUMMER) || is_part_of_date);
+        let is_abbreviated = self.region.is_some_and(TimeZone::is_abbreviation);
+        let is_open = (is_abbreviated || !self.has(said::ZONE))
+            && (self.has(said::SUMMER) || is_part_of_date);
         match self.has(needed) && !is_open {
             true => Ok(()),
             false => Err(TemporalError::Syntax),
@@ -657,6 +664,12 @@ impl Moment {
     /// Whether the text says in which zone it is.
     pub(super) const fn has_zone(&self) -> bool {
         self.said & (said::ZONE | said::SUMMER_ZONE) != 0
+    }
+
+    /// Fails for a region without a date, on which its offset depends.
+    pub(super) fn refuse_region_without_date(&self) -> Result<()> {
+        let is_open = self.region.is_some_and(|region| !region.is_abbreviation());
+        if is_open && !self.has_date() { Err(TemporalError::Syntax) } else { Ok(()) }
     }
 
     /// Whether the text says a date.

@@ -4,10 +4,10 @@
 //! Invariants   I1 what a zone says does not hang on the machine: the database is the binary's own,
 //!              so that a replay finds what the call found. Another version of Hotrow may have
 //!              another one
-//! Source       PostgreSQL 15: its default set of abbreviations, without those that stand for a
-//!              region, and what it takes a clock's reading for that comes twice or never
-//!              (localtime.c, DetermineTimeZoneOffset); POSIX for names with an offset, which
-//!              counts to the west
+//! Source       PostgreSQL 15: its default set of abbreviations, and what it takes a clock's
+//!              reading for that comes twice or never (localtime.c, DetermineTimeZoneOffset,
+//!              DetermineTimeZoneAbbrevOffset); POSIX for names with an offset, which counts to the
+//!              west
 
 mod time_zone;
 
@@ -178,6 +178,60 @@ const ABBREVIATIONS: [(&str, i32, bool); 145] = [
     ("zulu", 0, STANDARD),
 ];
 
+/// Abbreviations in small letters that mean what a region has by that name, or has at all.
+pub(super) const REGIONAL: [(&str, &str); 50] = [
+    ("amst", "Asia/Yerevan"),
+    ("anast", "Asia/Anadyr"),
+    ("anat", "Asia/Anadyr"),
+    ("arst", "America/Argentina/Buenos_Aires"),
+    ("art", "America/Argentina/Buenos_Aires"),
+    ("azst", "Asia/Baku"),
+    ("azt", "Asia/Baku"),
+    ("ckt", "Pacific/Rarotonga"),
+    ("clt", "America/Santiago"),
+    ("davt", "Antarctica/Davis"),
+    ("easst", "Pacific/Easter"),
+    ("east", "Pacific/Easter"),
+    ("fkst", "Atlantic/Stanley"),
+    ("fkt", "Atlantic/Stanley"),
+    ("gest", "Asia/Tbilisi"),
+    ("get", "Asia/Tbilisi"),
+    ("gyt", "America/Guyana"),
+    ("iot", "Indian/Chagos"),
+    ("irkst", "Asia/Irkutsk"),
+    ("irkt", "Asia/Irkutsk"),
+    ("kgt", "Asia/Bishkek"),
+    ("kost", "Pacific/Kosrae"),
+    ("krast", "Asia/Krasnoyarsk"),
+    ("krat", "Asia/Krasnoyarsk"),
+    ("lhdt", "Australia/Lord_Howe"),
+    ("lint", "Pacific/Kiritimati"),
+    ("lkt", "Asia/Colombo"),
+    ("magst", "Asia/Magadan"),
+    ("magt", "Asia/Magadan"),
+    ("mawt", "Antarctica/Mawson"),
+    ("msk", "Europe/Moscow"),
+    ("novst", "Asia/Novosibirsk"),
+    ("novt", "Asia/Novosibirsk"),
+    ("nut", "Pacific/Niue"),
+    ("omsst", "Asia/Omsk"),
+    ("omst", "Asia/Omsk"),
+    ("petst", "Asia/Kamchatka"),
+    ("pett", "Asia/Kamchatka"),
+    ("pyt", "America/Asuncion"),
+    ("sgt", "Asia/Singapore"),
+    ("tkt", "Pacific/Fakaofo"),
+    ("tmt", "Asia/Ashgabat"),
+    ("ulat", "Asia/Ulaanbaatar"),
+    ("vet", "America/Caracas"),
+    ("vlast", "Asia/Vladivostok"),
+    ("vlat", "Asia/Vladivostok"),
+    ("volt", "Europe/Volgograd"),
+    ("yakst", "Asia/Yakutsk"),
+    ("yakt", "Asia/Yakutsk"),
+    ("yekt", "Asia/Yekaterinburg"),
+];
+
 /// Other names of UTC.
 const UTC_NAMES: [&str; 11] = [
     "utc",
@@ -248,6 +302,21 @@ impl Region {
     /// What people there call the time that they have at a moment: CET, CEST.
     fn abbreviation_at(&self, micros: i64) -> String {
         self.0.to_offset_info(moment(micros)).abbreviation().to_owned()
+    }
+
+    /// The offset that an abbreviation in small letters means at a moment: what the region had by
+    /// that name then or before; none: it has had none.
+    fn offset_called(&self, abbreviation: &str, micros: i64) -> Option<i32> {
+        /// Changes of clocks that are looked through: more than any region has had.
+        const CHANGES_MAX: usize = 400;
+        let at = moment(micros);
+        let now = self.0.to_offset_info(at);
+        if now.abbreviation().eq_ignore_ascii_case(abbreviation) {
+            return Some(now.offset().seconds());
+        }
+        let mut before = self.0.preceding(at).take(CHANGES_MAX);
+        let named = before.find(|it| it.abbreviation().eq_ignore_ascii_case(abbreviation));
+        named.map(|named| named.offset().seconds())
     }
 
     /// A reading that comes twice is taken for the later time, and one that is left out for what

@@ -194,6 +194,11 @@ impl ValueError {
         Self::new("22015", format!("interval field value out of range: \"{text}\""))
     }
 
+    /// datetime_field_overflow of an interval's parts together
+    pub(super) fn interval_total() -> Self {
+        Self::new("22008", "interval out of range".to_owned())
+    }
+
     /// datetime_field_overflow of a value
     pub(crate) fn date_beyond_timestamps() -> Self {
         Self::new("22008", "date out of range for timestamp".to_owned())

@@ -161,6 +161,7 @@ pub(super) fn temporal_error(data_type: DataType, text: &str, error: TemporalErr
         TemporalError::OutOfRange if data_type == DataType::Interval => {
             ValueError::interval_out_of_range(text)
         }
+        TemporalError::TotalRange => ValueError::interval_total(),
         TemporalError::OutOfRange => ValueError::time_out_of_range(data_type, text),
         TemporalError::FieldRange => ValueError::field_out_of_range(text),
         TemporalError::FieldOrder => ValueError::field_order(text),

@@ -7,7 +7,7 @@ use hotrow_transaction::program::Function as F;
 use super::row::Evaluation::{Program, Syntax, Time};
 use super::row::{FunctionGroup, FunctionRow, SyntaxForm as S, Volatility, functions};
 use super::signature::{
-    Argument, BIGINT, BOOLEAN, Count, INTEGER, INTERVAL, NUMERIC, TEXT, Type, opt,
+    Argument, BIGINT, BOOLEAN, Count, DOUBLE, INTEGER, INTERVAL, NUMERIC, TEXT, Type, opt,
 };
 
 const fn of(kind: EncodedType) -> Argument {
@@ -142,9 +142,11 @@ pub(super) const ZONED_TIMES: FunctionGroup = functions! { "Times with a zone":
     current_time() -> TIMETZ, Stable, Time(DataType::Encoded(EncodedType::TimeTz(TIME_DIGITS))),
         "the time of day when the call began, with the session's zone",
         "current_time = now()::timetz", "true";
-    extract | date_part(TEXT, TIMETZ) -> NUMERIC, Immutable, Syntax(S::Extract),
+    extract(TEXT, TIMETZ) -> NUMERIC, Immutable, Syntax(S::Extract),
         "a field: hour, minute, second, epoch, timezone ...",
         "extract(hour FROM timetz '10:20:30+02')", "10";
+    date_part(TEXT, TIMETZ) -> DOUBLE, Immutable, Syntax(S::Extract),
+        "the same as a float", "date_part('hour', timetz '10:20:30+02')", "10";
     timezone(TEXT, TIMETZ) -> TIMETZ, Immutable, Program(F::Encoded(E::InZone)),
         "the time that a clock shows then in a zone, in winter where it has a summer time",
         "timetz '10:20+00' AT TIME ZONE 'PST'", "02:20:00-08";

@@ -23,16 +23,24 @@ pub(super) const TIMES: FunctionGroup = functions! { "Dates, times and intervals
         "its day", "current_date = now()::date", "true";
     localtime() -> TIME, Stable, Time(T::Time(TIME_DIGITS)),
         "its time of day", "localtime = now()::time", "true";
-    extract | date_part(TEXT, TIMESTAMP) -> NUMERIC, Immutable, Syntax(S::Extract),
-        "a field: year, month, day, hour, dow, epoch ... Also `extract(field FROM time)`",
-        "date_part('year', timestamp '2026-11-21 10:20:30')", "2026";
-    extract | date_part(TEXT, TIMESTAMPTZ) -> NUMERIC, Stable, Syntax(S::Extract),
+    extract(TEXT, TIMESTAMP) -> NUMERIC, Immutable, Syntax(S::Extract),
+        "a field: year, month, day, hour, dow, epoch ..., as `extract(field FROM time)`",
+        "extract(year FROM timestamp '2026-11-21 10:20:30')", "2026";
+    extract(TEXT, TIMESTAMPTZ) -> NUMERIC, Stable, Syntax(S::Extract),
         "a field: year, month, day, hour, dow, epoch ...",
         "extract(hour FROM timestamptz '2026-11-21 10:20:30+00')", "10";
-    extract | date_part(TEXT, TIME) -> NUMERIC, Immutable, Syntax(S::Extract),
+    extract(TEXT, TIME) -> NUMERIC, Immutable, Syntax(S::Extract),
         "a field: hour, minute, second, epoch ...", "extract(hour FROM time '10:20:30')", "10";
-    extract | date_part(TEXT, INTERVAL) -> NUMERIC, Immutable, Syntax(S::Extract),
+    extract(TEXT, INTERVAL) -> NUMERIC, Immutable, Syntax(S::Extract),
         "a field: years, days, hours ...", "extract(day FROM interval '3 days 4 hours')", "3";
+    date_part(TEXT, TIMESTAMP) -> DOUBLE, Immutable, Syntax(S::Extract),
+        "the same as a float", "date_part('second', timestamp '2026-11-21 10:20:30.5')", "30.5";
+    date_part(TEXT, TIMESTAMPTZ) -> DOUBLE, Stable, Syntax(S::Extract),
+        "the same as a float", "date_part('hour', timestamptz '2026-11-21 10:20:30+00')", "10";
+    date_part(TEXT, TIME) -> DOUBLE, Immutable, Syntax(S::Extract),
+        "the same as a float", "date_part('hour', time '10:20:30')", "10";
+    date_part(TEXT, INTERVAL) -> DOUBLE, Immutable, Syntax(S::Extract),
+        "the same as a float", "date_part('epoch', interval '1 minute 0.5 seconds')", "60.5";
     date_trunc(TEXT, TIMESTAMP) -> TIMESTAMP, Immutable, Syntax(S::DateTrunc),
         "cut to a unit: year, month, week, day, hour ...",
         "date_trunc('hour', timestamp '2026-11-21 10:20:30')", "2026-11-21 10:00:00";

@@ -116,7 +116,7 @@ fn tangent(degrees: f64) -> f64 {
     let (value, is_negative) = quarter_of_half(degrees);
     let one = sine_within_quarter(45.0) / cosine_within_quarter(45.0);
     let quotient = sine_within_quarter(value) / cosine_within_quarter(value);
-    signed(quotient / one, is_negative)
+    unsigned_zero(signed(quotient / one, is_negative))
 }
 
 /// The cotangent of degrees.
@@ -124,12 +124,21 @@ fn cotangent(degrees: f64) -> f64 {
     let (value, is_negative) = quarter_of_half(degrees);
     let one = cosine_within_quarter(45.0) / sine_within_quarter(45.0);
     let quotient = cosine_within_quarter(value) / sine_within_quarter(value);
-    signed(quotient / one, is_negative)
+    unsigned_zero(signed(quotient / one, is_negative))
 }
 
-/// The angle of the first quarter that has the same tangent but for its sign, and that.
+fn unsigned_zero(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value }
+}
+
+/// The angle of the first quarter that has the same tangent but for its sign, and that. Of half a
+/// turn it is as if that were reached from below, so that there is a sign of infinity.
 fn quarter_of_half(degrees: f64) -> (f64, bool) {
-    let (turned, is_negative) = (degrees.abs() % 180.0, degrees < 0.0);
+    let (turned, is_negative) = (degrees.abs() % 360.0, degrees < 0.0);
+    let (turned, is_negative) = match turned > 180.0 {
+        true => (360.0 - turned, !is_negative),
+        false => (turned, is_negative),
+    };
     match turned > 90.0 {
         true => (180.0 - turned, !is_negative),
         false => (turned, is_negative),

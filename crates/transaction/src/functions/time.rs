@@ -176,7 +176,7 @@ pub(super) fn make_timestamp(machine: &Machine, code: &CallCode) -> Result<Datum
         }
     }
     let zone = match code.arguments.get(parts.len()) {
-        Some(given) => zone_given(machine, *given)?,
+        Some(given) => zone_of_moment(machine, *given)?,
         None if matches!(code.result, DataType::TimestampTz(_)) => Some(machine.conventions.zone),
         None => Some(TimeZone::UTC),
     };
@@ -253,6 +253,30 @@ fn zone_given(machine: &Machine, (slot, of): (u16, DataType)) -> Result<Option<T
     })
 }
 
+/// As [`zone_given`], of make_timestamptz: hours after a sign are to the east, as they are in texts
+/// of timestamps.
+fn zone_of_moment(machine: &Machine, given: (u16, DataType)) -> Result<Option<TimeZone>, Fault> {
+    let zone = machine.slots[given.0];
+    if zone.is_null() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(machine.bytes(zone));
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        let message = format!("invalid input syntax for type numeric time zone: \"{text}\"");
+        let error = SqlError::new(b"22023", message);
+        let hint = "Numeric time zones must have \"-\" or \"+\" as first character.";
+        return Err(SqlError { hint: Some(hint.to_owned()), ..error }.into());
+    }
+    match TimeZone::displacement(&text) {
+        Ok(Some(zone)) => Ok(Some(zone)),
+        Ok(None) => zone_given(machine, given),
+        Err(_) => {
+            let message = format!("numeric time zone \"{text}\" out of range");
+            Err(Fault::new(b"22023", message))
+        }
+    }
+}
+
 /// A timestamp with a zone as a zone's clock shows it, or the timestamp when it shows one.
 pub(super) fn in_zone(machine: &Machine, code: &CallCode) -> Result<Datum, Fault> {
     let [zone, (time, of)] = *code.arguments else { return Ok(Datum::NULL) };
@@ -321,9 +345,13 @@ fn no_unit() -> Fault {
     Fault::new(b"0A000", "unit not supported for this type")
 }
 
-/// A field of infinity: what comes again and again is unknown, and what grows would be infinite.
-fn of_infinity(field: ExtractField) -> Result<Datum, Fault> {
+/// A field of infinity: what comes again and again is unknown, and what grows is infinite, or would
+/// be.
+fn of_infinity(field: ExtractField, micros: i64, result: DataType) -> Result<Datum, Fault> {
     match field.grows() {
+        true if result == DataType::Double => {
+            Ok(Datum::float(if micros < 0 { f64::NEG_INFINITY } else { f64::INFINITY }))
+        }
         true => Err(Fault::new(b"0A000", "infinity is not supported for type numeric")),
         false => Ok(Datum::NULL),
     }
@@ -358,12 +386,11 @@ fn extract(code: &CallCode, value: Datum, field: i64, zone: TimeZone) -> Result<
             };
             let micros = micros.ok_or_else(out_of_range)?;
             if !is_finite_timestamp(micros) {
-                return of_infinity(field);
+                return of_infinity(field, micros, code.result);
             }
-            temporal::extract(field, micros).ok_or_else(out_of_range)?
+            temporal::extract(field, micros)
         }
     };
-    let units = i128::from(units);
     match code.result {
         DataType::Numeric { scale, .. } => decimal::rescale(units, field.scale(), scale)
             .map(Datum::numeric)

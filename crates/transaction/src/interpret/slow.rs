@@ -248,7 +248,7 @@ fn float(a: Datum, b: Datum, op: ArithmeticOp, real: bool) -> Result<Datum, Faul
         ArithmeticOp::Add => a + b,
         ArithmeticOp::Subtract => a - b,
         ArithmeticOp::Multiply => a * b,
-        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0.0 => {
+        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0.0 && !a.is_nan() => {
             return Err(Fault::DivisionByZero);
         }
         ArithmeticOp::Divide => a / b,

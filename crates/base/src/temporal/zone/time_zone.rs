@@ -14,11 +14,13 @@ use std::sync::OnceLock;
 use jiff::tz::TimeZoneDatabase;
 
 use super::super::limits::{is_finite_timestamp, timestamp_in_range};
-use super::super::{MICROS_PER_SECOND, parse_interval};
-use super::{Region, UTC_NAMES, abbreviation, named, posix_offset, region};
+use super::super::reader::zone_displacement;
+use super::super::{MICROS_PER_SECOND, TemporalError, parse_interval};
+use super::{REGIONAL, Region, UTC_NAMES, abbreviation, named, posix_offset, region};
 use crate::conventions::{Conventions, EnteredConventions, IntervalStyle};
 
-/// A zone: UTC, one of the regions by its place among them, or an offset.
+/// A zone: UTC, one of the regions by its place among them, an abbreviation of one (whose numbers
+/// are below 0), or an offset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct TimeZone(i32);
 
@@ -71,7 +73,43 @@ impl TimeZone {
     pub fn named(name: &str) -> Option<Self> {
         let small = name.to_ascii_lowercase();
         let fixed = abbreviation(&small).map(|zone| zone.offset).or_else(|| named(&small));
-        fixed.and_then(Self::fixed).or_else(|| Self::region_named(&small))
+        fixed
+            .and_then(Self::fixed)
+            .or_else(|| Self::abbreviated(&small))
+            .or_else(|| Self::region_named(&small))
+    }
+
+    /// What an abbreviation in small letters means that is a region's.
+    pub(in crate::temporal) fn abbreviated(small: &str) -> Option<Self> {
+        let at = REGIONAL.binary_search_by_key(&small, |(known, _)| *known).ok()?;
+        Some(Self(-(at as i32) - 1))
+    }
+
+    /// The abbreviation and the region whose it is.
+    fn abbreviation(self) -> Option<(&'static str, &'static Region)> {
+        let at = usize::try_from(-1 - self.0).ok()?;
+        let (abbreviation, name) = REGIONAL.get(at)?;
+        let region = Self::region_named(&name.to_ascii_lowercase())?.region()?;
+        Some((abbreviation, region))
+    }
+
+    /// Whether it is an abbreviation, which a text may have without a date.
+    pub(in crate::temporal) const fn is_abbreviation(self) -> bool {
+        self.0 < 0
+    }
+
+    /// Hours and minutes to the east with their sign (`+2`, `-08:00`), as texts of timestamps have
+    /// them; none: it is no such.
+    ///
+    /// # Errors
+    ///
+    /// [`TemporalError::ZoneRange`] where it is too much.
+    pub fn displacement(text: &str) -> Result<Option<Self>, TemporalError> {
+        match zone_displacement(text) {
+            Ok(seconds) => Ok(Self::fixed(seconds)),
+            Err(TemporalError::Syntax) => Ok(None),
+            Err(other) => Err(other),
+        }
     }
 
     /// The region of a name in small letters.
@@ -105,8 +143,9 @@ impl TimeZone {
         if let Some((_, west)) = small.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
             return posix_offset(west).and_then(|it| Some((Self::fixed(-it)?, bare.to_owned())));
         }
-        let is_name = small.starts_with(|c: char| c.is_ascii_alphabetic());
-        let offset = named(&small).filter(|_| is_name)?;
+        // `+02:00` is to the west, as of all names; seconds are refused, as in PostgreSQL.
+        let is_name = small.starts_with(|c: char| c.is_ascii_alphabetic()) || small.contains(':');
+        let offset = named(&small).filter(|offset| is_name && offset % 60 == 0)?;
         Some((Self::fixed(offset)?, bare.to_ascii_uppercase()))
     }
 
@@ -148,7 +187,12 @@ impl TimeZone {
     pub fn offset_at(self, micros: i64) -> i32 {
         match self.fixed_offset() {
             Some(offset) => offset,
-            None => self.region().map_or(0, |region| region.offset_at(micros)),
+            None => match self.abbreviation() {
+                Some((abbreviation, region)) => region
+                    .offset_called(abbreviation, micros)
+                    .unwrap_or_else(|| region.offset_at(micros)),
+                None => self.region().map_or(0, |region| region.offset_at(micros)),
+            },
         }
     }
 
@@ -156,7 +200,14 @@ impl TimeZone {
     pub fn offset_of(self, clock: i64) -> i32 {
         match self.fixed_offset() {
             Some(offset) => offset,
-            None => self.region().map_or(0, |region| region.offset_of(clock)),
+            None => match self.abbreviation() {
+                Some((abbreviation, region)) => {
+                    let offset = region.offset_of(clock);
+                    let moment = clock.saturating_sub(i64::from(offset) * MICROS_PER_SECOND);
+                    region.offset_called(abbreviation, moment).unwrap_or(offset)
+                }
+                None => self.region().map_or(0, |region| region.offset_of(clock)),
+            },
         }
     }
 
