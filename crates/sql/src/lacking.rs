@@ -52,7 +52,7 @@ pub(crate) fn lacking(
 
 /// Whether an error is that of a text that names what is not there, but may come.
 pub(crate) fn is_of_lacking(failed: &SqlError) -> bool {
-    [b"42P01", b"42703", b"42704", b"42883"].contains(&&failed.sqlstate)
+    [b"42P01", b"42703", b"42883"].contains(&&failed.sqlstate)
 }
 
 /// A routine whose text names what is not there: a call of it fails with that error. Errors of what

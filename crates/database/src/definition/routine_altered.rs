@@ -16,7 +16,7 @@ use hotrow_transaction::program::routine_name;
 use super::broken_views::refuse_broken_view;
 use super::{
     Becoming, Next, Sources, apply, callers_of, compile_again, compile_source, create_procedure,
-    is_statement, same_parameters, triggers,
+    is_statement, newly_lacking, same_parameters, triggers,
 };
 use crate::error::advised;
 use crate::lookup::unknown_procedure;
@@ -59,9 +59,10 @@ pub(super) fn alter_routine(
     let (trees, mut texts) = compile_again(schema, sources, (&catalog, &changes), trees)?;
     texts.push((next_id, Some(text)));
     let mut next = schema.clone();
+    let said = newly_lacking(schema, &trees);
     let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken_view(&next, sources, [local(routine_name(name)).to_owned()])?;
-    Ok(Next::new(next, unfilled).with_changes(changes).with_texts(texts))
+    Ok(Next::new(next, unfilled).with_changes(changes).with_texts(texts).saying(said))
 }
 
 /// That its own text would not compile under its new name, or with other options.

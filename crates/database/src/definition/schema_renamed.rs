@@ -15,7 +15,9 @@ use hotrow_transaction::catalog::{Catalog, Object, local, qualified, shown};
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::{Procedure, routine_name};
 
-use super::{Becoming, Next, Sources, Texts, apply, compile_source, in_order, triggers};
+use super::{
+    Becoming, Next, Sources, Texts, apply, compile_source, in_order, newly_lacking, triggers,
+};
 use crate::error::advised;
 use crate::lookup::registered;
 
@@ -79,9 +81,10 @@ pub(super) fn rename_schema(
     let changed = routines.into_iter().filter(|(_, routine)| routine.has_changed);
     texts.extend(changed.map(|(id, routine)| (id, Some(routine.text))));
     let mut next = schema.clone();
+    let said = newly_lacking(schema, &trees);
     let unfilled = next.adopt(catalog, trees, &[])?;
     refuse_broken(&next.catalog, &next, from)?;
-    Ok(Next::new(next, unfilled).with_changes(changes).with_texts(texts))
+    Ok(Next::new(next, unfilled).with_changes(changes).with_texts(texts).saying(said))
 }
 
 /// All procedures, under the names and with the texts that they will have.

@@ -212,7 +212,7 @@ fn circles_and_what_is_not_the_same_are_refused() {
         ("BEGIN v := itself(x - 1); EXCEPTION WHEN OTHERS THEN NULL; END;", "0A000", "errors"),
         ("SELECT gold INTO v FROM player WHERE id = itself(1);", "0A000", "loop over"),
         ("v := gold_of(which => 1, which => 2);", "42601", ""),
-        ("v := two('{1}');", "0A000", "SELECT * INTO"),
+        ("v := two('{1}');", "42804", "of type record"),
         ("CALL add_up(1, 2);", "42601", "pass a variable"),
         ("CALL add_up(1, v);", "42601", "pass a variable"),
     ] {

@@ -154,7 +154,7 @@ fn columns_take_over_what_a_domain_asks_for() {
         ("CREATE DOMAIN d AS integer CHECK (other > 0)", "42703"),
         ("CREATE DOMAIN d AS nothing", "42704"),
         ("DROP DOMAIN nothing", "42704"),
-        ("CREATE PROCEDURE p(n positive) LANGUAGE plpgsql AS $$ BEGIN END $$", "0A000"),
+        ("CREATE PROCEDURE p(n positive[]) LANGUAGE plpgsql AS $$ BEGIN END $$", "0A000"),
     ] {
         assert_eq!(refusal(&session, statement)[..5], *code, "{statement}");
     }
