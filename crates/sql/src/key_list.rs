@@ -78,8 +78,20 @@ impl Compiler<'_> {
     /// Whether what stands behind ANY or ALL is an array that programs have: a variable of a
     /// procedure, or a list of values in one.
     pub(crate) fn is_array_of_program(&self, written: &ast::Expr) -> bool {
+        match bare(written) {
+            ast::Expr::Array(list) => {
+                // One of arrays is taken apart as any other value is.
+                let is_array =
+                    |it: &ast::Expr| matches!(it, ast::Expr::Array(_)) || self.is_array_name(it);
+                !self.ad_hoc && !list.elem.is_empty() && !list.elem.iter().any(is_array)
+            }
+            name => self.is_array_name(name),
+        }
+    }
+
+    /// Whether this names a variable that is an array.
+    fn is_array_name(&self, written: &ast::Expr) -> bool {
         let names = match bare(written) {
-            ast::Expr::Array(list) => return !self.ad_hoc && !list.elem.is_empty(),
             ast::Expr::Identifier(name) => dotted(std::slice::from_ref(name)),
             ast::Expr::CompoundIdentifier(names) => dotted(names),
             _ => return false,

@@ -112,7 +112,7 @@ fn wrong_statements_are_refused_and_change_nothing() {
         "CALL f(0, 'x', '{}')",
         "CALL f(1, 'x', '{99999999999}')",
         "CALL f(1, 'x', '{')",
-        "CALL f(1, 'x', '{{1}}')",
+        "CALL f(1, 'x', '{{1},2}')",
         "CALL f(1, 'x', '{7,8,-1}')",
         "CALL f(1, 'x', NULL)",
         "CALL f(1, 'x', '{NULL}')",

@@ -170,6 +170,19 @@ fn values_come_back_in_both_formats() {
     write(&empty, Format::Binary, DataType::BigInt, &mut out);
     let back = read(&out, Format::Binary, SqlType::Array(DataType::BigInt));
     assert_eq!(back, Ok(empty));
+    let text = "[0:1][1:2]={{1,NULL},{3,4}}";
+    let shaped = Value::parse_array(DataType::BigInt, text).expect("an array");
+    for format in [Format::Text, Format::Binary] {
+        let mut out = BytesMut::new();
+        write(&shaped, format, DataType::BigInt, &mut out);
+        let back = read(&out, format, SqlType::Array(DataType::BigInt));
+        let back = back.map(|value| match value {
+            // Whoever binds it knows the type of its elements.
+            Value::Text(text) => Value::parse_array(DataType::BigInt, &text).expect("an array"),
+            value => value,
+        });
+        assert_eq!(back, Ok(shaped.clone()));
+    }
 }
 
 #[test]

@@ -61,7 +61,6 @@ fn statements_of_procedures() {
         ("v := true;", "42804", 6, ""),
         ("v := xs;", "42804", 6, ""),
         ("n[1] := 1;", "42804", 1, ""),
-        ("xs[1:2] := xs;", "0A000", 4, "one by one"),
         ("SELECT a FROM t;", "42601", 1, "INTO"),
         ("SELECT b, count(*) INTO v, r FROM t;", "42803", 1, ""),
         ("SELECT nosuch INTO v FROM t;", "42703", 8, ""),
