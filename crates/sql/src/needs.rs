@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_transaction::catalog::{
     Numbering, Object, PUBLIC, Privileges, Table, View, is_temporary, local, qualified, split,
@@ -53,13 +54,20 @@ impl Compiler<'_> {
         self.needs.add_columns(&self.by, object, Privileges::SELECT, []);
     }
 
-    /// Has what is compiled need the rights of a view's owner.
+    /// Has what is compiled need the rights of a view's owner, and its literals be read as they were
+    /// when the view was made.
     pub(crate) fn as_view<T>(
         &mut self,
         view: u32,
         compile: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        self.as_by(By::View(view), compile)
+        let of_view = self.catalog.views().find(|known| known.id == view);
+        let conventions = of_view.map_or_else(Conventions::current, |known| known.conventions);
+        let _entered = conventions.enter();
+        let around = std::mem::replace(&mut self.settles_times, true);
+        let compiled = self.as_by(By::View(view), compile);
+        self.settles_times = around;
+        compiled
     }
 
     /// Has what is compiled need somebody's rights to relations.

@@ -9,6 +9,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::compare_values;
@@ -424,6 +425,7 @@ pub(crate) fn partition_view(
         columns,
         path: SearchPath::default(),
         text: String::new(),
+        conventions: Conventions::DEFAULT,
         check: ViewCheck::Local,
         kind: ViewKind::Partition,
         triggers: Vec::new(),

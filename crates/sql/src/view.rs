@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hotrow_base::conventions::Conventions;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{
     Catalog, PUBLIC, SearchPath, View, ViewCheck, ViewKind, local, qualified, query_name, split,
@@ -134,6 +135,7 @@ impl Compiler<'_> {
             columns,
             path,
             text,
+            conventions: Conventions::current(),
             check,
             given,
             kind,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_base::composite::CompositeType;
+use hotrow_base::conventions::Conventions;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
@@ -28,6 +29,8 @@ pub struct View {
     pub path: SearchPath,
     /// the query, as SQL
     pub text: String,
+    /// of who made it: by which its literals are read
+    pub conventions: Conventions,
     /// which rows may be written through it
     pub check: ViewCheck,
     /// what the query itself calls its columns: it has to go on giving these
