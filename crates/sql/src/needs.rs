@@ -54,8 +54,8 @@ impl Compiler<'_> {
         self.needs.add_columns(&self.by, object, Privileges::SELECT, []);
     }
 
-    /// Has what is compiled need the rights of a view's owner, and its literals be read as they were
-    /// when the view was made.
+    /// Has what is compiled need the rights of a view's owner, and its literals be read as they
+    /// were when the view was made.
     pub(crate) fn as_view<T>(
         &mut self,
         view: u32,

@@ -617,8 +617,8 @@ impl Moment {
             Wanted::Moment => said::DATE,
             Wanted::TimeOfDay => said::TIME,
         };
-        // What has no zone is in the session's, for which a whole date is needed, or none; and so it
-        // is for an abbreviation that depends on the date.
+        // What has no zone is in the session's, for which a whole date is needed, or none; so it is
+        // with an abbreviation that depends on the date.
         let is_part_of_date = !matches!(self.said & said::DATE, 0 | said::DATE);
         let is_abbreviated = self.region.is_some_and(TimeZone::is_abbreviation);
         let is_open = (is_abbreviated || !self.has(said::ZONE))
