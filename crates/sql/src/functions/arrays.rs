@@ -46,7 +46,8 @@ pub(super) const ARRAYS: FunctionGroup = functions! { "Arrays":
         "an array of equal elements, of such lengths; the last argument says where they begin",
         "array_fill(7, ARRAY[2, 3])", "{{7,7,7},{7,7,7}}";
     trim_array(ARRAY, INTEGER) -> ARRAY, Immutable, Program(F::Array(A::Trim)),
-        "the array without its last elements, or its last parts", "trim_array(ARRAY[1, 2, 3], 1)", "{1,2}";
+        "the array without its last elements, or its last parts",
+        "trim_array(ARRAY[1, 2, 3], 1)", "{1,2}";
     array_positions(ARRAY, ELEMENT) -> INTEGERS, Immutable, Program(F::Array(A::Positions)),
         "where an element stands, all places", "array_positions(ARRAY['a', 'b', 'a'], 'a')",
         "{1,3}";

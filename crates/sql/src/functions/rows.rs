@@ -29,7 +29,8 @@ pub(super) const ROWS: FunctionGroup = functions! { "Functions that give rows":
         "the elements, one row each",
         "(SELECT max(x) FROM unnest(ARRAY[3, 5, 4]) AS u (x))", "5";
     generate_subscripts(ARRAY, INTEGER, opt(BOOLEAN)) -> INTEGER, Immutable, Rows(H::Subscripts),
-        "the subscripts of a dimension of an array, the last one first where the third argument is true",
+        "the subscripts of a dimension of an array, the last one first where the third \
+         argument is true",
         "(SELECT max(n) FROM generate_subscripts(ARRAY['a', 'b'], 1) AS s (n))", "2";
     regexp_matches(TEXT, TEXT, opt(TEXT)) -> TEXTS, Immutable, Rows(H::PatternRows(P::Matches)),
         "the groups of each match, or the whole of it; without flag `g`, of the first one",

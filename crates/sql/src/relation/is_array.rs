@@ -30,8 +30,7 @@ impl Compiler<'_> {
         Ok(match crate::written::bare(written) {
             ast::Expr::Array(_) => true,
             ast::Expr::CompoundFieldAccess { root, access_chain } => {
-                let is_slice = |access: &ast::AccessExpr| matches!(access, ast::AccessExpr::Subscript(subscript) if is_slice(subscript));
-                access_chain.iter().any(is_slice) && self.is_array(root)?
+                access_chain.iter().any(has_colon) && self.is_array(root)?
             }
             ast::Expr::Case { conditions, else_result, .. } => {
                 let values = conditions.iter().map(|arm| &arm.result);
@@ -89,5 +88,13 @@ impl Compiler<'_> {
         fields.iter().any(|(name, slot)| {
             name == field && matches!(self.slot_type(*slot).spread(), SqlType::Array(_))
         })
+    }
+}
+
+/// Whether this is a slice.
+fn has_colon(access: &ast::AccessExpr) -> bool {
+    match access {
+        ast::AccessExpr::Subscript(subscript) => is_slice(subscript),
+        ast::AccessExpr::Dot(_) => false,
     }
 }
