@@ -13,6 +13,7 @@
 //!              before a replacement still fits; a replacement with others gets a new id
 
 mod broken_views;
+mod lacking;
 mod next;
 mod routine_altered;
 mod rows_anew;
@@ -29,8 +30,7 @@ use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Rebuilt, Schema, Trees, Unfilled};
 use hotrow_sql::{
     CatalogChange, Compiled, Dropped, Naming, ProcedureNames, ScriptStatement, WrittenType, apply,
-    changed_names, compile, compile_lacking, compile_with_parameters, look_up_types, parse_script,
-    split_path,
+    changed_names, compile, compile_with_parameters, look_up_types, parse_script, split_path,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::{Catalog, Object, ObjectKind, local, shown};
@@ -38,11 +38,10 @@ use hotrow_transaction::coarse;
 use hotrow_transaction::explain;
 use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
-use hotrow_transaction::program::{
-    Lacking, Place, Procedure, STATEMENT_MARK, routine_name, routine_schema,
-};
+use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name, routine_schema};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
+use self::lacking::{concerned_by_routines, lacking_source, newly_lacking, of_lacking};
 pub(crate) use self::next::Next;
 use self::next::Texts;
 use self::routine_altered::alter_routine;
@@ -81,30 +80,6 @@ pub(crate) fn warnings(schema: &Schema, definition: &Compiled) -> Vec<Notice> {
         return vec![warning];
     }
     coarse::warnings(&schema.catalog, &schema.granules, &compiled.procedure)
-}
-
-/// That a routine cannot be called, if it cannot.
-fn of_lacking(procedure: &Procedure, how: &str) -> Option<Notice> {
-    let Lacking { error, .. } = &**procedure.lacks.as_ref()?;
-    let mut told = error.clone();
-    told.message = format!("function {} {how}: {}", procedure.shown_name(), error.message);
-    Some(Notice::warning(told))
-}
-
-/// What is said of routines that could be called before, and cannot be any more.
-fn newly_lacking(schema: &Schema, trees: &Trees) -> Vec<Notice> {
-    let could_be_called = |id: &ProcedureId| {
-        schema.procedure(*id).is_some_and(|compiled| compiled.procedure.lacks.is_none())
-    };
-    let known = trees.iter().filter(|(id, _)| could_be_called(id));
-    let trees = known.filter_map(|(_, tree)| tree.as_ref());
-    let told = trees.filter_map(|tree| of_lacking(tree, "cannot be called any more"));
-    // Its place is one in the routine's text, which is not what was sent.
-    told.map(|mut told| {
-        told.said.place = Place::default();
-        told
-    })
-    .collect()
 }
 
 /// The sequences that begin anew behind a definition, and with which numbers.
@@ -280,38 +255,6 @@ fn compile_again(
     Ok((trees, texts))
 }
 
-/// Who may be another one for routines that come and go: who lacks what has come, and who calls
-/// what goes.
-fn concerned_by_routines(
-    schema: &Schema,
-    sources: &Sources,
-    trees: &Trees,
-) -> BTreeSet<ProcedureId> {
-    let mut concerned = BTreeSet::new();
-    for (id, tree) in trees {
-        match tree {
-            Some(tree) => {
-                let name = local(routine_name(&tree.name));
-                let lacking = sources.mentions().of(name).filter_map(|of| match of {
-                    Mentioner::Procedure(id) => Some(*id),
-                    Mentioner::View(_) => None,
-                });
-                concerned.extend(lacking.filter(|id| {
-                    schema.procedure(*id).is_some_and(|of| of.procedure.lacks.is_some())
-                }));
-            }
-            None => {
-                let gone = schema.procedure(*id).map(|of| of.procedure.name.as_str());
-                concerned.extend(callers_of(schema, gone.as_slice()));
-            }
-        }
-    }
-    let names = concerned.iter().filter_map(|id| schema.procedure(*id));
-    let names: Vec<_> = names.map(|of| of.procedure.name.as_str()).collect();
-    concerned.extend(callers_of(schema, &names));
-    concerned
-}
-
 /// That a procedure goes with something that it needs.
 fn goes_with(name: &str) -> Notice {
     let text = format!("drop cascades to function {}", shown(routine_name(name).to_owned()));
@@ -392,18 +335,6 @@ fn compile_one(
         return compile_prepared((catalog, procedures), types, text);
     }
     match compile(catalog, procedures, statement)? {
-        Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
-        _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
-    }
-}
-
-/// A routine's text, as one that cannot be called for this reason.
-fn lacking_source(
-    (catalog, procedures): (&Catalog, &impl ProcedureNames),
-    source: &str,
-    failed: SqlError,
-) -> Result<Procedure, SqlError> {
-    match compile_lacking(catalog, procedures, &parse_one(source)?, failed)? {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
         _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
     }

@@ -389,29 +389,12 @@ fn assignment(cursor: &mut Cursor<'_>) -> Result<Kind> {
     if !cursor.accept_token(&Token::Assignment) {
         cursor.expect_token(&Token::Eq)?;
     }
-    let value = assigned_value(cursor)?;
+    let value = expression_to_semicolon(cursor)?;
     cursor.expect_token(&Token::SemiColon)?;
     Ok(match subscripts {
         Some(subscripts) => Kind::AssignElement { target, subscripts, value },
         None => Kind::Assign { target, value },
     })
-}
-
-/// What is assigned: an expression, or a query without its SELECT, `v := n FROM item LIMIT 1`.
-fn assigned_value(cursor: &mut Cursor<'_>) -> Result<ast::Expr> {
-    let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
-    let end = cursor.place();
-    let mut rest = cursor.inside(tokens);
-    let before = rest.take_until(|_, token| is_word(token, "from"));
-    let is_comparison = before.last().is_some_and(|it| is_word(&it.token, "distinct"));
-    let (Some(first), false, false) = (tokens.first(), is_comparison, rest.at_end()) else {
-        return parse_expression(tokens, end);
-    };
-    let token = |token| TokenWithSpan { token, span: first.span };
-    let open = [token(Token::LParen), token(Token::make_word("SELECT", None))];
-    let query: Vec<_> = open.into_iter().chain(tokens.iter().cloned()).collect();
-    let query: Vec<_> = query.into_iter().chain([token(Token::RParen)]).collect();
-    parse_expression(&query, end)
 }
 
 /// The brackets behind a target; none: it has none.

@@ -8,7 +8,7 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Domain, local};
+use hotrow_transaction::catalog::local;
 use hotrow_transaction::program::{
     Expr, ExprKind, Function, Place, SlotId, Statement, StatementKind,
 };
@@ -20,29 +20,13 @@ use crate::error::Result;
 use crate::named_type::with_value;
 use crate::operand::Operand;
 use crate::scope::Compiler;
-use crate::state::{Names, Variable};
+use crate::state::{AskingDomain, Names, Variable};
 use crate::syntax::{TypeName, TypeNameKind};
 use crate::typing::{constant, explicit_cast, packed, scalar, spread};
 use crate::written::object_name;
 
 /// What the value of a domain is called where a constraint of it is compiled: no name of SQL.
 const VALUE: &str = "\u{1}value";
-
-/// A domain that asks something of its values.
-#[derive(Clone)]
-pub(crate) struct AskingDomain {
-    name: String,
-    domain: Domain,
-}
-
-/// What is to be of domains in the routine that is compiled.
-#[derive(Clone, Default)]
-pub(crate) struct Asked {
-    /// variables
-    pub(crate) of_slots: Vec<(SlotId, AskingDomain)>,
-    /// what is returned
-    pub(crate) returned: Option<AskingDomain>,
-}
 
 impl AskingDomain {
     /// The type that it is made from.

@@ -27,7 +27,7 @@ use crate::typing::{
     Coercion, array_cast, call, cast, common_type, comparable, constant, explicit_cast, integer,
     null, scalar, spread,
 };
-use crate::written::{arguments, function_name};
+use crate::written::{argument_count, arguments, function_name};
 
 impl Compiler<'_> {
     /// The call's time, for names that need no brackets.
@@ -594,12 +594,4 @@ const FIELD: &str = "write the field as a literal: extract('year', at)";
 /// Refuses a function whose value a replay of the log would not find again.
 fn not_replayable(name: &str, place: Place) -> SqlError {
     unsupported(place, format!("function {name}()"), functions::PASS_VALUE)
-}
-
-/// How many arguments a call has, in whatever form.
-pub(crate) fn argument_count(function: &ast::Function) -> usize {
-    match &function.args {
-        ast::FunctionArguments::List(list) => list.args.len(),
-        ast::FunctionArguments::None | ast::FunctionArguments::Subquery(_) => 0,
-    }
 }

@@ -10,13 +10,13 @@ use hotrow_transaction::program::{
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in};
-use crate::function::argument_count;
 use crate::functions::{self, no_function};
 use crate::operand::{Operand, types_of};
 use crate::operator::numbers;
 use crate::scope::Compiler;
 use crate::temporal::{date_add, interval, unit_code};
 use crate::typing::{bigint, call, cast, constant, integer, scalar};
+use crate::written::argument_count;
 
 impl Compiler<'_> {
     /// A value with fields: a date is the timestamp of its midnight.

@@ -14,6 +14,7 @@ use crate::call_syntax::CallArgument;
 use crate::compiled::Dropped;
 use crate::error::{Advice, Result, error};
 use crate::functions::{Fit, Given, call_text, fit_of};
+use crate::marks::MARK;
 use crate::operand::Operand;
 use crate::relation::level::Level;
 use crate::scope::Compiler;
@@ -52,9 +53,6 @@ pub(crate) fn means(path: &SearchPath, name: &str, routine: &Procedure) -> bool 
 }
 
 impl<'c> Compiler<'c> {
-    /// The routine that a call means; none: there is none of this name.
-    ///
-    /// Errors: 42883 where none of several takes such arguments, 42725 where two take them alike.
     /// What CALL writes for a procedure's IN parameters, and for its OUT parameters.
     pub(crate) fn without_outs(
         &self,
@@ -62,7 +60,9 @@ impl<'c> Compiler<'c> {
         written: &[CallArgument],
     ) -> (Vec<CallArgument>, Vec<CallArgument>) {
         let takes = |of: &&Procedure| {
-            of.outs.len() <= written.len() && of.takes(written.len() - of.outs.len())
+            !of.outs.is_empty()
+                && of.outs.len() <= written.len()
+                && of.takes(written.len() - of.outs.len())
         };
         let seen = self.routines_seen(name);
         let Some(procedure) = seen.into_iter().find(takes) else {
@@ -70,6 +70,7 @@ impl<'c> Compiler<'c> {
         };
         let given = procedure.given();
         let is_out = |(at, argument): (usize, &CallArgument)| match &argument.name {
+            Some(name) if name == MARK => false,
             Some(name) => !given.iter().any(|parameter| parameter.name == *name),
             None => procedure.outs.contains(&(at as u16)),
         };
@@ -81,6 +82,9 @@ impl<'c> Compiler<'c> {
         (ins, outs)
     }
 
+    /// The routine that a call means; none: there is none of this name.
+    ///
+    /// Errors: 42883 where none of several takes such arguments, 42725 where two take them alike.
     pub(crate) fn routine_meant(
         &mut self,
         name: &str,

@@ -20,14 +20,13 @@ use hotrow_transaction::program::{
 };
 
 use crate::ambiguity::Ambiguity;
-use crate::domain::Asked;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
 use crate::row_fields::{composite_type_of, field_named};
 use crate::secured::Security;
 use crate::state::{
-    Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, ProcedureNames,
-    ProcedureReads, Programs, ReadOf, Repeated, Returning, Row, Variable,
+    AskedOfDomains, Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names,
+    ProcedureNames, ProcedureReads, Programs, ReadOf, Repeated, Returning, Row, Variable,
 };
 use crate::typing::spread;
 
@@ -173,7 +172,7 @@ pub(crate) struct Compiler<'c> {
     pub(crate) by: By,
     /// whose right to call functions: that of a view's reader, not of its owner
     pub(crate) runs_as: By,
-    pub(crate) domains: Asked,
+    pub(crate) domains: AskedOfDomains,
     /// the table that FROM names next is the target of the change that is compiled
     pub(crate) binds_target: bool,
     /// which rows are whose
@@ -257,7 +256,7 @@ impl<'c> Compiler<'c> {
             needs: Needs::default(),
             by: By::default(),
             runs_as: By::default(),
-            domains: Asked::default(),
+            domains: AskedOfDomains::default(),
             binds_target: false,
             security: Security::default(),
             role: None,

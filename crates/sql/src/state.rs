@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hotrow_base::composite::CompositeType;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Column, Object, TriggerEvent};
+use hotrow_transaction::catalog::{Column, Domain, Object, TriggerEvent};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::dynamic::Definitions;
 use hotrow_transaction::program::{
@@ -534,4 +534,20 @@ impl Keeping {
         self.rows.retain(|known| known.name != name);
         self.rows.len() < before
     }
+}
+
+/// A domain that asks something of its values.
+#[derive(Clone)]
+pub(crate) struct AskingDomain {
+    pub(crate) name: String,
+    pub(crate) domain: Domain,
+}
+
+/// What is to be of domains in the routine that is compiled.
+#[derive(Clone, Default)]
+pub(crate) struct AskedOfDomains {
+    /// variables
+    pub(crate) of_slots: Vec<(SlotId, AskingDomain)>,
+    /// what is returned
+    pub(crate) returned: Option<AskingDomain>,
 }

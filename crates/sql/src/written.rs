@@ -252,3 +252,11 @@ pub(crate) fn returned(statement: &ast::Statement) -> Option<&Vec<ast::SelectIte
         _ => None,
     }
 }
+
+/// How many arguments a call has, in whatever form.
+pub(crate) fn argument_count(function: &ast::Function) -> usize {
+    match &function.args {
+        FunctionArguments::List(list) => list.args.len(),
+        FunctionArguments::None | FunctionArguments::Subquery(_) => 0,
+    }
+}

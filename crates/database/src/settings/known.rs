@@ -290,8 +290,9 @@ impl Known {
                 Ok(number) => {
                     let name = self.name;
                     let range = format!("({least} .. {most})");
-                    let message =
-                        format!("{number} is outside the valid range for \"{name}\" {range}");
+                    let message = format!(
+                        "{number} is outside the valid range for parameter \"{name}\" {range}"
+                    );
                     Err(SqlError::new(b"22023", message))
                 }
                 Err(_) => Err(wrong(String::new())),

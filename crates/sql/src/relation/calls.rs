@@ -8,7 +8,6 @@ use sqlparser::ast;
 use crate::call::{default_value, other_count, places_given};
 use crate::call_syntax::CallArgument;
 use crate::error::{Advice, Result, error, place_in, unsupported};
-use crate::function::argument_count;
 use crate::functions;
 use crate::inline::{arguments_written, gives_a_value};
 use crate::relation::from::Tree;
@@ -18,7 +17,7 @@ use crate::type_table::known_type;
 use crate::types::{TypeNames, data_type};
 use crate::typing::{array_cast, cast, spread};
 use crate::variadic::gathered;
-use crate::written::alias_of;
+use crate::written::{alias_of, argument_count};
 
 use super::level::extended;
 

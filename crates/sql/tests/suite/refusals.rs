@@ -49,7 +49,7 @@ fn statements_of_procedures() {
         ("RAISE;", "0Z002", 1, ""),
         ("GET STACKED DIAGNOSTICS v = MESSAGE_TEXT;", "0Z002", 1, ""),
         ("GET STACKED DIAGNOSTICS v = PG_EXCEPTION_CONTEXT;", "0A000", 29, "MESSAGE_TEXT"),
-        ("CALL g();", "42883", 6, "create it before"),
+        ("CALL g();", "42883", 6, "makes one, now or later"),
         ("OPEN c;", "42601", 6, "CURSOR FOR SELECT"),
         ("FETCH v INTO v;", "42804", 7, ""),
         ("MOVE FORWARD ALL FROM c;", "0A000", 14, "row by row"),
