@@ -100,11 +100,7 @@ impl Runner<'_> {
         let compiled = with_keys(context, self.transaction, compiled, || {
             generation = core.schema.generation();
             compile()
-        })?;
-        let compiled = match compiled {
-            Err(failed) => return Err(failed.into()),
-            Ok(compiled) => compiled,
-        };
+        })??;
         if let Some(compiled) = &compiled {
             refuse_without(context, compiled)?;
         }

@@ -195,10 +195,8 @@ fn set(cursor: &mut Cursor<'_>) -> Result<Setting> {
     }
     let local = cursor.accept("local");
     let is_session = !local && cursor.accept("session");
-    if is_session {
-        if cursor.accept_all(&["characteristics", "as", "transaction"]) {
-            return transaction_modes(cursor).map(Setting::Characteristics);
-        }
+    if is_session && cursor.accept_all(&["characteristics", "as", "transaction"]) {
+        return transaction_modes(cursor).map(Setting::Characteristics);
     }
     if is_session && cursor.accept("authorization")
         || cursor.accept_all(&["session", "authorization"])
