@@ -29,7 +29,13 @@ struct Description {
     number: u32,
     name: &'static str,
     fields: &'static [CompositeField],
+    /// rows and arrays that stand within each other, this one with them
+    nesting: usize,
 }
+
+/// Bytes that a row's text may have. Each row or array around a text doubles the quotes in it, so
+/// that a few hundred bytes, thirty rows deep, would be more than any memory holds.
+const TEXT_MAX: u64 = 1 << 30;
 
 /// Descriptions from which on queries make no more of them: each shape of a row that is written out
 /// (`ROW(1, 'a')`) has one.
@@ -49,7 +55,8 @@ impl CompositeType {
         let name: &'static str = Box::leak(name.into());
         let fields: &'static [CompositeField] = Box::leak(fields.into());
         let number = all.len() as u32;
-        let made = Self(Box::leak(Box::new(Description { number, name, fields })));
+        let nesting = 1 + fields.iter().map(|(_, of)| nesting(*of)).max().unwrap_or(0);
+        let made = Self(Box::leak(Box::new(Description { number, name, fields, nesting })));
         all.insert((name, fields), made);
         made
     }
@@ -89,10 +96,24 @@ impl CompositeType {
         self.0.fields.iter().map(|(_, of)| *of)
     }
 
+    /// Whether the text of a row that is kept in so many bytes may be longer than texts may be.
+    pub fn is_too_large(self, bytes: usize) -> bool {
+        (bytes as u64).saturating_mul(1 << self.0.nesting.min(31)) > TEXT_MAX
+    }
+
     /// The place and the type of the field with a name.
     pub fn field(self, name: &str) -> Option<(u16, DataType)> {
         let at = self.0.fields.iter().position(|(known, _)| **known == *name)?;
         Some((at as u16, self.0.fields[at].1))
+    }
+}
+
+/// How many rows and arrays stand within each other in values of a type; 0: it is neither.
+pub fn nesting(of: DataType) -> usize {
+    match of {
+        DataType::Array(element) => 1 + nesting(*element),
+        DataType::Composite(of) => of.0.nesting,
+        _ => 0,
     }
 }
 

@@ -32,7 +32,7 @@ use crate::types::DataType;
 
 /// Rows and arrays within each other, at most. Bytes that a racing reader meets may say anything:
 /// what lies deeper is not looked at.
-pub const DEPTH_MAX: usize = 32;
+pub const DEPTH_MAX: usize = 16;
 
 /// Bytes before the bits for NULLs, of a plain array.
 const HEAD_BYTES: usize = 5;

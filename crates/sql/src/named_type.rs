@@ -10,7 +10,7 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
-use hotrow_base::composite::{CompositeField, CompositeType};
+use hotrow_base::composite::{CompositeField, CompositeType, nesting};
 use hotrow_base::enumeration::{EnumType, LABEL_BYTES_MAX, LABELS_MAX};
 use hotrow_base::packed::DEPTH_MAX;
 use hotrow_base::types::DataType;
@@ -47,7 +47,7 @@ impl Compiler<'_> {
                 for attribute in attributes {
                     let of = sql_type(&attribute.data_type, self.type_names(), place)?.packed();
                     let field = folded(&attribute.name.value, attribute.name.quote_style.is_some());
-                    if depth(of) >= DEPTH_MAX {
+                    if nesting(of) >= DEPTH_MAX {
                         let message = format!("types are nested more than {DEPTH_MAX} levels deep");
                         return Err(error(b"54001", place, message));
                     }
@@ -294,15 +294,6 @@ impl Compiler<'_> {
             Some(NamedType::Composite(of)) => Some(*of),
             _ => None,
         }
-    }
-}
-
-/// Rows within each other that a type has.
-fn depth(of: DataType) -> usize {
-    match of {
-        DataType::Array(element) => 1 + depth(*element),
-        DataType::Composite(of) => 1 + of.types().map(depth).max().unwrap_or(0),
-        _ => 0,
     }
 }
 

@@ -59,7 +59,7 @@ pub struct Graph {
     pub executors: Vec<u16>,
     /// what each worker has to do
     pub shares: Vec<Share>,
-    /// some of its calls are of sessions with a zone other than UTC
+    /// some of its calls are of sessions with other conventions than sessions begin with
     pub has_conventions: bool,
     /// granules have other owners than in other graphs of the round: nobody may execute one of
     /// those while somebody executes this one

@@ -61,6 +61,9 @@ fn room(machine: &mut Machine, count: usize) -> Result<usize, Fault> {
 fn made(machine: &mut Machine, of: DataType, start: usize) -> Result<Datum, Fault> {
     let DataType::Composite(of) = of else { return Ok(Datum::NULL) };
     let bytes = packed::packed_row_bytes(of.types(), &machine.elements[start..]);
+    if of.is_too_large(bytes) {
+        return Err(Fault::new(b"54000", "a row's text would be longer than a text may be"));
+    }
     machine.reserve(bytes)?;
     machine.went(bytes)?;
     let Machine { elements, heap, .. } = &mut *machine;
