@@ -33,6 +33,20 @@ macro_rules! files {
             let file = concat!(stringify!($name), ".case");
             run_file(file, include_str!(concat!("../../cases/", stringify!($name), ".case")));
         })*
+
+        /// A case file that nobody runs says nothing.
+        #[test]
+        fn all_files_are_run() {
+            let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/cases");
+            let mut there: Vec<_> = std::fs::read_dir(directory)
+                .expect("there are cases")
+                .map(|file| file.expect("an entry").file_name().to_string_lossy().into_owned())
+                .collect();
+            there.sort();
+            let mut run = vec![$(concat!(stringify!($name), ".case")),*];
+            run.sort();
+            assert_eq!(there, run);
+        }
     };
 }
 
@@ -45,4 +59,5 @@ files! {
     instead partitions reports tables_without_keys recursion json_records ranges dynamic
     addresses array_dimensions bits composites citext
     defining_blocks altered_routines renamed_schemas returned_queries random_bytes
+    called_in_queries domains_in_routines
 }
