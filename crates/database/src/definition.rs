@@ -215,6 +215,10 @@ fn compile_again(
     let cascades = changes.iter().any(is_cascade);
     let mut concerned = procedures_concerned(schema, sources, catalog, changes);
     concerned.extend(concerned_by_routines(schema, sources, &trees));
+    // Statements of those that they call stand in callers' programs.
+    let called = concerned.iter().filter_map(|id| schema.procedure(*id));
+    let called: Vec<_> = called.map(|compiled| compiled.procedure.name.as_str()).collect();
+    concerned.extend(callers_of(schema, &called));
     for id in in_order(schema, concerned) {
         let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
             continue;
@@ -280,7 +284,7 @@ fn names_changed<'a>(
     changed_names(before, next).chain(views).chain(types)
 }
 
-/// See I1.
+/// Those of I1 but for their callers.
 fn procedures_concerned(
     schema: &Schema,
     sources: &Sources,
@@ -311,10 +315,6 @@ fn procedures_concerned(
     for table in triggers::tables_of(schema, &concerned) {
         concerned.extend(schema.users_of(table));
     }
-    // Statements of those that they call stand in callers' programs.
-    let called = concerned.iter().filter_map(|id| schema.procedure(*id));
-    let called: Vec<_> = called.map(|compiled| compiled.procedure.name.as_str()).collect();
-    concerned.extend(callers_of(schema, &called));
     concerned
 }
 
@@ -334,7 +334,12 @@ fn compile_one(
     if let Some(Naming::Prepare { types, text, .. }) = statement.naming() {
         return compile_prepared((catalog, procedures), types, text);
     }
-    match compile(catalog, procedures, statement)? {
+    created(compile(catalog, procedures, statement)?)
+}
+
+/// The procedure that a text makes, which is one of CREATE.
+fn created(compiled: Compiled) -> Result<Procedure, SqlError> {
+    match compiled {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
         _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
     }

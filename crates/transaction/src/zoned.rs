@@ -74,13 +74,13 @@ pub fn means_another(text: &str, data_type: DataType) -> bool {
     if of_texts(data_type) != Dependence::Meaning {
         return false; // nearly all
     }
-    // Two zones in which no clock ever shows the same.
-    let zones = [0, 11_717].map(|offset| TimeZone::fixed(offset).unwrap_or_default());
+    // In which no clock ever shows what one in UTC shows.
+    let elsewhere = TimeZone::fixed(11_717).unwrap_or_default();
     let with = |order, intervals| Style { order, intervals, ..Style::DEFAULT };
     let usual = Conventions::DEFAULT;
     let mut read = [
         usual,
-        Conventions { zone: zones[1], ..usual },
+        Conventions { zone: elsewhere, ..usual },
         Conventions { style: with(DateOrder::Dmy, IntervalStyle::Postgres), ..usual },
         Conventions { style: with(DateOrder::Ymd, IntervalStyle::SqlStandard), ..usual },
     ]

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_engine::schema::{Schema, Trees};
-use hotrow_sql::{Compiled, ProcedureNames, compile_lacking};
+use hotrow_sql::{ProcedureNames, compile_lacking};
 use hotrow_transaction::catalog::{Catalog, local};
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Lacking, Place, Procedure, routine_name};
 
-use super::parse_one;
 use super::sources::Sources;
+use super::{created, parse_one};
 use crate::callers::callers_of;
 use crate::mentions::Mentioner;
 
@@ -38,8 +38,8 @@ pub(super) fn newly_lacking(schema: &Schema, trees: &Trees) -> Vec<Notice> {
     .collect()
 }
 
-/// Who may be another one for routines that come and go: who lacks what has come, and who calls
-/// what goes.
+/// Who may be another one for routines that come and go, but for their callers: who lacks what has
+/// come, and who calls what goes.
 pub(super) fn concerned_by_routines(
     schema: &Schema,
     sources: &Sources,
@@ -64,9 +64,6 @@ pub(super) fn concerned_by_routines(
             }
         }
     }
-    let names = concerned.iter().filter_map(|id| schema.procedure(*id));
-    let names: Vec<_> = names.map(|of| of.procedure.name.as_str()).collect();
-    concerned.extend(callers_of(schema, &names));
     concerned
 }
 
@@ -76,8 +73,5 @@ pub(super) fn lacking_source(
     source: &str,
     failed: SqlError,
 ) -> Result<Procedure, SqlError> {
-    match compile_lacking(catalog, procedures, &parse_one(source)?, failed)? {
-        Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
-        _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
-    }
+    created(compile_lacking(catalog, procedures, &parse_one(source)?, failed)?)
 }
