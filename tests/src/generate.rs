@@ -1,18 +1,22 @@
-//! Random procedures and calls: small, colliding on a few rows, over four fixed tables.
+//! Random procedures and calls: small, colliding on a few rows, over four fixed tables; with joins,
+//! loops that are left early, blocks that catch, calls of each other, texts made at run time, and
+//! triggers under them.
 //!
 //! Invariants   I1 every text compiles; a call may fail by a constraint or by RAISE, and is then
 //!              undone
 //!              I2 some texts say in which order rows are read and some do not: results depend on
 //!              the database's state only, either way
 
-use std::fmt::Write;
+mod control;
+mod rows;
+mod triggers;
 
 use hotrow::Value;
 use rand::Rng;
 use rand::rngs::StdRng;
 
 /// Tables that have every kind of index; keys are 0 to 5, so that calls collide.
-pub const TABLES: &str = "
+const TABLES: &str = "
 CREATE TABLE t (id bigint PRIMARY KEY, a bigint NOT NULL, b bigint UNIQUE,
                 s text, CHECK (a < 1000));
 CREATE INDEX t_a ON t (a);
@@ -29,19 +33,75 @@ INSERT INTO h VALUES (0, 1, 0, 1), (1, 2, 1, 2), (2, 0, 2, NULL), (3, 3, 3, 4);
 
 /// Columns of each procedure's result.
 const RESULT: &str = "RETURNS TABLE (x bigint, y bigint, z bigint)";
+/// Blocks in blocks, at most.
+const DEPTH_MAX: usize = 2;
 const SCALARS: [&str; 6] = ["p", "q", "x", "y", "z", "c"];
 
-/// Writes one procedure.
-pub struct Writer<'r> {
-    random: &'r mut StdRng,
-    text: String,
-    depth: usize,
-    loops: usize,
+/// Functions that every script has: one that reads, for queries, and two that write.
+const CALLED: &str = "
+CREATE FUNCTION peek(k bigint) RETURNS bigint LANGUAGE sql AS $$
+  SELECT max(u.v) FROM u WHERE u.k = $1 $$;
+CREATE PROCEDURE pass(p bigint, INOUT z bigint) AS $$ BEGIN
+  UPDATE u SET v = (coalesce(u.v, 0) + 1) % 6 WHERE u.k = p AND u.n = 0;
+  IF NOT FOUND THEN SELECT h.v INTO z FROM h WHERE h.id = p; END IF;
+END $$ LANGUAGE plpgsql;
+";
+
+/// Names of the functions in [`foundation`].
+pub const FOUNDATION: [&str; 3] = ["peek", "pass", "one"];
+
+/// Tables, rows and the functions that every random procedure may call.
+pub fn foundation(random: &mut StdRng) -> String {
+    [TABLES, CALLED, &one(random)].concat()
 }
 
-/// The text of a random procedure with this name, with parameters `p`, `q` and `xs`.
-pub fn procedure(random: &mut StdRng, name: &str) -> String {
-    let mut writer = Writer { random, text: String::new(), depth: 0, loops: 0 };
+/// A whole script.
+pub struct Script {
+    /// its text
+    pub text: String,
+    /// its procedures for calls with [`arguments`] are `f0` to one less than this
+    pub procedures: usize,
+}
+
+/// Random tables' triggers and procedures: everything that a random database is made with.
+pub fn script(random: &mut StdRng) -> Script {
+    let procedures = random.random_range(2..5);
+    let mut text = foundation(random);
+    for number in 0..procedures {
+        text.push_str(&procedure(random, &format!("f{number}"), number));
+    }
+    if random.random_bool(0.5) {
+        text.push_str(&triggers::triggers(random));
+    }
+    Script { text, procedures }
+}
+
+/// What a function gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// rows of three numbers
+    Rows,
+    /// one number
+    One,
+}
+
+/// Writes one procedure.
+struct Writer<'r> {
+    random: &'r mut StdRng,
+    text: String,
+    kind: Kind,
+    /// procedures `f0` to one less than this may be called
+    before: usize,
+    depth: usize,
+    loops: usize,
+    /// numbers of the loops around
+    open: Vec<usize>,
+}
+
+/// The text of a random procedure with this name, with parameters `p`, `q` and `xs`, that may call
+/// `before` earlier ones.
+pub fn procedure(random: &mut StdRng, name: &str, before: usize) -> String {
+    let mut writer = Writer { before, ..Writer::new(random, Kind::Rows) };
     writer.line(&format!("CREATE FUNCTION {name}(p bigint, q bigint, xs bigint[])"));
     writer.line(&format!("{RESULT} AS $$"));
     writer.line("DECLARE c bigint := 1; e bigint; w text; f double precision; r RECORD;");
@@ -50,6 +110,19 @@ pub fn procedure(random: &mut StdRng, name: &str) -> String {
     let statements = writer.random.random_range(2..7);
     (0..statements).for_each(|_| writer.statement());
     writer.line("RETURN NEXT;");
+    writer.line("END $$ LANGUAGE plpgsql;");
+    writer.text
+}
+
+/// The function `one`, which all procedures may call: it has no loops and calls none.
+fn one(random: &mut StdRng) -> String {
+    let mut writer = Writer { depth: DEPTH_MAX, ..Writer::new(random, Kind::One) };
+    writer.line("CREATE FUNCTION one(p bigint) RETURNS bigint AS $$");
+    writer.line("DECLARE q bigint := 1; x bigint := p; y bigint; z bigint := 0; c bigint;");
+    writer.line("f double precision;");
+    writer.line("BEGIN");
+    (0..=writer.one_of(2)).for_each(|_| writer.statement());
+    writer.line("RETURN x;");
     writer.line("END $$ LANGUAGE plpgsql;");
     writer.text
 }
@@ -65,7 +138,12 @@ pub fn arguments(random: &mut StdRng) -> Vec<Value> {
     vec![scalar(), scalar(), Value::Array(xs)]
 }
 
-impl Writer<'_> {
+impl<'r> Writer<'r> {
+    fn new(random: &'r mut StdRng, kind: Kind) -> Self {
+        let (text, open) = (String::new(), Vec::new());
+        Self { random, text, kind, before: 0, depth: 0, loops: 0, open }
+    }
+
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -143,163 +221,44 @@ impl Writer<'_> {
     }
 
     fn statement(&mut self) {
-        let choice = self.one_of(if self.depth < 2 { 26 } else { 20 });
-        match choice {
-            0..=3 => self.read(),
-            4..=8 => self.update(),
-            9..=12 => self.insert(),
-            13 | 14 => self.delete(),
-            15 | 16 => {
+        let inner = self.depth < DEPTH_MAX;
+        match self.one_of(if inner { 35 } else { 24 }) {
+            0..=2 => self.read(),
+            3 | 4 => self.join(),
+            5..=8 => self.update(),
+            9 | 10 => self.update_from(),
+            11..=13 => self.insert(),
+            14 | 15 => self.delete(),
+            16 | 17 => {
                 let (target, value) = (self.scalar(), self.value());
                 // Parameters stay as they are: a planner may know keys from them.
                 let target = if target == "p" || target == "q" { "c" } else { target };
                 self.line(&format!("{target} := {value};"));
             }
-            17 => self.line("GET DIAGNOSTICS c = ROW_COUNT;"),
-            18 => {
+            18 => self.line("GET DIAGNOSTICS c = ROW_COUNT;"),
+            19 => {
                 let condition = self.condition();
                 let fails = "RAISE EXCEPTION 'no: %', x;";
                 self.line(&format!("IF z = 5 AND ({condition}) THEN {fails} END IF;"));
             }
-            19 => self.line("RETURN NEXT;"),
-            20..=22 => self.branch(),
+            20 => self.give(),
+            21 => self.execute(),
+            22 => self.leave(),
+            23 => self.line("z := floor(random() * 6)::bigint;"),
+            24 | 25 => self.call(),
+            26..=28 => self.branch(),
+            29..=31 => self.caught(),
             _ => self.repeat(),
         }
     }
 
-    /// An ORDER BY, or none.
-    fn maybe(&mut self, order: &'static str) -> &'static str {
-        if self.one_of(2) == 0 { order } else { "" }
-    }
-
-    fn read(&mut self) {
-        let (t, u, h) = (self.where_t(), self.where_u(), self.where_h());
-        let [by_t, by_h] = ["ORDER BY t.id", "ORDER BY h.id"].map(|order| self.maybe(order));
-        let text = match self.one_of(12) {
-            0 => format!("SELECT t.a, t.b INTO x, y FROM t WHERE {t} {by_t} LIMIT 1;"),
-            1 => format!("SELECT count(*), max(t.a) INTO x, z FROM t WHERE {t};"),
-            2 => format!("SELECT u.n INTO x FROM u WHERE {u} ORDER BY u.k, u.n DESC LIMIT 1;"),
-            3 => format!("SELECT count(*), min(u.v) INTO z, y FROM u WHERE {u};"),
-            4 => format!("SELECT h.next INTO y FROM h WHERE {h} {by_h} LIMIT 1;"),
-            5 => format!("SELECT count(*), max(h.id) INTO y, x FROM h WHERE {h};"),
-            6 => format!("SELECT t.id INTO x FROM t WHERE t.b = 10 + {};", self.value()),
-            7 => format!("PERFORM 1 FROM t WHERE {t};"),
-            8 => "SELECT l.n INTO x FROM l OFFSET 1;".to_owned(),
-            9 => "SELECT sum(l.f) INTO f FROM l; z := round(f * 10)::bigint % 1000;".to_owned(),
-            10 => format!("SELECT h.v, h.code INTO x, y FROM h WHERE {h} OFFSET 1;"),
-            _ => "SELECT count(*), max(t.id) INTO z, c FROM t;".to_owned(),
-        };
-        self.line(&text);
-    }
-
-    fn update(&mut self) {
-        let (t, u, h) = (self.where_t(), self.where_u(), self.where_h());
-        let (value, number) = (self.value(), self.number());
-        let text = match self.one_of(14) {
-            0 | 1 => format!("UPDATE t SET a = {number} WHERE {t};"),
-            2 => format!("UPDATE t SET a = (t.a + 1) % 6 WHERE {t};"),
-            3 => format!("UPDATE t SET b = 10 + {value} WHERE t.id = {number};"),
-            4 => format!("UPDATE t SET s = coalesce(t.s, '') || 'grow' WHERE {t};"),
-            5 => format!("UPDATE t SET s = NULL WHERE t.a = {value} RETURNING t.id INTO x;"),
-            6 => format!("UPDATE u SET v = {value} WHERE {u};"),
-            7 => format!("UPDATE u SET v = (coalesce(u.v, 0) + 1) % 6 WHERE {u};"),
-            8 => format!("UPDATE h SET next = {number} WHERE {h};"),
-            9 => format!("UPDATE t SET b = t.b + 1 WHERE {t};"),
-            10 => format!("UPDATE h SET code = coalesce(h.code, h.id) + 1 WHERE {h};"),
-            11 => format!("UPDATE h SET v = {value} WHERE h.id = {number} RETURNING h.v INTO z;"),
-            12 => "UPDATE l SET n = (l.n + 1) % 6;".to_owned(),
-            _ => format!("UPDATE h SET v = (h.v + 1) % 6, next = h.v WHERE {h};"),
-        };
-        self.line(&text);
-    }
-
-    fn insert(&mut self) {
-        let (k, n, value) = (self.number(), self.number(), self.value());
-        let text = match self.one_of(8) {
-            0 => format!("INSERT INTO t VALUES ({k}, {n}, 10 + {value}, 'new');"),
-            1 | 2 => {
-                format!("INSERT INTO t VALUES ({k}, {n}, NULL, NULL) ON CONFLICT DO NOTHING;")
-            }
-            3 => {
-                format!("INSERT INTO t VALUES ({k}, 1, 10 + {value}, 'x') ON CONFLICT DO NOTHING;")
-            }
-            4 | 5 => format!("INSERT INTO u VALUES ({k}, {n}, {value}) ON CONFLICT DO NOTHING;"),
-            6 => {
-                // Rounded sums of these would depend on their order.
-                let size = format!("CASE {n} % 3 WHEN 0 THEN 1e16 WHEN 1 THEN 0.1 ELSE -1e16 END");
-                format!("INSERT INTO l VALUES ({k}, {size});")
-            }
-            _ => format!("INSERT INTO h VALUES ({k}, {n}, 0) ON CONFLICT DO NOTHING;"),
-        };
-        self.line(&text);
-    }
-
-    fn delete(&mut self) {
-        let (t, u, h) = (self.where_t(), self.where_u(), self.where_h());
-        let text = match self.one_of(4) {
-            0 => format!("DELETE FROM t WHERE {t};"),
-            1 => format!("DELETE FROM u WHERE {u} RETURNING u.v INTO y;"),
-            2 => format!("DELETE FROM h WHERE {h};"),
-            _ => {
-                let key = self.number();
-                format!(
-                    "DELETE FROM u WHERE u.k = {key} AND u.n = 0;\n\
-                     INSERT INTO u VALUES ({key}, 0, 3);"
-                )
-            }
-        };
-        self.line(&text);
-    }
-
-    fn branch(&mut self) {
+    /// A row of the result, or the result before the procedure's end.
+    fn give(&mut self) {
         let condition = self.condition();
-        self.depth += 1;
-        self.line(&format!("IF {condition} THEN"));
-        self.statement();
-        if self.one_of(2) == 0 {
-            self.line("ELSE");
-            self.statement();
+        match (self.kind, self.one_of(3)) {
+            (Kind::Rows, 0) => self.line(&format!("IF {condition} THEN RETURN; END IF;")),
+            (Kind::Rows, _) => self.line("RETURN NEXT;"),
+            (Kind::One, _) => self.line(&format!("IF {condition} THEN RETURN z; END IF;")),
         }
-        self.line("END IF;");
-        self.depth -= 1;
-    }
-
-    fn repeat(&mut self) {
-        self.depth += 1;
-        self.loops += 1;
-        let mut head = String::new();
-        let number = self.loops;
-        let written = match self.one_of(6) {
-            0 => write!(head, "FOR i{number} IN 1..{} LOOP", self.one_of(4)),
-            1 => write!(head, "FOREACH e IN ARRAY xs LOOP x := e;"),
-            2 => {
-                let filter = self.where_t();
-                let order = self.maybe("ORDER BY t.id");
-                write!(
-                    head,
-                    "FOR r IN SELECT t.id, t.a FROM t WHERE {filter} {order} LOOP y := r.a;"
-                )
-            }
-            3 => {
-                let filter = self.where_u();
-                let order = self.maybe("ORDER BY u.k, u.n");
-                write!(
-                    head,
-                    "FOR r IN SELECT u.n, u.v FROM u WHERE {filter} {order} LOOP x := r.n;"
-                )
-            }
-            4 => {
-                let filter = self.where_h();
-                write!(head, "FOR r IN SELECT h.id, h.v FROM h WHERE {filter} LOOP x := r.id;")
-            }
-            _ => write!(head, "FOR i{number} IN REVERSE 3..least3(z) LOOP"),
-        };
-        written.expect("writing to memory");
-        let head = head.replace("least3(z)", "coalesce(z, 2)");
-        self.line(&head);
-        self.statement();
-        self.statement();
-        self.line("END LOOP;");
-        self.depth -= 1;
     }
 }

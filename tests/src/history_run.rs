@@ -9,7 +9,9 @@ use hotrow_history::{History, Op, Status, Transaction};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Lists as rows, indexes as rows, registers; one procedure that does all, as it is told.
+/// Lists as rows, indexes as rows, registers; a procedure that does all, as it is told, and another
+/// one that does the same by a loop that it leaves, by calls, joins, a trigger, a text made at run
+/// time, and blocks that catch what fails in them.
 ///
 /// `kinds`: 0 reads a list, 1 appends to one, 2 scans an index, 3 adds to one, 4 reads a register,
 /// 5 writes one. Fails at the end when `fails`, after everything was done.
@@ -44,6 +46,62 @@ BEGIN
       RETURN NEXT;
     ELSE
       UPDATE register SET v = vs[i] WHERE register.k = ks[i];
+    END IF;
+  END LOOP;
+  IF fails THEN RAISE EXCEPTION 'rolled back'; END IF;
+END $$ LANGUAGE plpgsql;
+CREATE TABLE wish (k bigint, v bigint);
+CREATE FUNCTION grant_wish() RETURNS trigger AS $$ BEGIN
+  INSERT INTO entry VALUES (NEW.k, NEW.v);
+  RETURN NULL;
+END $$ LANGUAGE plpgsql;
+CREATE TRIGGER grant_wish AFTER INSERT ON wish FOR EACH ROW EXECUTE FUNCTION grant_wish();
+CREATE FUNCTION append(at bigint, new bigint) RETURNS bigint AS $$
+DECLARE m bigint := 1;
+BEGIN
+  LOOP
+    BEGIN
+      INSERT INTO list VALUES (at, m, new);
+      EXIT;
+    EXCEPTION WHEN unique_violation THEN
+      SELECT max(n) + 1 INTO m FROM list WHERE k = at;
+    END;
+  END LOOP;
+  RETURN m;
+END $$ LANGUAGE plpgsql;
+CREATE PROCEDURE overwrite(at bigint, new bigint) AS $$ BEGIN
+  UPDATE register SET v = -new WHERE k = at;
+  INSERT INTO entry VALUES (at, -new);
+  RAISE EXCEPTION 'not yet';
+EXCEPTION WHEN raise_exception THEN
+  EXECUTE 'UPDATE register SET v = $1 WHERE k = $2' USING new, at;
+END $$ LANGUAGE plpgsql;
+CREATE FUNCTION transact_winding(kinds bigint[], ks bigint[], vs bigint[], fails boolean)
+RETURNS TABLE (step bigint, v bigint) AS $$
+DECLARE r RECORD;
+BEGIN
+  step := 0;
+  LOOP
+    step := step + 1;
+    EXIT WHEN step > cardinality(kinds);
+    IF kinds[step] = 0 THEN
+      FOR r IN SELECT list.v FROM register JOIN list ON list.k = register.k - 20
+               WHERE register.k = ks[step] + 20 ORDER BY list.n LOOP
+        v := r.v;
+        RETURN NEXT;
+      END LOOP;
+      CONTINUE;
+    ELSIF kinds[step] = 1 THEN
+      PERFORM append(ks[step], vs[step]);
+    ELSIF kinds[step] = 2 THEN
+      RETURN QUERY SELECT step, entry.v FROM entry WHERE entry.k = ks[step];
+    ELSIF kinds[step] = 3 THEN
+      INSERT INTO wish VALUES (ks[step], vs[step]);
+    ELSIF kinds[step] = 4 THEN
+      v := (SELECT register.v FROM register WHERE register.k = ks[step]);
+      RETURN NEXT;
+    ELSE
+      CALL overwrite(ks[step], vs[step]);
     END IF;
   END LOOP;
   IF fails THEN RAISE EXCEPTION 'rolled back'; END IF;
@@ -194,7 +252,9 @@ fn run_call(
         arguments.iter_mut().zip(row).for_each(|(array, n)| array.push(Value::BigInt(n)));
     }
     let [kinds, keys, new] = arguments.map(Value::Array);
-    let ended = session.call("transact", vec![kinds, keys, new, Value::Bool(fails)]);
+    let is_winding = written.first().is_some_and(|value| value / 4 % 2 == 1);
+    let name = if is_winding { "transact_winding" } else { "transact" };
+    let ended = session.call(name, vec![kinds, keys, new, Value::Bool(fails)]);
     if let Err(error) = &ended {
         let code = error.sqlstate().unwrap_or_default();
         assert!(

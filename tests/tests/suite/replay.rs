@@ -4,7 +4,6 @@
 use std::sync::Mutex;
 
 use hotrow::{Config, Database, Invocation};
-use hotrow_base::ids::ProcedureId;
 use hotrow_engine::recovery::{LoggedCall, ReplayEnds, ReplayError};
 use hotrow_engine::schema::Schema;
 use hotrow_tests::loaded::open_loaded;
@@ -73,14 +72,10 @@ fn replayed(
 #[test]
 fn random_calls_replayed_leave_the_same_state() {
     seed::for_seeds(1, RUNS, |seed, mut random| {
-        let mut script = generate::TABLES.to_owned();
-        let count = random.random_range(2..5);
-        for number in 0..count {
-            script.push_str(&generate::procedure(&mut random, &format!("f{number}")));
-        }
+        let generate::Script { text: script, procedures } = generate::script(&mut random);
         let db = open(&script);
         let schema = schema_of(&db);
-        let calls = (0..CALLS).map(|_| random_call(&schema, count, &mut random));
+        let calls = (0..CALLS).map(|_| random_call(&db, &schema, procedures, &mut random));
         let logged = run_serially(&schema, calls.collect::<Vec<_>>());
         let expected = state::dump_checked(&db);
         let threads = THREADS[seed as usize % THREADS.len()];
@@ -93,8 +88,14 @@ fn random_calls_replayed_leave_the_same_state() {
     });
 }
 
-fn random_call(schema: &Schema, procedures: u32, random: &mut StdRng) -> Invocation {
-    let procedure = ProcedureId(random.random_range(0..procedures));
+fn random_call(
+    db: &Database,
+    schema: &Schema,
+    procedures: usize,
+    random: &mut StdRng,
+) -> Invocation {
+    let name = format!("f{}", random.random_range(0..procedures));
+    let procedure = db.session().procedure(&name).expect("it was created").id();
     let mut invocation = Invocation { procedure, ..Invocation::default() };
     let compiled = schema.procedure(procedure).expect("it was created");
     for (&sql_type, value) in compiled.program.parameters.iter().zip(generate::arguments(random)) {

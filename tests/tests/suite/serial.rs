@@ -41,15 +41,11 @@ pub fn call_at_random(db: &Database, seed: u64, procedures: usize) -> usize {
 
 /// Runs random procedures on an engine and their trace on the reference; the first difference.
 pub fn difference(setup: &Setup, seed: u64, mut random: StdRng) -> Option<String> {
-    let count = random.random_range(2..5);
-    let mut script = generate::TABLES.to_owned();
-    for number in 0..count {
-        script.push_str(&generate::procedure(&mut random, &format!("f{number}")));
-    }
+    let generate::Script { text: script, procedures } = generate::script(&mut random);
     let db = setup.open_with(|config| config.trace(true));
     let context = |what: String| format!("{} {what}\n{script}", setup.name);
     db.session().execute(&script).unwrap_or_else(|error| panic!("{}", context(error.to_string())));
-    let committed = call_at_random(&db, seed, count);
+    let committed = call_at_random(&db, seed, procedures);
     let calls = db.trace().expect("it was asked for").take();
     if calls.len() != committed {
         return Some(context(format!("traced {} calls, committed {committed}", calls.len())));

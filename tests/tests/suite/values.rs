@@ -13,21 +13,11 @@ use hotrow_tests::matrix::{self, Setup};
 use hotrow_tests::replay::schema_of;
 use hotrow_tests::{generate, seed, state};
 use rand::Rng;
-use rand::rngs::StdRng;
 
 use crate::serial::call_at_random;
 
 const RUNS: u64 = 60;
 const RESTARTS: usize = 3;
-
-fn script(random: &mut StdRng) -> (String, usize) {
-    let count = random.random_range(2..5);
-    let mut script = generate::TABLES.to_owned();
-    for number in 0..count {
-        script.push_str(&generate::procedure(random, &format!("f{number}")));
-    }
-    (script, count)
-}
 
 fn open(setup: &Setup, directory: &TestDirectory, entries: LogEntries) -> Database {
     let config = setup.config.clone().durability(Durability::Buffered).log_entries(entries);
@@ -41,7 +31,7 @@ fn what_random_calls_wrote_is_there_again() {
     seed::for_seeds(1, RUNS, |seed, mut random| {
         let setup = &setups[seed as usize % setups.len()];
         let directory = TestDirectory::new("values");
-        let (script, count) = script(&mut random);
+        let generate::Script { text: script, procedures } = generate::script(&mut random);
         let mut expected = None;
         for restart in 0..=RESTARTS {
             let values = restart == 0 || random.random_bool(0.5);
@@ -56,7 +46,7 @@ fn what_random_calls_wrote_is_there_again() {
             }
             // So many entries that several threads apply them.
             for round in 0..4 {
-                call_at_random(&db, seed * 100 + restart as u64 * 10 + round, count);
+                call_at_random(&db, seed * 100 + restart as u64 * 10 + round, procedures);
             }
             if random.random_bool(0.2) {
                 db.checkpoint().expect("the disk takes it");
