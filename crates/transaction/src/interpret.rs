@@ -291,8 +291,34 @@ fn run_from<A: RecordAccess, H: Hook>(
         });
         match H::FORGIVES {
             true => pc = forgive::failed(program, pc - 1, frame, fault)?,
-            false => return Err(fault::stop(program, pc - 1, frame, fault)),
+            false => {
+                let stop = fault::stop(program, pc - 1, frame, fault);
+                tell_new_row(program, pc - 1, record, frame, access);
+                return Err(stop);
+            }
         }
+    }
+}
+
+/// Adds the row that could not be made, where instruction `at` holds a constraint on values that
+/// the next `Update` writes. (The instructions between them only compute.)
+#[cold]
+#[inline(never)]
+fn tell_new_row<A: RecordAccess>(
+    program: &Program,
+    at: usize,
+    record: Option<A::Record>,
+    frame: &mut Frame,
+    access: &A,
+) {
+    let Some(record) = record else { return };
+    let is_writing = |op: &&Op| matches!(op, Op::Update { .. } | Op::Insert { .. });
+    let is_held = matches!(program.code[at], Op::NotNull { .. } | Op::Check { .. });
+    if let (true, Some(&Op::Update { site })) =
+        (is_held, program.code[at..].iter().find(is_writing))
+    {
+        let code = &program.access[site as usize];
+        violation::tell_new_row(program, code, access.row(code.table, record), &mut frame.machine);
     }
 }
 

@@ -72,6 +72,35 @@ fn no_partition(table: &Table, number: usize, code: &CheckCode, machine: &Machin
     error
 }
 
+/// Adds the row that an update would have made to the error that NOT NULL or CHECK has left. An
+/// insert's error has its row already.
+#[cold]
+#[inline(never)]
+pub(super) fn tell_new_row<W: Words + ?Sized>(
+    program: &Program,
+    code: &AccessCode,
+    row: &W,
+    machine: &mut Machine,
+) {
+    let (Some(update), Some(error)) = (&code.update, &machine.error) else { return };
+    let table = &program.tables[code.table_code as usize].table;
+    let is_constraint = matches!(&error.sqlstate, b"23502" | b"23514");
+    // A domain's constraint, in a cast, has no table.
+    if !is_constraint || error.table.as_ref() != Some(&table.name) || error.detail.is_some() {
+        return;
+    }
+    let column = |at: usize| ColumnId(at as u16);
+    let value = |at: usize| match update.sets.iter().find(|set| set.column == column(at)) {
+        Some(set) => machine.slots[set.slot],
+        None => table.layout.read(row, column(at), &mut machine.heap),
+    };
+    let values: Vec<Datum> = (0..table.shown().len()).map(value).collect();
+    let detail = failing_row(table, &values, machine);
+    if let Some(error) = &mut machine.error {
+        error.detail = Some(detail);
+    }
+}
+
 fn failing_row(table: &Table, values: &[Datum], machine: &Machine) -> String {
     let shown = texts(table.shown().iter().zip(values.iter().copied()), machine);
     format!("Failing row contains ({shown}).")

@@ -267,7 +267,11 @@ fn write_one<A: RecordAccess>(
     if code.remove {
         access.remove(code.table, record)?;
     } else {
-        eval(program, code.change, &mut frame.machine)?;
+        if let Err(stop) = eval(program, code.change, &mut frame.machine) {
+            let row = access.row(code.table, record);
+            violation::tell_new_row(program, code, row, &mut frame.machine);
+            return Err(stop);
+        }
         point::update(program, site, at, record, frame, access)?;
     }
     let Frame { machine, gathered, .. } = frame;

@@ -351,11 +351,14 @@ impl Lowerer<'_> {
                 self.copy(slot, own);
                 slot = own;
             }
-            if !owner.nullable && self.is_nullable(value) {
-                let (table, column) = (code.table_code, column.0);
-                self.emit(Op::NotNull { a: slot, table, column });
-            }
             sets.push(SetCode { column: *column, slot });
+        }
+        // Behind all values, so that an error can tell the row.
+        for (set, (column, value)) in sets.iter().zip(set) {
+            if !table.columns[column.index()].nullable && self.is_nullable(value) {
+                let (table, column) = (code.table_code, column.0);
+                self.emit(Op::NotNull { a: set.slot, table, column });
+            }
         }
         self.update_checks(access, code, &sets);
         let is_set = |column: &ColumnId| sets.iter().any(|set| set.column == *column);

@@ -484,6 +484,8 @@ fn updates_and_their_violations() {
     let message = "23502: null value in column \"owner\" of relation \"account\" violates not-null \
                    constraint @1";
     assert_eq!(world.rows(&set(OWNER, null(TEXT)), &[]), message);
+    let error = world.run(&set(OWNER, null(TEXT)), &[]).expect_err("a NULL");
+    assert_eq!(error.detail.as_deref(), Some("Failing row contains (1, null, 10.00, 1)."));
     let long = text(&"x".repeat(600));
     assert!(world.rows(&set(OWNER, long), &[]).starts_with("54000: index row size"));
     assert_eq!(world.rows(&set(OWNER, text("o1")), &[]), "t");
@@ -533,6 +535,8 @@ fn checks_hold_for_inserts_and_updates() {
     for path in [account_at(int(1)), Path::Whole] {
         assert_eq!(world.rows(&set(path.clone(), BALANCE, int(4)), &[]), message);
         assert_eq!(world.rows(&set(path.clone(), VISITS, int(6)), &[]), message);
+        let error = world.run(&set(path.clone(), VISITS, int(6)), &[]).expect_err("a violation");
+        assert_eq!(error.detail.as_deref(), Some("Failing row contains (1, 1, 5.00, 6)."));
         assert_eq!(world.rows(&set(path.clone(), VISITS, int(3)), &[]), "1");
         assert_eq!(world.rows(&set(path.clone(), BALANCE, null(MONEY)), &[]), "1");
         assert_eq!(world.rows(&set(path.clone(), VISITS, int(5)), &[]), "1");
