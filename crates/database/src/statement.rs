@@ -11,8 +11,8 @@ use hotrow_engine::schema::Schema;
 use hotrow_query::Profile;
 use hotrow_sql::{
     Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, Refresh, ScriptStatement,
-    Temporary, Truncation, compile_for, explain as explain_statement, parse_script, quoted_name,
-    refuse_not_entitled, split_path,
+    Temporary, TemporaryKind, Truncation, compile_for, explain as explain_statement, parse_script,
+    quoted_name, refuse_not_entitled, split_path,
 };
 use hotrow_transaction::catalog::{Attribute, qualified};
 use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
@@ -181,7 +181,10 @@ impl Runner<'_> {
                 }
                 rows
             }
-            Some(definition) if let Some(wanted) = statement.temporary() => {
+            Some(definition)
+                if let Some(wanted) = statement.temporary()
+                    && wanted.kind != TemporaryKind::Routine =>
+            {
                 notices.extend(definition.notices().into_iter().cloned());
                 let rows = self.create_temporary(prepared, &definition, &wanted)?;
                 is_filled = wanted.is_query && notices.is_empty();
@@ -201,9 +204,17 @@ impl Runner<'_> {
                 notices.extend(definition.notices().into_iter().cloned());
                 let what = tag(&statement.text, &Rows::default());
                 self.transaction.begin_definitions(context, &what)?;
+                let temporary = statement.temporary();
+                if temporary.is_some() {
+                    self.make_temporary_schema()?;
+                }
                 // Compiled again: the catalog may be another one by then.
                 let rows = self.transaction.define(context, statement)?;
                 let schema = core.schema.current();
+                if let Some(routine) = temporary {
+                    let how = (statement.text.as_str(), self.transaction.is_open());
+                    context.temporary().note(core, &schema.catalog, &routine, how);
+                }
                 context.temporary().look_again(core, &schema, &definition);
                 for (sequence, number) in definition::restarted(&definition) {
                     context.set_number(sequence, number, false)?;
@@ -258,6 +269,17 @@ impl Runner<'_> {
             explain_statement(&context.core.schema.current().catalog, &compiled, form, Some(&run));
         let lines = lines.unwrap_or_default();
         context.settle_found(Ok(shown(EXPLAINED, lines.iter().map(String::as_str))))
+    }
+
+    /// Makes the schema of what is temporary, where it is not there yet.
+    fn make_temporary_schema(&mut self) -> Result<(), Error> {
+        let context = self.context;
+        let catalog = &context.core.schema.current().catalog;
+        let text = context.temporary().schema_to_make(catalog);
+        for statement in parse_script(text.as_deref().unwrap_or_default())? {
+            self.transaction.define(context, &statement.as_own())?;
+        }
+        Ok(())
     }
 
     /// CREATE TEMP TABLE: takes one that is kept, or makes one.

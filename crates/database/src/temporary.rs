@@ -162,7 +162,10 @@ impl TemporaryTables {
         self.tables.push(SessionTable {
             name: wanted.name.clone(),
             kind: wanted.kind.clone(),
-            relations: table.map_or_else(own, |table| relations_of(catalog, table)),
+            relations: match wanted.kind {
+                Kind::Routine => BTreeSet::new(), // it is found by its schema alone
+                _ => table.map_or_else(own, |table| relations_of(catalog, table)),
+            },
             has_sequences: table.is_some_and(|table| sequences_of(catalog, table).count() > 0),
             at_commit: wanted.at_commit,
             is_of_transaction: is_in_transaction,
@@ -170,6 +173,13 @@ impl TemporaryTables {
         let key = (number, wanted.name.clone());
         core.temporary.of_all.lock().texts.insert(key, text.to_owned());
         self.path = None;
+    }
+
+    /// What makes the schema of the session, where it is not there yet.
+    pub(crate) fn schema_to_make(&self, catalog: &Catalog) -> Option<String> {
+        let schema = temporary_schema(self.number?);
+        let is_there = catalog.has_schema(&schema);
+        (!is_there).then(|| format!("CREATE SCHEMA IF NOT EXISTS {}", quoted_name(&schema)))
     }
 
     /// Lets go of tables of these names.
@@ -214,8 +224,10 @@ impl TemporaryTables {
         }
         self.tables.retain_mut(|table| {
             let name = qualified_in(number, &table.name);
-            if matches!(table.kind, Kind::View(_)) {
-                return schema.catalog.view(&name).is_some();
+            match table.kind {
+                Kind::View(_) => return schema.catalog.view(&name).is_some(),
+                Kind::Routine => return true,
+                Kind::Table | Kind::Sequence => {}
             }
             let Some(found) = schema.catalog.table_named(&name) else { return false };
             table.relations = relations_of(&schema.catalog, found);
@@ -250,6 +262,9 @@ impl TemporaryTables {
         tell_failure(empty(core, number, empties, Sequences::Stay));
         let left = std::mem::take(&mut self.left);
         tell_failure(drop_views(core, number, &left));
+        if left.iter().any(|of| of.kind == Kind::Routine) {
+            tell_failure(drop_routines(core, number));
+        }
         if let Err(error) = empty(core, number, left.iter(), Sequences::BeginAnew) {
             // Not empty, and so not to be taken again (I2).
             let mut all = core.temporary.of_all.lock();
@@ -330,6 +345,19 @@ fn drop_views(core: &Arc<Core>, number: u32, left: &[SessionTable]) -> Result<()
             (core.run_own)(core, &text, &[]).map(drop)
         }
     }
+}
+
+/// Drops the routines of a session: all of them, since they are let go of together.
+fn drop_routines(core: &Arc<Core>, number: u32) -> Result<(), Error> {
+    let (schema, own) = (core.schema.current(), temporary_schema(number));
+    let all = schema.named_procedures().map(|(_, compiled)| &compiled.procedure);
+    for routine in all.filter(|routine| routine.schema() == own) {
+        let types: Vec<_> = routine.given().iter().map(|of| of.sql_type.to_string()).collect();
+        let name = quoted_name(&qualified(&own, routine.shown_name()));
+        let text = format!("DROP ROUTINE IF EXISTS {name}({}) CASCADE", types.join(", "));
+        (core.run_own)(core, &text, &[])?;
+    }
+    Ok(())
 }
 
 fn tell_failure(done: Result<(), Error>) {

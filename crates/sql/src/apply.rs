@@ -17,6 +17,7 @@ use crate::changes::{
     TableDefinition,
 };
 use crate::error::{Advice, Result, error};
+use crate::named_type::asks;
 use crate::relation::key_name;
 use crate::renamed_schema::apply_renamed;
 
@@ -67,7 +68,9 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
         CatalogChange::Columns(columns) => change_columns(catalog, columns),
         CatalogChange::RenameTable { table, name } => {
             free_name(catalog, &qualified(&catalog.table(*table).schema, name))?;
+            let before = catalog.table(*table).row_type();
             catalog.rename_table(*table, name.clone());
+            rename_rows(catalog, *table, before);
             Ok(())
         }
         CatalogChange::RenameIndex { index, name } => {
@@ -112,9 +115,11 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             Ok(())
         }
         CatalogChange::RenameColumn { table, column, name } => {
-            let table = catalog.table_mut(*table);
-            table.columns[column.index()].name.clone_from(name);
-            name_hidden(table);
+            let before = catalog.table(*table).row_type();
+            let changed = catalog.table_mut(*table);
+            changed.columns[column.index()].name.clone_from(name);
+            name_hidden(changed);
+            rename_rows(catalog, *table, before);
             Ok(())
         }
         CatalogChange::SetDefault { table, column, default } => {
@@ -230,6 +235,44 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
     }
 }
 
+/// Has columns that hold rows of a table hold them under the names that it has now.
+fn rename_rows(catalog: &mut Catalog, table: TableId, before: CompositeType) {
+    let next = catalog.table(table).row_type();
+    replace_type(catalog, DataType::Composite(before), DataType::Composite(next));
+}
+
+/// Fails where a column holds rows of a table as it was before its columns changed.
+fn refuse_held_rows(catalog: &Catalog, table: TableId, before: CompositeType) -> Result<()> {
+    let table = catalog.table(table);
+    if table.row_type() == before {
+        return Ok(());
+    }
+    let held = DataType::Composite(before);
+    let of_type = catalog.types().find_map(|(_, name, named)| match **named {
+        NamedType::Composite(row) => {
+            let (field, _) = row.fields().iter().find(|(_, of)| asks(*of, held))?;
+            Some((name.to_owned(), field.to_string()))
+        }
+        NamedType::Enum(_) | NamedType::Domain(_) => None,
+    });
+    let of_table = || {
+        catalog.tables().iter().find_map(|other| {
+            let column = other.columns.iter().find(|column| asks(column.data_type, held))?;
+            Some((other.name.clone(), column.name.clone()))
+        })
+    };
+    match of_type.or_else(of_table) {
+        None => Ok(()),
+        Some((of, column)) => {
+            let name = &table.name;
+            let message = format!(
+                "cannot alter table \"{name}\" because column \"{of}.{column}\" uses its row type"
+            );
+            Err(failure(b"0A000", message))
+        }
+    }
+}
+
 /// Has what is of one type be of another one, whose values are kept in the same way: columns, and
 /// composite types that have such fields.
 fn replace_type(catalog: &mut Catalog, before: DataType, next: DataType) {
@@ -335,8 +378,10 @@ fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {
     if change.primary.is_some() {
         catalog.forget_primary(change.table);
     }
+    let rows = catalog.table(change.table).row_type();
     let columns = (change.columns.clone(), change.hidden.clone());
     catalog.replace_columns(change.table, columns, &now_at)?;
+    refuse_held_rows(catalog, change.table, rows)?;
     catalog.table_mut(change.table).generated.clone_from(&change.generated);
     if let Some(primary) = &change.primary {
         free_name(catalog, &qualified(&catalog.table(change.table).schema, &primary.name))?;

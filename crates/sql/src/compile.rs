@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::overload::{means, routines_seen};
+use crate::overload::{means, needs_query, routines_seen};
 use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{Catalog, SearchPath, local, split};
@@ -32,7 +32,7 @@ use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Calls, ProcedureNames, Programs};
 use crate::syntax::{Block, ScriptStatement, Syntax};
-use crate::written::{changed_by, has_changes, object_name, returns_queries};
+use crate::written::{changed_by, function_name, has_changes, object_name, returns_queries};
 
 /// Compiles one statement.
 ///
@@ -344,6 +344,7 @@ pub(crate) fn sql_statement(
             }
             if let Some((name, arguments, label)) =
                 called_function(query, (procedures, None), &compiler.path, place)
+                && !arguments.iter().any(|of| needs_query(&of.value, procedures, &compiler.path))
             {
                 return call(compiler, (&name, label), &arguments, place);
             }
@@ -530,7 +531,7 @@ pub(crate) fn called_function(
                 let ast::FunctionArguments::List(list) = &function.args else {
                     return None;
                 };
-                let name = crate::written::function_name(function);
+                let name = function_name(function);
                 label.get_or_insert_with(|| local(&name).to_owned());
                 (name, &list.args)
             }

@@ -7,25 +7,22 @@
 
 use hotrow_base::composite::{CompositeField, CompositeType};
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{Catalog, NamedType};
-use hotrow_transaction::program::{
-    Expr, ExprKind, Function, Place, ResultColumn, RowFunction, Statement,
-};
+use hotrow_transaction::catalog::{Catalog, NamedType, Table};
+use hotrow_transaction::program::{Expr, Function, Place, ResultColumn, RowFunction, Statement};
 use sqlparser::ast::{self, AccessExpr};
 
 use crate::comparison::narrowed;
 use crate::error::{Advice, Result, error, place_in};
 use crate::relation::array::array_of;
 use crate::row_fields::{
-    composite_type_of, field_named, fields_of_value, is_null_row, made, no_field, record_of,
+    composite_type_of, field_named, fields_of_value, made, no_field, record_of, row_or_null,
+    too_many_rows,
 };
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::Target;
 use crate::type_table::RECORD;
-use crate::typing::{
-    Coercion, assign, call, cast, compared_type, explicit_cast, null, packed, scalar,
-};
+use crate::typing::{Coercion, assign, call, cast, compared_type, explicit_cast, packed};
 use crate::written::{bare, ident_name, row_values};
 
 impl Compiler<'_> {
@@ -145,11 +142,8 @@ impl Compiler<'_> {
             fields.push((format!("f{number}").into(), value.sql_type.packed()));
             values.push(value);
         }
-        let of = CompositeType::of_rows(RECORD, &fields).ok_or_else(|| {
-            let message = "there are too many kinds of rows that are written out";
-            error(b"54000", self.place, message)
-                .hint("make a type of their fields, and write ROW(...)::type")
-        })?;
+        let of = CompositeType::of_rows(RECORD, &fields);
+        let of = of.ok_or_else(|| too_many_rows(self.place))?;
         Ok(made(of, values))
     }
 
@@ -204,7 +198,7 @@ impl Compiler<'_> {
         let Some(Variable::Record { fields, open: false, of }) = self.variable(name) else {
             return None;
         };
-        let values: Vec<_> = fields.iter().map(|(_, slot)| self.slot_expr(*slot)).collect();
+        let mut values: Vec<_> = fields.iter().map(|(_, slot)| self.slot_expr(*slot)).collect();
         let of_fields = || {
             let named = fields.iter().zip(&values);
             let named =
@@ -212,11 +206,8 @@ impl Compiler<'_> {
             CompositeType::of_rows(RECORD, &named.collect::<Vec<CompositeField>>())
         };
         let of = of.or_else(of_fields)?;
-        let row = made(of, values);
-        let is_null = is_null_row(&row, true)?;
-        let null = null(DataType::Composite(of));
-        let kind = ExprKind::Case { arms: vec![(is_null, null)], otherwise: Some(Box::new(row)) };
-        Some(scalar(kind, DataType::Composite(of)))
+        values.truncate(of.fields().len()); // columns that users do not see stand behind
+        Some(row_or_null(of, values))
     }
 
     /// `variable.field := value` of a variable that is a row in one piece; false: it is none.
@@ -266,7 +257,15 @@ pub fn record_type(catalog: &Catalog, columns: &[ResultColumn]) -> CompositeType
         NamedType::Composite(of) if of.fields() == wanted => Some(of),
         _ => None,
     });
-    of.unwrap_or_else(|| CompositeType::of(RECORD, &wanted))
+    let of_table = || {
+        let is_it = |table: &&Table| {
+            let columns = table.shown().iter();
+            let fields = columns.map(|column| (column.name.as_str(), column.data_type));
+            fields.eq(wanted.iter().map(|(name, of)| (&**name, *of)))
+        };
+        catalog.tables().iter().find(is_it).map(Table::row_type)
+    };
+    of.or_else(of_table).unwrap_or_else(|| CompositeType::of(RECORD, &wanted))
 }
 
 /// A field of text without a length: what is compared with it is not cut.

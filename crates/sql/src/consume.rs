@@ -13,6 +13,7 @@ use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
 use crate::relation::array::assign_to;
 use crate::relation::one_access::{Selected, SelectedKind};
+use crate::row_fields::{RowApart, composite_type_of, record_of, row_or_null};
 use crate::scope::Compiler;
 use crate::state::Variable;
 use crate::syntax::{Into, Target};
@@ -127,6 +128,28 @@ impl Compiler<'_> {
         targets.iter().map(|target| self.target_slot(target)).collect()
     }
 
+    /// As [`Compiler::slots_of_targets`], of a statement whose targets are
+    /// [checked](Compiler::emit_checks_of_targets) behind it: a variable that has a row in one
+    /// piece is given the fields, too, and put together then.
+    pub(crate) fn slots_of_into(
+        &mut self,
+        targets: &[Target],
+        columns: &[(String, SqlType)],
+    ) -> Result<Vec<SlotId>> {
+        if let [target] = targets
+            && let Some(&Variable::Scalar { slot, .. }) = self.qualified_variable(&target.parts)
+            && let Some(of) = composite_type_of(&self.slot_expr(slot))
+            && of.fields().len() == columns.len()
+            && !matches!(columns, [(_, only)] if only.packed() == DataType::Composite(of))
+        {
+            let fields = self.record_fields("$row", &record_of(of))?;
+            let fields: Vec<SlotId> = fields.into_iter().map(|(_, slot)| slot).collect();
+            self.apart.push(RowApart { slot, of, fields: fields.clone() });
+            return Ok(fields);
+        }
+        self.slots_of_targets(targets, columns)
+    }
+
     fn record_slots(
         &mut self,
         name: &str,
@@ -216,6 +239,11 @@ impl Compiler<'_> {
         for target in targets {
             let variable = self.qualified_variable(&target.parts);
             let Some(&Variable::Scalar { slot, not_null, .. }) = variable else { continue };
+            if let Some(at) = self.apart.iter().position(|apart| apart.slot == slot) {
+                let RowApart { of, fields, .. } = self.apart.swap_remove(at);
+                let fields = fields.into_iter().map(|field| self.slot_expr(field)).collect();
+                self.emit_assign(out, slot, row_or_null(of, fields));
+            }
             self.emit_domain_check(out, slot)?;
             if not_null {
                 let name = target.parts.join(".");
@@ -241,7 +269,7 @@ impl Compiler<'_> {
         let Some(into) = into else {
             return Ok(Sink::Discard);
         };
-        let slots = self.slots_of_targets(&into.targets, &types_of(columns))?;
+        let slots = self.slots_of_into(&into.targets, &types_of(columns))?;
         Ok(Sink::Slots { slots, strict: into.strict })
     }
 

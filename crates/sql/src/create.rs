@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{PUBLIC, SearchPath, TriggerFunction, key_in, local, split};
+use hotrow_transaction::catalog::{
+    PUBLIC, SearchPath, TriggerFunction, is_temporary, key_in, local, split,
+};
 use hotrow_transaction::program::{OVERLOAD_MARK, Procedure, ResultColumn, STATEMENT_MARK};
 
 use crate::compiled::Compiled;
@@ -74,7 +76,12 @@ pub(crate) fn outs_of_call(routine: &Routine) -> Vec<u16> {
 impl Compiler<'_> {
     /// Under which key a routine stands that is made, but for the types of its parameters.
     pub(crate) fn new_key(&self, routine: &Routine) -> Result<String> {
-        let name = self.new_name(&routine.name, routine.place)?;
+        let name = match split(&routine.name).0 {
+            Some(schema) if is_temporary(self.path.schema_meant(schema)) => {
+                self.temporary_name(&routine.name, routine.place)?
+            }
+            _ => self.new_name(&routine.name, routine.place)?,
+        };
         let (schema, own) = split(&name);
         Ok(key_in(schema.unwrap_or(PUBLIC), own).into_owned())
     }

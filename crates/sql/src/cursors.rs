@@ -352,7 +352,7 @@ impl Compiler<'_> {
         };
         let shown = columns.iter().filter(|column| !is_key(&column.name));
         let row: Vec<(String, Expr)> = shown.map(element).collect();
-        let slots = self.slots_of_targets(targets, &types_of(&row))?;
+        let slots = self.slots_of_into(targets, &types_of(&row))?;
         let pairs = self.fitted(&slots, &row)?;
         self.emit_assigns(out, pairs)?;
         self.emit_checks_of_targets(out, targets)?;

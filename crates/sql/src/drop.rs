@@ -41,6 +41,8 @@ pub(crate) fn drop_relations(
                         return Err(referenced(catalog, key, &name, place));
                     }
                     changes.extend(left.into_iter().flat_map(|key| cut_reference(catalog, key)));
+                    let stays = |other: &Table| !is_among(compiler, other.id, names, place);
+                    compiler.refuse_needed_rows(table, stays, place)?;
                     for sequence in owned_by(catalog, table) {
                         let drawing = left_draws(compiler, sequence, names, place);
                         if let Some(detail) = drawing.first().filter(|_| !cascades) {
@@ -158,13 +160,15 @@ fn left_references<'a>(
     dropped: &[ast::ObjectName],
     place: Place,
 ) -> Vec<&'a ForeignKey> {
-    let catalog = compiler.catalog;
-    let goes_too = |child| {
-        let named = |name| compiler.table_named(&object_name(name, place).ok()?);
-        dropped.iter().filter_map(named).any(|table| table.id == child)
-    };
-    let keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
-    keys.filter(|key| key.parent == id && key.child != id && !goes_too(key.child)).collect()
+    let stays = |key: &&ForeignKey| !is_among(compiler, key.child, dropped, place);
+    let keys = compiler.catalog.tables().iter().flat_map(|t| &t.foreign_keys);
+    keys.filter(|key| key.parent == id && key.child != id).filter(stays).collect()
+}
+
+/// Whether a table is one of those with these names.
+fn is_among(compiler: &Compiler<'_>, id: TableId, names: &[ast::ObjectName], place: Place) -> bool {
+    let named = |name| compiler.table_named(&object_name(name, place).ok()?);
+    names.iter().filter_map(named).any(|table| table.id == id)
 }
 
 /// Columns of tables that stay, which draw from a sequence that goes: what depends on it, and where

@@ -12,7 +12,6 @@ use std::fmt::Display;
 
 use hotrow_base::composite::{CompositeField, CompositeType, nesting};
 use hotrow_base::enumeration::{EnumType, LABEL_BYTES_MAX, LABELS_MAX};
-use hotrow_base::packed::DEPTH_MAX;
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Domain, NamedType, PUBLIC, Table, local, qualified, split};
 use hotrow_transaction::outcome::SqlError;
@@ -26,7 +25,7 @@ use crate::domain_syntax::DomainSyntax;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::{folded, is_word, parse_expression, tokenize};
-use crate::types::{data_type, named_type, sql_type};
+use crate::types::{check_nesting, data_type, named_type, sql_type};
 use crate::written::object_name;
 
 impl Compiler<'_> {
@@ -47,10 +46,7 @@ impl Compiler<'_> {
                 for attribute in attributes {
                     let of = sql_type(&attribute.data_type, self.type_names(), place)?.packed();
                     let field = folded(&attribute.name.value, attribute.name.quote_style.is_some());
-                    if nesting(of) >= DEPTH_MAX {
-                        let message = format!("types are nested more than {DEPTH_MAX} levels deep");
-                        return Err(error(b"54001", place, message));
-                    }
+                    check_nesting(1 + nesting(of), place)?;
                     if fields.iter().any(|(known, _)| **known == *field) {
                         let message = format!("attribute \"{field}\" specified more than once");
                         return Err(error(b"42701", place, message));
@@ -231,28 +227,42 @@ impl Compiler<'_> {
             Some(NamedType::Composite(of)) => DataType::Composite(*of),
             Some(NamedType::Domain(_)) | None => return Ok(()),
         };
+        let is_asked = |table: &Table| but.is_none_or(|but| *table.schema != *but);
+        match self.needs_type(of, is_asked) {
+            None => Ok(()),
+            Some(column) => Err(needed("type", local(name), &column, place)),
+        }
+    }
+
+    /// Fails with 2BP01 where a column of another table has rows of this one; not those of tables
+    /// that go with it.
+    pub(crate) fn refuse_needed_rows(
+        &self,
+        table: &Table,
+        stays: impl Fn(&Table) -> bool,
+        place: Place,
+    ) -> Result<()> {
+        match self.needs_type(DataType::Composite(table.row_type()), stays) {
+            None => Ok(()),
+            Some(column) => Err(needed("table", &table.name, &column, place)),
+        }
+    }
+
+    /// A column that has values of a type, or values with such in them.
+    fn needs_type(&self, of: DataType, is_asked: impl Fn(&Table) -> bool) -> Option<String> {
         for (_, other, named) in self.catalog.types() {
             if let NamedType::Composite(row) = **named
                 && let Some((field, _)) = row.fields().iter().find(|(_, field)| asks(*field, of))
             {
-                let message =
-                    format!("cannot drop type {} because other objects depend on it", local(name));
-                return Err(error(b"2BP01", place, message)
-                    .detail(format!("column {field} of composite type {other} depends on it")));
+                return Some(format!("column {field} of composite type {other}"));
             }
         }
-        let is_of = |column: DataType| asks(column, of);
         // Not those that are kept for sessions to come: they are made anew for another type.
-        let asked = |table: &&Table| {
-            but.is_none_or(|but| *table.schema != *but)
-                && self.path.shows(&table.schema, &table.name)
-        };
-        for table in self.catalog.tables().iter().filter(asked) {
-            if let Some(column) = table.columns.iter().find(|c| is_of(c.data_type)) {
-                return Err(needed(local(name), &table.name, &column.name, place));
-            }
-        }
-        Ok(())
+        let asked = |table: &&Table| is_asked(table) && self.path.shows(&table.schema, &table.name);
+        self.catalog.tables().iter().filter(asked).find_map(|table| {
+            let column = table.columns.iter().find(|column| asks(column.data_type, of))?;
+            Some(format!("column {} of table {}", column.name, table.name))
+        })
     }
 
     /// The name, with its schema, of a type that is there.
@@ -345,9 +355,9 @@ fn no_type(kind: impl Display, name: &str, place: Place) -> SqlError {
     error(b"42704", place, format!("{kind} \"{name}\" does not exist"))
 }
 
-fn needed(name: &str, table: &str, column: &str, place: Place) -> SqlError {
-    let message = format!("cannot drop type {name} because other objects depend on it");
+fn needed(kind: &str, name: &str, column: &str, place: Place) -> SqlError {
+    let message = format!("cannot drop {kind} {name} because other objects depend on it");
     error(b"2BP01", place, message)
-        .detail(format!("column {column} of table {table} depends on type {name}"))
+        .detail(format!("{column} depends on type {name}"))
         .hint("drop the column first")
 }

@@ -253,7 +253,8 @@ impl Compiler<'_> {
     /// but for those of its owner.
     pub(crate) fn need_call(&mut self, callee: &Procedure) {
         let object = Object::Function(callee.name.as_str().into());
-        if callee.schema() != PUBLIC {
+        let is_own = self.path.temporary_schema() == Some(callee.schema());
+        if callee.schema() != PUBLIC && !is_own {
             let schema = Object::Schema(callee.schema().into());
             self.needs.add(&self.runs_as, schema, Privileges::USAGE);
         }

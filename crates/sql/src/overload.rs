@@ -4,6 +4,8 @@
 //!              the name as its key; those beside it have the types of their parameters behind it
 //! Source       PostgreSQL 15, chapter 10.3, as [`crate::functions`] has it for its own
 
+use std::ops::ControlFlow;
+
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{SearchPath, key_in, shown, split};
 use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, routine_name, routine_schema};
@@ -22,7 +24,7 @@ use crate::state::{ProcedureNames, Variable};
 use crate::syntax::{DroppedRoutine, Mode, Parameter};
 use crate::types::sql_type;
 use crate::variadic::{element_of, first_gathered, gathered};
-use crate::written::{bare, dotted};
+use crate::written::{bare, dotted, function_name};
 
 /// The routines that a name may mean, as it is written: those of the schema that it names, or of
 /// all in a path; one of a later schema is hidden by another with its parameters.
@@ -32,7 +34,7 @@ pub(crate) fn routines_seen<'c>(
     name: &str,
 ) -> Vec<&'c Procedure> {
     if let (Some(schema), name) = split(name) {
-        return all.overloads(&key_in(schema, name));
+        return all.overloads(&key_in(path.schema_meant(schema), name));
     }
     let mut seen: Vec<&Procedure> = Vec::new();
     for schema in path.schemas() {
@@ -44,12 +46,36 @@ pub(crate) fn routines_seen<'c>(
     seen
 }
 
+/// Whether a value is only known once something has been read or called: `f((SELECT 1))`, `f(g(1))`.
+pub(crate) fn needs_query(
+    value: &ast::Expr,
+    procedures: &impl ProcedureNames,
+    path: &SearchPath,
+) -> bool {
+    let found = ast::visit_expressions(value, |part| {
+        let is_one = match part {
+            ast::Expr::Subquery(_) | ast::Expr::Exists { .. } | ast::Expr::InSubquery { .. } => {
+                true
+            }
+            ast::Expr::Function(function) => {
+                !routines_seen(procedures, path, &function_name(function)).is_empty()
+            }
+            _ => false,
+        };
+        if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    found.is_break()
+}
+
 /// Whether a name, as it is written, may mean this routine.
 pub(crate) fn means(path: &SearchPath, name: &str, routine: &Procedure) -> bool {
     let (schema, own) = split(name);
     let is_seen = |of: &str| path.schemas().any(|schema| schema == of);
     own == routine.shown_name()
-        && schema.map_or_else(|| is_seen(routine.schema()), |schema| schema == routine.schema())
+        && schema.map_or_else(
+            || is_seen(routine.schema()),
+            |schema| path.schema_meant(schema) == routine.schema(),
+        )
 }
 
 impl<'c> Compiler<'c> {

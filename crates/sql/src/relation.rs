@@ -242,6 +242,20 @@ impl Compiler<'_> {
         Ok(None)
     }
 
+    /// The name of the innermost relation that has a column of this name.
+    pub(crate) fn relation_with(&self, column: &str) -> &str {
+        let mut relations = self.levels.iter().rev().flat_map(|level| &level.relations);
+        let found = relations.find(|relation| relation.column(column).is_some());
+        found.map_or("the table's alias", |relation| relation.name.as_str())
+    }
+
+    /// Whether a name is that of a column that a view computes, whose table is changed.
+    pub(crate) fn is_of_changed_view(&self, name: &str) -> bool {
+        let relations = self.levels.iter().flat_map(|level| &level.relations);
+        let mut stars = relations.filter_map(|relation| relation.star.as_ref());
+        stars.any(|star| star.computed.iter().any(|computed| computed == name))
+    }
+
     /// What `relation.column` is, if there is such a relation.
     pub(crate) fn qualified_relation_column(
         &mut self,

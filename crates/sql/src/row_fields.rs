@@ -3,10 +3,10 @@
 use hotrow_base::composite::CompositeType;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Expr, ExprKind, Function, Place, RowFunction};
+use hotrow_transaction::program::{Expr, ExprKind, Function, Place, RowFunction, SlotId};
 
-use crate::error::{Result, error};
-use crate::typing::{call, joined, packed, scalar, spread};
+use crate::error::{Advice, Result, error};
+use crate::typing::{call, joined, null, packed, scalar, spread};
 
 /// The composite type of a value; none: it has another one.
 pub(crate) fn composite_type_of(value: &Expr) -> Option<CompositeType> {
@@ -45,6 +45,36 @@ fn field_at(value: Expr, of: CompositeType, at: u16) -> Expr {
 pub(crate) fn made(of: CompositeType, fields: Vec<Expr>) -> Expr {
     let fields = fields.into_iter().map(packed).collect();
     call(Function::Row(RowFunction::Make), fields, DataType::Composite(of))
+}
+
+/// As [`made`]; NULL where all fields are.
+pub(crate) fn row_or_null(of: CompositeType, fields: Vec<Expr>) -> Expr {
+    let row = made(of, fields);
+    match is_null_row(&row, true) {
+        Some(is_null) => null_where(is_null, row),
+        None => row,
+    }
+}
+
+/// A value, or NULL where a condition holds.
+pub(crate) fn null_where(condition: Expr, value: Expr) -> Expr {
+    let of = value.data_type();
+    let arms = vec![(condition, null(of))];
+    scalar(ExprKind::Case { arms, otherwise: Some(Box::new(value)) }, of)
+}
+
+/// A variable whose row comes by field.
+pub(crate) struct RowApart {
+    pub(crate) slot: SlotId,
+    pub(crate) of: CompositeType,
+    /// where each field is put
+    pub(crate) fields: Vec<SlotId>,
+}
+
+/// There are as many kinds of rows without a type as there may be.
+pub(crate) fn too_many_rows(place: Place) -> SqlError {
+    error(b"54000", place, "there are too many kinds of rows that are written out")
+        .hint("make a type of their fields, and write ROW(...)::type")
 }
 
 pub(crate) fn no_field(field: &str, of: CompositeType, place: Place) -> SqlError {

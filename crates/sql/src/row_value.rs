@@ -6,6 +6,7 @@
 
 use hotrow_base::composite::CompositeType;
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::Table;
 use hotrow_transaction::program::{Expr, Place, ResultColumn, SlotId, Statement};
 use sqlparser::ast;
 
@@ -22,6 +23,11 @@ impl Compiler<'_> {
     /// The fields of the rows that a type is of: those of a table or a composite type. None: it is
     /// no type of rows.
     pub(crate) fn row_type(&self, written: &TypeName) -> Option<Vec<(String, SqlType)>> {
+        self.composite_named(written).map(record_of)
+    }
+
+    /// The composite type that a type is; none: it is another one.
+    pub(crate) fn composite_named(&self, written: &TypeName) -> Option<CompositeType> {
         let name = match &written.kind {
             TypeNameKind::RowOf(name) => name.clone(),
             TypeNameKind::Plain(plain) => match &**plain {
@@ -30,20 +36,8 @@ impl Compiler<'_> {
             },
             TypeNameKind::Record | TypeNameKind::SameAs(_) => return None,
         };
-        if let Some(table) = self.table_of_rows(&name) {
-            let field = |column: &hotrow_transaction::catalog::Column| {
-                (column.name.clone(), SqlType::Scalar(column.data_type))
-            };
-            return Some(table.shown().iter().map(field).collect());
-        }
-        self.composite(&name).map(record_of)
-    }
-
-    /// The composite type that a type is; none: it is another one.
-    pub(crate) fn composite_named(&self, written: &TypeName) -> Option<CompositeType> {
-        let TypeNameKind::Plain(plain) = &written.kind else { return None };
-        let ast::DataType::Custom(name, _) = &**plain else { return None };
-        self.composite(&object_name(name, written.place).ok()?)
+        let of_table = || self.table_of_rows(&name).map(Table::row_type);
+        of_table().or_else(|| self.composite(&name))
     }
 
     /// The columns of a result that is such a row.

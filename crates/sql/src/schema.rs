@@ -184,7 +184,7 @@ impl<'c> Compiler<'c> {
             let message = format!("improper schema name: {written}");
             return Err(error(b"42601", self.place, message));
         }
-        if name.starts_with(RESERVED) {
+        if name.starts_with(RESERVED) && !(self.is_own && is_temporary(&name)) {
             let message = format!("unacceptable schema name \"{name}\"");
             let detail = "The prefix \"pg_\" is reserved for system schemas.";
             return Err(error(b"42939", self.place, message).detail(detail.to_owned()));

@@ -22,7 +22,7 @@ use hotrow_transaction::program::{
 use crate::ambiguity::Ambiguity;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::open_literals::Literals;
-use crate::row_fields::{composite_type_of, field_named};
+use crate::row_fields::{RowApart, composite_type_of, field_named};
 use crate::secured::Security;
 use crate::state::{
     AskedOfDomains, Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names,
@@ -60,6 +60,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) slots: Vec<Slot>,
     pub(crate) names: Vec<Names>,
     pub(crate) parameters: Vec<SlotId>,
+    /// variables whose rows a statement gives by field, until it has
+    pub(crate) apart: Vec<RowApart>,
     /// literals that are parameters
     pub(crate) literals: Literals,
     /// of a routine's last parameters
@@ -230,6 +232,7 @@ impl<'c> Compiler<'c> {
             enclosing: Vec::new(),
             caught: Vec::new(),
             calls: Calls::default(),
+            apart: Vec::new(),
             labels: 0,
             result: Vec::new(),
             returning: Returning::Nothing,
@@ -439,6 +442,12 @@ impl<'c> Compiler<'c> {
     /// What a bare name stands for.
     pub(crate) fn name(&mut self, name: &str, place: Place) -> Result<Expr> {
         let column = self.relation_column(name, place)?;
+        if column.is_none()
+            && self.variable(name).is_none()
+            && let Some(row) = self.row_of_relation(name)?
+        {
+            return Ok(row);
+        }
         let variable = self.variable(name);
         match (column, variable) {
             (Some(column), Some(_)) if self.ambiguity == Ambiguity::Column => Ok(column),
@@ -461,20 +470,6 @@ impl<'c> Compiler<'c> {
             }
             (None, None) => Err(self.unknown_column(name, place)),
         }
-    }
-
-    /// The name of the innermost relation that has a column of this name.
-    fn relation_with(&self, column: &str) -> &str {
-        let mut relations = self.levels.iter().rev().flat_map(|level| &level.relations);
-        let found = relations.find(|relation| relation.column(column).is_some());
-        found.map_or("the table's alias", |relation| relation.name.as_str())
-    }
-
-    /// Whether a name is that of a column that a view computes, whose table is changed.
-    fn is_of_changed_view(&self, name: &str) -> bool {
-        let relations = self.levels.iter().flat_map(|level| &level.relations);
-        let mut stars = relations.filter_map(|relation| relation.star.as_ref());
-        stars.any(|star| star.computed.iter().any(|computed| computed == name))
     }
 
     fn unknown_column(&self, name: &str, place: Place) -> SqlError {

@@ -349,7 +349,9 @@ fn statement(
     {
         let (name, place, arguments) = invocation(&mut cursor)?;
         return Ok(Syntax::Explain { name, arguments, place });
-    } else if cursor.accept_all(&["drop", "function"]) || cursor.accept_all(&["drop", "procedure"])
+    } else if ["function", "procedure", "routine"]
+        .iter()
+        .any(|kind| cursor.accept_all(&["drop", kind]))
     {
         return drop_routine(&mut cursor);
     } else if cursor.accept_all(&["drop", "trigger"]) {

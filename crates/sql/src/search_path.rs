@@ -145,7 +145,7 @@ impl ScriptStatement {
     pub fn in_path(mut self, path: &SearchPath) -> Self {
         // What others see must not change with what a session has.
         let is_for_all = match &self.syntax {
-            Syntax::Routine(_) => true,
+            Syntax::Routine(_) => self.temporary().is_none(),
             Syntax::Sql(statement) => match &**statement {
                 ast::Statement::CreateView(view) => !is_temporary_view(view, path),
                 _ => false,

@@ -32,6 +32,8 @@ pub enum TemporaryKind {
     Sequence,
     /// CREATE TEMP VIEW, or a view that reads what is temporary: the names of these
     View(BTreeSet<String>),
+    /// CREATE FUNCTION pg_temp.name
+    Routine,
 }
 
 /// What becomes of a temporary table at the end of each transaction.
@@ -46,11 +48,26 @@ pub enum AtCommit {
 }
 
 impl ScriptStatement {
-    /// The temporary table, view or sequence that it creates, by its name in its schema, and what
-    /// becomes of that when a transaction ends.
+    /// The temporary table, view, sequence or routine that it creates, by its name in its schema,
+    /// and what becomes of that when a transaction ends.
     pub fn temporary(&self) -> Option<Temporary> {
-        let Syntax::Sql(statement) = &self.syntax else { return None };
         let stays = AtCommit::Stays;
+        let statement = match &self.syntax {
+            Syntax::Sql(statement) => statement,
+            Syntax::Routine(routine) => {
+                let (schema, name) = split(&routine.name);
+                let schema = self.path.schema_meant(schema?);
+                let (kind, name) = (TemporaryKind::Routine, name.to_owned());
+                let is_one = schema == "pg_temp" || self.path.temporary_schema() == Some(schema);
+                return is_one.then_some(Temporary {
+                    name,
+                    kind,
+                    at_commit: stays,
+                    is_query: false,
+                });
+            }
+            _ => return None,
+        };
         let (name, kind, at_commit) = match &**statement {
             ast::Statement::CreateTable(table) if table.temporary => {
                 let at_commit = match table.on_commit {

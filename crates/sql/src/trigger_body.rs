@@ -215,9 +215,9 @@ impl<'c> Compiler<'c> {
                     self.record_fields(name, &columns).unwrap_or_default()
                 }
             };
-            names
-                .variables
-                .push((name.to_owned(), Variable::Record { fields, open: false, of: None }));
+            let of = Some(fired.table.row_type());
+            let variable = Variable::Record { fields, open: false, of };
+            names.variables.push((name.to_owned(), variable));
         }
         (names, nothing)
     }

@@ -3,10 +3,12 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use hotrow_base::composite::nesting;
 use hotrow_base::decimal::DIGITS_MAX;
 use hotrow_base::encoded::{ADDRESSES, EncodedType};
+use hotrow_base::packed::DEPTH_MAX;
 use hotrow_base::types::{DataType, RangeKind, SqlType, TIME_DIGITS};
-use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath};
+use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath, Table};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
     self, ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
@@ -70,8 +72,30 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
         None if let Some(of) = encoded_named(name) => Ok(DataType::Encoded(of)),
         None if let Some(element) = element_of_name(name, names, place) => Ok(element.array()),
+        None if let Some(table) = table_of_name(name, names, place) => {
+            let of = DataType::Composite(table.row_type());
+            check_nesting(nesting(of), place).map(|()| of)
+        }
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
     }
+}
+
+/// The table whose rows a type is of.
+fn table_of_name<'a>(
+    name: &ast::ObjectName,
+    names: TypeNames<'a>,
+    place: Place,
+) -> Option<&'a Table> {
+    let name = object_name(name, place).ok()?;
+    names.catalog.table_seen(names.path, &name).filter(|table| table.sequence.is_none())
+}
+
+/// Fails for a type with more rows and arrays within each other than values may have.
+pub(crate) fn check_nesting(levels: usize, place: Place) -> Result<()> {
+    if levels <= DEPTH_MAX {
+        return Ok(());
+    }
+    Err(error(b"54001", place, format!("types are nested more than {DEPTH_MAX} levels deep")))
 }
 
 /// The type of the elements of `_int4` and its kin.

@@ -54,7 +54,7 @@ files! {
     comments zones styles said_times
     arrays calls_and_rows cursors generated statements constraints control indexes kept_rows
     wide_numbers_and_names reconnaissance concurrency definitions order json interval lists
-    templates times patterns schemas temporary expressions_in_indexes triggers writable_views
+    templates times patterns schemas table_rows temporary expressions_in_indexes triggers writable_views
     merge overloads array_columns rights numerics alterations materialized variadic row_security
     instead partitions reports tables_without_keys recursion json_records ranges dynamic
     addresses array_dimensions bits composites citext

@@ -80,6 +80,44 @@ fn a_restart_leaves_no_temporary_table() {
     assert_eq!(rows(&session, "SELECT count(*) FROM t"), ["0"]);
 }
 
+/// A routine in `pg_temp` is its session's, with it it goes, and a restart leaves none.
+#[test]
+fn routines_of_a_session_are_its_own() {
+    let directory = Directory::new("temporary_routines");
+    let reopen = || Database::open(&directory.0, Config::default().threads(1)).expect("it opens");
+    let create = |n: i32| {
+        format!("CREATE FUNCTION pg_temp.f() RETURNS integer AS 'SELECT {n}' LANGUAGE sql")
+    };
+    let call = "SELECT pg_temp.f()";
+    let none = "42883 function pg_temp.f() does not exist";
+    {
+        let db = reopen();
+        let (one, other) = (db.session(), db.session());
+        one.execute(&create(1)).unwrap();
+        assert_eq!(rows(&one, call), ["1"]);
+        assert_eq!(refusal(&other, call), none);
+        other.execute(&create(2)).unwrap();
+        assert_eq!([rows(&one, call), rows(&other, call)], [["1"], ["2"]]);
+        assert_eq!(refusal(&one, &create(3))[..5], *"42723");
+        drop(one);
+        let next = db.session();
+        assert_eq!(refusal(&next, call), none);
+        next.execute(&create(3)).unwrap();
+        next.execute("BEGIN; DROP FUNCTION pg_temp.f(); ROLLBACK").unwrap();
+        assert_eq!(rows(&next, call), ["3"]);
+        next.execute("DISCARD TEMP").unwrap();
+        assert_eq!(refusal(&next, call), none);
+        assert_eq!(rows(&other, call), ["2"]);
+        std::mem::forget(other); // as if the process ended here
+        db.shutdown();
+    }
+    let db = reopen();
+    assert_eq!(db.procedures().len(), 0);
+    let session = db.session();
+    session.execute(&create(4)).unwrap();
+    assert_eq!(rows(&session, call), ["4"]);
+}
+
 /// Sessions that create the same temporary table get the same one, one after the other, on every
 /// engine: tables have so many numbers and no more.
 #[test]

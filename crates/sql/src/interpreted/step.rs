@@ -205,7 +205,7 @@ fn change(compiler: &mut Compiler<'_>, step: Step<'_>, out: &mut Vec<Statement>)
             let columns: Vec<_> = slots.into_iter().zip(1..).map(value).collect();
             let types: Vec<_> =
                 columns.iter().map(|(name, value)| (name.clone(), value.sql_type)).collect();
-            let slots = compiler.slots_of_targets(targets, &types)?;
+            let slots = compiler.slots_of_into(targets, &types)?;
             let pairs = compiler.fitted(&slots, &columns)?;
             compiler.emit_assigns(out, pairs)?;
             compiler.emit_checks_of_targets(out, targets)?;

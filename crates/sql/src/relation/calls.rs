@@ -179,6 +179,9 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Expr> {
         let place = place_in(written, place);
+        if let SqlType::Scalar(DataType::Composite(of)) = to.spread() {
+            return self.composite_for(written, of, || "the parameter".to_owned());
+        }
         let operand = self.operand(written)?;
         let expr = match to.spread() {
             SqlType::Array(element) => self.array_value(operand, element, place)?,

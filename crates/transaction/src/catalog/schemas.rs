@@ -116,6 +116,14 @@ impl SearchPath {
         self.temporary.as_ref().map(|temporary| temporary.schema.as_str())
     }
 
+    /// The schema that a written one is: `pg_temp` is that of the session.
+    pub fn schema_meant<'s>(&'s self, written: &'s str) -> &'s str {
+        match self.temporary_schema() {
+            Some(own) if written == "pg_temp" => own,
+            _ => written,
+        }
+    }
+
     /// Whether a temporary relation has such a name.
     pub fn has_temporary(&self, name: &str) -> bool {
         self.temporary.as_ref().is_some_and(|temporary| temporary.names.contains(name))

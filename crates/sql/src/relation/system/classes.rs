@@ -59,6 +59,7 @@ pub(super) fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         fields.push(("relhastriggers", Value::Bool(has_triggers)));
         fields.extend(policies::switches(table));
         fields.push(("relam", Value::BigInt(2)));
+        fields.push(("reltype", Value::BigInt(composite_type(table.row_type()).oid)));
         owned(context, &mut fields, &Object::Table(table.id));
         if is_temporary(&table.schema) {
             fields.retain(|(name, _)| *name != "relpersistence");

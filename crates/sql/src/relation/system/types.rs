@@ -4,12 +4,12 @@ use hotrow_base::composite::CompositeType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, RangeKind};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{NamedType, PUBLIC};
+use hotrow_transaction::catalog::{NamedType, PUBLIC, Table};
 
-use crate::type_table::{TYPES, composite_type, enum_type, known_type};
+use crate::type_table::{KnownType, TYPES, composite_type, enum_type, known_type};
 
-use super::cells::{PG_CATALOG, schema_number, text};
-use super::numbers::{COMPOSITES, LABELS, number_of_named};
+use super::cells::{PG_CATALOG, schema_number, tables, text};
+use super::numbers::{COMPOSITES, LABELS, TABLES, number_of_named};
 use super::{Fields, SystemContext, rights};
 
 /// The number of the schema that an enum or a composite type is in.
@@ -73,11 +73,19 @@ pub(super) fn ranges() -> Vec<Fields> {
 pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     let own = enums(context).map(enum_type).chain(composites(context).map(composite_type));
-    for known in TYPES.iter().copied().chain(own) {
+    let of_schema = |known: KnownType| {
         let schema = match known.category {
             "E" | "C" => schema_of_type(context, known.name),
             _ => PG_CATALOG,
         };
+        (known, schema, None)
+    };
+    let of_table = |table: &Table| {
+        let schema = schema_number(context.catalog, &table.schema);
+        (composite_type(table.row_type()), schema, Some(TABLES.of(table.id.index())))
+    };
+    let own = TYPES.iter().copied().chain(own).map(of_schema);
+    for (known, schema, table) in own.chain(tables(context).map(of_table)) {
         let common = |oid: i64, name: String, length: i16, category: &str| {
             let typtype = match category {
                 "P" => "p",
@@ -104,7 +112,8 @@ pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
         let mut fields = common(known.oid, known.name.to_owned(), known.length, known.category);
         fields.push(("typarray", Value::BigInt(known.array)));
         if let Some(DataType::Composite(of)) = known.kept {
-            fields.push(("typrelid", Value::BigInt(number_of_composite(of))));
+            let relation = table.unwrap_or_else(|| number_of_composite(of));
+            fields.push(("typrelid", Value::BigInt(relation)));
         }
         let input = match known.category {
             "E" => "enum_in".to_owned(),
