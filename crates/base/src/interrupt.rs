@@ -22,6 +22,7 @@ pub mod current;
 mod tests;
 
 use crate::sync::facade::plain_atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,10 @@ const INTERRUPTED: u32 = 2;
 const NONE: u64 = u64::MAX;
 /// Between two looks of who waits for something that cannot wake it for an interrupt.
 pub const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// A [`WaitForTurn`] that takes longer is for somebody who stays; a shorter one may be for threads
+/// that are about to leave, on a busy machine.
+const TOLD_BEHIND: Duration = Duration::from_millis(200);
 
 /// Why a statement ends early.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -205,6 +210,12 @@ impl Interrupt {
         WaitingForLock(Arc::clone(self))
     }
 
+    /// Begins a wait for whoever keeps everybody else out, which is one for a lock to those who ask.
+    pub fn begin_wait(self: &Arc<Self>) -> WaitForTurn {
+        let (began, deadline) = (Ticks::now(), self.lock_deadline());
+        WaitForTurn { interrupt: Arc::clone(self), began, deadline, told: OnceCell::new() }
+    }
+
     /// Whether the statement waits for a lock just now.
     pub fn is_waiting_for_lock(&self) -> bool {
         self.waits.load(Ordering::Relaxed)
@@ -296,5 +307,34 @@ pub struct WaitingForLock(Arc<Interrupt>);
 impl Drop for WaitingForLock {
     fn drop(&mut self) {
         self.0.waits.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A wait of a statement; see [`Interrupt::begin_wait`].
+#[must_use = "who waits looks whether to go on"]
+#[derive(Debug)]
+pub struct WaitForTurn {
+    interrupt: Arc<Interrupt>,
+    began: Ticks,
+    deadline: Option<Ticks>,
+    told: OnceCell<WaitingForLock>,
+}
+
+impl WaitForTurn {
+    /// Tells others of the wait, once it has taken longer than most.
+    pub fn tell(&self) {
+        if self.began.elapsed() >= TOLD_BEHIND {
+            self.told.get_or_init(|| self.interrupt.wait_for_lock());
+        }
+    }
+
+    /// Whether to wait on; tells others of the wait.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn check(&self) -> Result<(), Interruption> {
+        self.tell();
+        self.interrupt.check_wait(self.deadline)
     }
 }

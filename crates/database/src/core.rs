@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
-use hotrow_base::interrupt::{Interrupt, Interruption};
+use hotrow_base::interrupt::{Interrupt, Interruption, WaitForTurn};
 use hotrow_base::memory::MemoryAccount;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::BackgroundThread;
@@ -281,8 +281,8 @@ impl Core {
         why: Purpose,
         interrupt: Option<&Arc<Interrupt>>,
     ) -> Result<Quiet<'_>, Error> {
-        let deadline = interrupt.and_then(|interrupt| interrupt.lock_deadline());
-        let check = || interrupt.map_or(Ok(()), |interrupt| interrupt.check_wait(deadline));
+        let wait = interrupt.map(Interrupt::begin_wait);
+        let check = || wait.as_ref().map_or(Ok(()), WaitForTurn::check);
         match self.schema.quiet_while(why, || check().is_ok()) {
             Some(quiet) => {
                 self.refuse_closed()?;
@@ -299,7 +299,7 @@ impl Core {
 
     /// As [`Core::quiet`], but lets interactive transactions be; 55P03 when that cannot be.
     pub(crate) fn quiet_beside(&self) -> Result<Quiet<'_>, Error> {
-        let Some(quiet) = self.schema.quiet_beside(|_| ControlFlow::Continue(())) else {
+        let Some(quiet) = self.schema.quiet_beside(|| true, |_| ControlFlow::Continue(())) else {
             let message = "no moment without calls came while others wait for open transactions";
             let hint = "Try again when those transactions have ended.";
             return Err(advised(b"55P03", message.to_owned(), hint).into());

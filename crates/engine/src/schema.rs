@@ -714,7 +714,8 @@ impl SharedSchema {
     /// Puts a schema in force that only [adds](Unfilled::adds_only) procedures to the one with this
     /// number, while calls run on. `tell` makes it known before anybody sees it; it works as
     /// [`QUIET_WORKER`], as at a quiet point, and holds nobody up. None, and nothing is done, if
-    /// another schema is in force by now, or if there is no room: then it takes a quiet point.
+    /// another schema is in force by now, or if there is no room: then it takes a quiet point; or
+    /// if its statement is interrupted before the gate is open.
     ///
     /// # Errors
     ///
@@ -724,7 +725,9 @@ impl SharedSchema {
         (next, made_of): (Schema, u64),
         tell: impl FnOnce() -> Result<R, E>,
     ) -> Option<Result<R, E>> {
-        let _open = self.gate.keep_open(); // nobody has a quiet point
+        let wait = current::begin_wait();
+        let goes_on = || wait.as_ref().is_none_or(|wait| wait.check().is_ok());
+        let _open = self.gate.keep_open_while(goes_on)?; // nobody has a quiet point
         let (settled, before) = (Arc::clone(&self.settled.lock()), self.committed());
         let new = || (0..).map(ProcedureId).zip(&next.procedures).skip(before.procedures.len());
         let mut ids = new().map(|(id, _)| id);

@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
 
-use super::{Interrupt, Interruption};
+use super::{Interrupt, Interruption, WaitForTurn};
 use crate::memory::{Charge, OutOfMemory};
 
 /// Bytes that a function goes over between two looks: 0.1 to 10 ms, by what it does to them.
@@ -120,6 +120,11 @@ pub fn is(interrupt: &Arc<Interrupt>) -> bool {
 /// Why not.
 pub fn check() -> Result<(), Interruption> {
     CURRENT.with_borrow(|current| current.as_ref().map_or(Ok(()), |interrupt| interrupt.check()))
+}
+
+/// Begins a wait of the statement; none where there is no statement.
+pub fn begin_wait() -> Option<WaitForTurn> {
+    CURRENT.with_borrow(|current| current.as_ref().map(Interrupt::begin_wait))
 }
 
 /// A charge of nothing yet to the statement's account; to none where there is no statement.

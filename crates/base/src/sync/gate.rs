@@ -39,6 +39,8 @@ use std::mem;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+/// Between two looks whether who waits for the turn is to wait on.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// A thread's word is odd while it is inside, and counts on at each step.
 const INSIDE: u32 = 1;
 const OPEN: u32 = 0;
@@ -140,19 +142,28 @@ impl Gate {
 
     /// Closes the gate and waits until nobody is inside. Callers queue.
     pub fn close(&self) -> Closed<'_> {
-        self.close_while(|| true).expect("it waits as long as it takes")
+        self.close_behind(self.take_turn(), || true).expect("it waits as long as it takes")
     }
 
     /// As [`Gate::close`], but opens the gate again and gives up when somebody is still inside
-    /// after `patience`. The time that others keep it closed before does not count.
-    pub fn close_within(&self, patience: Duration) -> Option<Closed<'_>> {
-        let mut deadline = None;
-        self.close_while(|| !deadline.get_or_insert_with(|| Ticks::from_now(patience)).has_passed())
+    /// after `patience`. The time that others keep it closed before does not count; meanwhile it
+    /// gives up when `goes_on`, asked every 10 ms, says no.
+    pub fn close_within(
+        &self,
+        patience: Duration,
+        goes_on: impl FnMut() -> bool,
+    ) -> Option<Closed<'_>> {
+        let turn = self.take_turn_while(goes_on)?;
+        let deadline = Ticks::from_now(patience);
+        self.close_behind(turn, || !deadline.has_passed())
     }
 
     /// Closes the gate and waits until nobody is inside, while `goes_on` says so.
-    fn close_while(&self, mut goes_on: impl FnMut() -> bool) -> Option<Closed<'_>> {
-        let turn = self.take_turn();
+    fn close_behind<'a>(
+        &'a self,
+        turn: RawLatchGuard<'a>,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Option<Closed<'a>> {
         self.closed.store(CLOSED, Ordering::Relaxed); // ordered by the fence: G1
         fence(Ordering::SeqCst); // G1
         let closed = Closed { gate: self, _turn: turn }; // opens it again when it is dropped
@@ -169,13 +180,28 @@ impl Gate {
     }
 
     fn take_turn(&self) -> RawLatchGuard<'_> {
-        if let Some(turn) = self.turn.try_lock() {
-            return turn;
-        }
+        self.turn.try_lock().unwrap_or_else(|| self.wanting(|| self.turn.lock()))
+    }
+
+    /// The turn; none when `goes_on`, asked every 10 ms, says no before it has come.
+    fn take_turn_while(&self, mut goes_on: impl FnMut() -> bool) -> Option<RawLatchGuard<'_>> {
+        let mut wait = || {
+            loop {
+                match self.turn.lock_within(LOOK_EVERY) {
+                    None if goes_on() => {}
+                    turn => return turn,
+                }
+            }
+        };
+        self.turn.try_lock().or_else(|| self.wanting(&mut wait))
+    }
+
+    /// Waits for the turn, as one who wants it.
+    fn wanting<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.wanted.fetch_add(1, Ordering::Relaxed); // ordered by the fence: G3
         fence(Ordering::SeqCst); // G3
         self.ask_to_go();
-        let turn = self.turn.lock();
+        let turn = wait();
         self.wanted.fetch_sub(1, Ordering::Relaxed); // a count
         turn
     }
@@ -219,6 +245,13 @@ impl Gate {
     #[cold]
     pub fn keep_open(&self) -> Open<'_> {
         Open { gate: self, _turn: self.take_turn() } // I2
+    }
+
+    /// As [`Gate::keep_open`]; none when `goes_on`, asked every 10 ms, says no before the gate is
+    /// open.
+    #[cold]
+    pub fn keep_open_while(&self, goes_on: impl FnMut() -> bool) -> Option<Open<'_>> {
+        Some(Open { gate: self, _turn: self.take_turn_while(goes_on)? }) // I2
     }
 }
 

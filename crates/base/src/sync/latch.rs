@@ -26,9 +26,11 @@ use super::facade::UnsafeCell;
 use super::facade::atomic::Ordering;
 use super::futex::Futex;
 use super::spin::spin_briefly;
+use crate::clock::Ticks;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -72,6 +74,20 @@ impl RawLatch {
     #[inline]
     pub fn try_lock(&self) -> Option<RawLatchGuard<'_>> {
         self.acquire_free().then(|| RawLatchGuard::new(self))
+    }
+
+    /// As [`RawLatch::lock`], but gives up after `span`.
+    pub fn lock_within(&self, span: Duration) -> Option<RawLatchGuard<'_>> {
+        let deadline = Ticks::from_now(span);
+        // As in `lock_slow`. Who gives up leaves a 2, by which a wake-up may be for nobody.
+        while self.word.swap(SLEPT_ON, Ordering::Acquire) != FREE {
+            let left = deadline.remaining();
+            if left.is_zero() {
+                return None;
+            }
+            self.word.wait(SLEPT_ON, Some(left));
+        }
+        Some(RawLatchGuard::new(self))
     }
 
     /// Whether some thread holds the latch at this moment; a hint.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::interrupt::{Interrupt, Interruption};
 use hotrow_base::thread::{self, BackgroundThread, News};
 use hotrow_transaction::outcome::{Conflict, SqlError};
 
@@ -70,11 +71,22 @@ impl<L: Locks> Slots<L> {
     }
 
     /// Waits while a quiet point is wanted.
-    pub(super) fn wait_while_held_back(&self) {
-        if self.held_back.load(Ordering::Relaxed) > 0 {
-            let let_on = || (self.held_back.load(Ordering::Relaxed) == 0).then_some(());
-            let _ = self.changed.wait_for(None, let_on);
+    pub(super) fn wait_while_held_back(
+        &self,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<(), Interruption> {
+        let let_on = || (self.held_back.load(Ordering::Relaxed) == 0).then_some(());
+        if let_on().is_some() {
+            return Ok(());
         }
+        let wait = interrupt.begin_wait();
+        while let_on().is_none() {
+            let look = Ticks::from_now(LOOK_EVERY);
+            if self.changed.wait_for(Some(look), let_on).is_none() {
+                wait.check()?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn close_all(&self) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{TableId, WorkerId};
-use hotrow_base::interrupt::{Interrupt, Interruption, current};
+use hotrow_base::interrupt::{Interrupt, Interruption, WaitForTurn, current};
 use hotrow_base::sync::gate::{Gate, Open};
 use hotrow_base::sync::{EventCount, Latch, LatchGuard};
 use hotrow_base::thread::BackgroundThread;
@@ -17,7 +17,7 @@ use hotrow_transaction::plan::Plan;
 
 use super::housekeeping::{shut_down, start_housekeeper};
 use super::transaction::Transaction;
-use super::{Attempt, Interactive, InteractiveTransaction, Locks};
+use super::{Attempt, Failure, Interactive, InteractiveTransaction, Locks};
 use crate::contract::{Ground, InteractiveOptions};
 use crate::in_place::{InPlace, Savepoint, Scratch};
 use crate::journal::Committer;
@@ -157,7 +157,53 @@ impl<L: Locks> Slots<L> {
             return Ok(self.inside(slot, work));
         }
         drop(work); // I1
-        let open = self.gate().keep_open();
+        let wait = current::begin_wait();
+        let goes_on = || {
+            wait.iter().for_each(WaitForTurn::tell);
+            true
+        };
+        let open = self.gate().keep_open_while(goes_on).expect("it waits as long as it takes");
+        self.enter_behind(slot, &open)
+    }
+
+    /// As [`Slots::enter`], for a statement, unless that is interrupted before.
+    pub(super) fn enter_for(
+        &self,
+        number: usize,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<Inside<'_, L>, Failure> {
+        let slot = self.slot(number);
+        let work = self.going_on(slot).map_err(Failure::Ended)?;
+        if self.gate().try_enter(slot.worker.index()) {
+            return Ok(self.inside(slot, work));
+        }
+        drop(work); // I1
+        let wait = interrupt.begin_wait();
+        let Some(open) = self.gate().keep_open_while(|| wait.check().is_ok()) else {
+            let why = wait.check().err().unwrap_or(Interruption::Request);
+            return Err(Failure::Statement(Box::new(why.into())));
+        };
+        self.enter_behind(slot, &open).map_err(Failure::Ended)
+    }
+
+    /// Ends a transaction that holds nothing, unless it holds something; whether it did. Nothing
+    /// is to be taken back, so nobody has to wait for the gate, such as who has just given that up.
+    pub(super) fn end_empty(&self, number: usize) -> bool {
+        let mut work = self.slot(number).work.lock();
+        let is_empty = work.phase() == Phase::Empty;
+        if is_empty {
+            work.savepoints.clear();
+            work.idle_since = Ticks::now();
+        }
+        is_empty
+    }
+
+    /// Goes inside where the gate is kept open.
+    fn enter_behind<'s>(
+        &'s self,
+        slot: &'s Slot<L>,
+        open: &Open<'_>,
+    ) -> Result<Inside<'s, L>, Box<SqlError>> {
         let work = self.going_on(slot)?;
         open.enter(slot.worker.index());
         Ok(self.inside(slot, work))
@@ -225,7 +271,7 @@ impl<L: Locks> Slots<L> {
         // again.
         let generation = self.schema.generation();
         let mut next = opened(self.schema.current())?;
-        let Some(quiet) = self.schema.quiet_beside(give_way) else {
+        let Some(quiet) = self.schema.quiet_beside(|| go_on().is_ok(), give_way) else {
             return Err(go_on().map_or_else(SqlError::from, |()| in_the_way()));
         };
         if self.schema.generation() != generation {

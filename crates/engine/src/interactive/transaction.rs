@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::interrupt::Interrupt;
+use hotrow_base::interrupt::{Interrupt, Interruption};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
@@ -44,13 +44,14 @@ impl<L: Locks> Transaction<L> {
 
     /// Waits for room in what is kept for checkpoint and log, and, with nothing in hand, while
     /// somebody wants a quiet point.
-    fn wait_for_turn(&self) {
+    fn wait_for_turn(&self) -> Result<(), Interruption> {
         let slot = self.slots.slot(self.number);
         let schema = self.slots.schema.current();
         schema.memory.saved_rows().wait_for_room(slot.worker);
         slot.committer.wait_for_room();
-        if slot.phase() == Phase::Empty {
-            self.slots.wait_while_held_back();
+        match slot.phase() {
+            Phase::Empty => self.slots.wait_while_held_back(&self.interrupt),
+            _ => Ok(()),
         }
     }
 }
@@ -64,8 +65,9 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
     ) -> Result<(), Failure> {
         let mut attempts = 0;
         loop {
-            self.wait_for_turn();
-            let mut inside = self.slots.enter(self.number).map_err(Failure::Ended)?;
+            let waited = self.wait_for_turn();
+            waited.map_err(|why| Failure::Statement(Box::new(why.into())))?;
+            let mut inside = self.slots.enter_for(self.number, &self.interrupt)?;
             if inside.generation != statement.generation {
                 return Err(Failure::Outdated);
             }
@@ -170,6 +172,9 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
     }
 
     fn rollback(&mut self) {
+        if self.slots.end_empty(self.number) {
+            return;
+        }
         if let Ok(mut inside) = self.slots.enter(self.number) {
             inside.end(None);
             if inside.slot.phase() == Phase::Changed {

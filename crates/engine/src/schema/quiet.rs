@@ -184,7 +184,7 @@ impl SharedSchema {
                 return None;
             }
             let span = pace.next();
-            if let Some(closed) = self.gate.close_within(span) {
+            if let Some(closed) = self.gate.close_within(span, &goes_on) {
                 if let Some(bystanders) = bystanders {
                     bystanders.end_rest(&self.current(), why);
                 }
@@ -212,16 +212,17 @@ impl SharedSchema {
 
     /// As [`SharedSchema::quiet`], but lets interactive transactions be; none when that does not
     /// work out, because somebody inside waits for one of them. Each time it has not, `missed` is
-    /// told how often, and says whether to try again. Rows that are read may be those of an open
-    /// transaction.
+    /// told how often, and says whether to try again; while somebody else has one, `goes_on` says
+    /// whether to wait on. Rows that are read may be those of an open transaction.
     pub fn quiet_beside(
         &self,
+        goes_on: impl Fn() -> bool,
         mut missed: impl FnMut(u32) -> ControlFlow<()>,
     ) -> Option<Quiet<'_>> {
         let mut pace = Pace::new();
         let mut try_for = |tries: u32| {
             let span = pace.next();
-            if let Some(closed) = self.gate.close_within(span) {
+            if let Some(closed) = self.gate.close_within(span, &goes_on) {
                 return ControlFlow::Break(Some(self.quiet_behind(closed)));
             }
             if missed(tries + 1).is_break() {
@@ -258,7 +259,7 @@ impl SharedSchema {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         };
-        self.quiet_beside(missed).filter(|quiet| quiet.open_changes() <= OPEN_CHANGES_MAX)
+        self.quiet_beside(|| true, missed).filter(|quiet| quiet.open_changes() <= OPEN_CHANGES_MAX)
     }
 
     fn quiet_behind<'a>(&'a self, closed: Closed<'a>) -> Quiet<'a> {

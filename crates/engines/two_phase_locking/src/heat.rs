@@ -89,7 +89,7 @@ impl Heat {
         let Some(classes) = keeper.classes().or(missed) else { return };
         // Sessions may keep their locks: they take them in no order and give way. The moment does
         // not come while a call waits for one of them; then it is tried at the next time.
-        match shared.quiet_beside(|_| ControlFlow::Break(())) {
+        match shared.quiet_beside(|| true, |_| ControlFlow::Break(())) {
             Some(_quiet) => self.put_in_force(classes),
             None => keeper.missed = Some(classes),
         }

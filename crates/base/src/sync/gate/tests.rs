@@ -62,7 +62,7 @@ fn a_thread_inside_is_told_that_quiet_is_wanted() {
 fn who_gives_up_closing_leaves_the_gate_open() {
     let gate = Gate::new(2);
     gate.enter(0);
-    assert!(gate.close_within(Duration::from_millis(1)).is_none(), "somebody is inside");
+    assert!(gate.close_within(Duration::from_millis(1), || true).is_none(), "somebody is inside");
     assert!(!gate.wants_quiet(), "open again");
     let insiders = gate.insiders();
     assert!(gate.try_enter(1));
@@ -73,8 +73,32 @@ fn who_gives_up_closing_leaves_the_gate_open() {
     gate.enter(0);
     assert!(!gate.are_still_inside(&insiders), "it is there anew");
     gate.leave(0);
-    let closed = gate.close_within(Duration::ZERO).expect("nobody is inside");
+    let closed = gate.close_within(Duration::ZERO, || true).expect("nobody is inside");
     assert!(!gate.try_enter(1), "closed");
     drop(closed);
     assert!(gate.try_enter(1));
+}
+
+#[test]
+fn who_waits_for_a_closed_gate_may_give_up() {
+    let gate = Gate::new(1);
+    let closed = gate.close();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut looks = 0;
+            let goes_on = || {
+                looks += 1;
+                looks < 3
+            };
+            assert!(gate.keep_open_while(goes_on).is_none());
+            assert_eq!(looks, 3);
+            assert!(gate.close_within(Duration::from_secs(60), || false).is_none());
+        });
+    });
+    drop(closed);
+    assert!(!gate.is_wanted(), "who has given up is not waited for");
+    drop(gate.keep_open_while(|| false).expect("it is open"));
+    drop(gate.close_within(Duration::from_secs(60), || false).expect("nobody is inside"));
+    gate.enter(0);
+    gate.leave(0);
 }

@@ -1,7 +1,7 @@
 //! Definitions in transactions: all of them stay, or none, whatever was changed before and behind.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{every_transacting_engine, integers, said, transacting_engines, with_table};
 use crate::every_engine::open;
@@ -230,6 +230,49 @@ fn others_wait_for_it_and_not_for_ever() {
         assert_eq!(said(&session, "SELECT n FROM t"), "25P03");
         assert_eq!(said(&session, "ROLLBACK"), "ROLLBACK");
         assert_eq!(integers(&session, "SELECT more FROM t ORDER BY id"), [6, 5]);
+        Ok(())
+    });
+}
+
+/// Whether others are told that the session with this number waits for a lock.
+fn waits_for_lock(session: &Session, number: i32) -> bool {
+    let asked = format!("SELECT pg_isolation_test_session_is_blocked({number}, ARRAY[0])");
+    let mut results = session.execute(&asked).expect("it is a query");
+    results.pop().expect("one statement").rows.one::<bool>().expect("one row")
+}
+
+#[test]
+fn who_waits_for_it_has_limits_of_its_own() {
+    every_transacting_engine(|config| {
+        let (db, session) = with_table(config);
+        session.execute("BEGIN; ALTER TABLE t ADD COLUMN more bigint DEFAULT 5")?;
+        let limits = [("statement_timeout", "57014"), ("lock_timeout", "55P03")];
+        let statements = ["SELECT n FROM t WHERE id = 1", "UPDATE t SET n = n + 1 WHERE id = 1"];
+        for ((limit, code), statement) in limits.into_iter().zip(statements) {
+            for begun in ["", "BEGIN; "] {
+                let other = db.session();
+                other.execute(&format!("SET {limit} = '20ms'; {begun}"))?;
+                let (began, patience) = (Instant::now(), Duration::from_secs(5));
+                assert_eq!(said(&other, statement), code, "{begun}{statement}");
+                assert!(began.elapsed() < patience, "{begun}{statement}: it waits no longer");
+            }
+        }
+        for begun in ["", "BEGIN; "] {
+            let (other, asks) = (db.session(), db.session());
+            other.identify("me", "app", 7);
+            std::thread::scope(|scope| {
+                let canceller = other.canceller();
+                let waits = move || said(&other, &format!("{begun}{}", statements[1]));
+                let waits = scope.spawn(waits);
+                while !waits_for_lock(&asks, 7) {
+                    std::thread::yield_now();
+                }
+                assert!(canceller.cancel(), "it runs");
+                assert_eq!(waits.join().expect("no panic"), "57014");
+            });
+        }
+        session.execute("COMMIT")?;
+        assert_eq!(integers(&db.session(), "SELECT n + more FROM t ORDER BY id"), [15, 25]);
         Ok(())
     });
 }

@@ -89,7 +89,9 @@ impl Rerun {
         let why = match limit.filter(|limit| idle >= *limit) {
             _ if self.shared.is_closed() => shut_down(),
             Some(limit) => idle_for(limit),
-            None if is_taken_back => idle_for(idle),
+            None if is_taken_back => {
+                idle_for(Duration::new(idle.as_secs(), idle.subsec_millis() * 1_000_000))
+            }
             None => return Ok(()),
         };
         Err(self.end(why))
@@ -112,10 +114,10 @@ impl Rerun {
         }
         let began = Ticks::now();
         self.shared.committer.wait_for_room();
-        let deadline = self.interrupt.lock_deadline();
-        let check = || self.interrupt.check_wait(deadline);
-        let Some(quiet) = self.shared.schema.quiet_while(Purpose::ALONE, || check().is_ok()) else {
-            let why = check().err().unwrap_or(Interruption::Request);
+        let wait = self.interrupt.begin_wait();
+        let goes_on = || wait.check().is_ok();
+        let Some(quiet) = self.shared.schema.quiet_while(Purpose::ALONE, goes_on) else {
+            let why = wait.check().err().unwrap_or(Interruption::Request);
             return Err(Failure::Statement(Box::new(why.into())));
         };
         self.moments += 1;
