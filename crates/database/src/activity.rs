@@ -27,6 +27,8 @@ pub(crate) struct SessionActivity {
 /// What a session does, or did last.
 #[derive(Clone)]
 pub(crate) struct Shown {
+    /// what the client calls itself
+    pub(crate) application: String,
     /// the statement that runs, or the last one, as it was sent; empty: there was none yet
     pub(crate) statement: String,
     pub(crate) started: Option<Ticks>,
@@ -42,6 +44,7 @@ impl SessionActivity {
     /// Of a session that begins now.
     pub(crate) fn new(user: &str, database: &str) -> Self {
         let shown = Latch::new(Shown {
+            application: String::new(),
             statement: String::new(),
             started: None,
             changed: Ticks::now(),
@@ -62,6 +65,11 @@ impl SessionActivity {
         if shown.transaction == TransactionState::Idle {
             shown.transaction_began = Some(now);
         }
+    }
+
+    /// The client calls itself so from now on.
+    pub(crate) fn set_application(&self, name: String) {
+        self.shown.lock().application = name;
     }
 
     /// The statement has ended.

@@ -17,6 +17,7 @@ use hotrow_base::memory::{MemoryAccount, Scope};
 use hotrow_query::Profile;
 use hotrow_transaction::catalog::{BOOTSTRAP, SearchPath};
 
+use crate::activity::SessionActivity;
 use crate::advisory::AdvisoryOwner;
 use crate::books::OpenBooks;
 use crate::config::Config;
@@ -42,6 +43,8 @@ pub(crate) struct Context {
     pub(crate) blocks: Cell<u32>,
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
+    /// what others see of it, if it has a number
+    pub(crate) activity: RefCell<Option<Arc<SessionActivity>>>,
     identity: RefCell<Arc<Identity>>,
     /// the role that its statements are run with
     role: RefCell<RoleInForce>,
@@ -86,6 +89,7 @@ impl Context {
             books: core.library.open(),
             blocks: Cell::default(),
             call_deadline: Cell::new(core.config.call_deadline),
+            activity: RefCell::default(),
             identity: RefCell::default(),
             role: RefCell::default(),
             settings: RefCell::default(),
@@ -146,6 +150,14 @@ impl Context {
     /// Its temporary tables, for a moment.
     pub(crate) fn temporary(&self) -> RefMut<'_, TemporaryTables> {
         self.temporary.borrow_mut()
+    }
+
+    /// Has others see what the client calls itself now.
+    pub(crate) fn show_application(&self) {
+        if let Some(activity) = &*self.activity.borrow() {
+            let name = self.settings().get("application_name");
+            activity.set_application(name.unwrap_or_default());
+        }
     }
 
     /// Tells what its transaction has done.

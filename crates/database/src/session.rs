@@ -76,8 +76,6 @@ pub struct Session {
     shapes: RefCell<Shapes>,
     /// under which number it can be cancelled, and seen
     listed: RefCell<Option<Listed>>,
-    /// what others see of it then
-    activity: RefCell<Option<Arc<SessionActivity>>>,
 }
 
 impl Session {
@@ -88,7 +86,7 @@ impl Session {
         let calls = Calls::new(books.share());
         let shapes = RefCell::new(Shapes::new(Charge::new(memory)));
         let (transaction, listed) = (RefCell::new(transaction), RefCell::default());
-        Self { context, transaction, calls, shapes, listed, activity: RefCell::default() }
+        Self { context, transaction, calls, shapes, listed }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -242,7 +240,7 @@ impl Session {
 
     /// Runs a statement that others see, if the session has a number.
     fn showing<T>(&self, prepared: &Prepared, run: impl FnOnce() -> T) -> T {
-        let Some(activity) = self.activity.borrow().clone() else { return run() };
+        let Some(activity) = self.context.activity.borrow().clone() else { return run() };
         activity.begin(&prepared.statement().text);
         let done = run();
         activity.end(self.transaction_state());
@@ -346,8 +344,9 @@ impl Session {
         drop(self.listed.take());
         let known = Known::new(self.canceller(), role.clone(), Arc::clone(&activity));
         *self.listed.borrow_mut() = Some(self.context.core.cancellers.list(number, known));
-        *self.activity.borrow_mut() = Some(activity);
+        *self.context.activity.borrow_mut() = Some(activity);
         self.context.identify(Identity { user, role, database, number });
+        self.context.show_application();
     }
 }
 

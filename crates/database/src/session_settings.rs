@@ -168,8 +168,8 @@ fn shown(
     context.settings().get(name)
 }
 
-/// Has the limits of time in force that the settings tell, if these have changed: behind each
-/// statement, whatever has changed them.
+/// Has the limits of time in force that the settings tell, and others see the session's name, if
+/// these have changed: behind each statement, whatever has changed them.
 pub(crate) fn settle_limits(context: &Context, transaction: &mut SessionTransaction) {
     let mut settings = context.settings();
     if !settings.take_due() {
@@ -177,6 +177,7 @@ pub(crate) fn settle_limits(context: &Context, transaction: &mut SessionTransact
     }
     drop(settings);
     context.settle_role();
+    context.show_application();
     let settings = context.settings();
     context.interrupt.set_statement_time(settings.duration("statement_timeout"));
     context.interrupt.set_lock_time(settings.duration("lock_timeout"));

@@ -37,16 +37,17 @@ const NOT_SHOWN: &str = "<insufficient privilege>";
 pub(crate) fn sessions(context: &Context) -> Vec<Fields> {
     let one = |(pid, known): (i32, Known)| {
         let activity = &known.activity;
+        let shown = activity.shown();
         let mut fields = vec![
             ("pid", Value::Int(pid)),
             ("usename", text(&activity.user)),
             ("datname", text(&activity.database)),
+            ("application_name", text(&shown.application)),
         ];
         if context.may_interrupt(&known.role).is_err() {
             fields.push(("query", text(NOT_SHOWN)));
             return fields;
         }
-        let shown = activity.shown();
         let state = match (known.is_running(), shown.transaction) {
             (true, _) => "active",
             (false, TransactionState::Idle) => "idle",

@@ -131,6 +131,20 @@ fn sessions_are_seen_by_who_may_interrupt_them() {
     let (state, query) = seen(&mut boss);
     assert_eq!(state.as_deref(), Some("idle"));
     assert_eq!(query, "ALTER ROLE \"ann\" PASSWORD '********'");
+    let named = |client: &mut Client, sql: &str| -> Option<String> {
+        client.batch_execute(sql).expect("it is right");
+        let of_client =
+            "SELECT application_name FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+        client.query_one(of_client, &[]).expect("it is there").get(0)
+    };
+    assert_eq!(named(&mut ann, "").as_deref(), Some(""));
+    assert_eq!(named(&mut ann, "SET application_name = 'shop'").as_deref(), Some("shop"));
+    let local = "BEGIN; SET LOCAL application_name = 'till'";
+    assert_eq!(named(&mut ann, local).as_deref(), Some("till"));
+    assert_eq!(named(&mut ann, "ROLLBACK").as_deref(), Some("shop"));
+    let of_ann = "SELECT application_name FROM pg_stat_activity WHERE pid = $1";
+    let to_bob = bob.query_one(of_ann, &[&pid]).expect("she is there");
+    assert_eq!(to_bob.get::<_, &str>(0), "shop", "all see that");
     let own = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_stat_activity%'";
     assert_eq!(bob.query_one(own, &[]).expect("it is right").get::<_, i64>(0), 1);
 }
