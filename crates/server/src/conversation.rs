@@ -106,13 +106,13 @@ impl<'a> Conversation<'a> {
         if self.copying.is_some() {
             return Some(COPY_LOOKS_EVERY);
         }
-        let limit = self.session.idle_limit();
-        if !self.session.listens() {
-            return limit;
+        let (limit, listens) = (self.session.idle_limit(), self.session.listens());
+        if limit.is_none() && !listens {
+            return None;
         }
         let since = *self.quiet_since.get_or_insert_with(Ticks::now);
         let left = limit.map(|limit| limit.saturating_sub(since.elapsed()));
-        match self.may_be_told() && self.session.waits_for_notifications() {
+        match listens && self.may_be_told() && self.session.waits_for_notifications() {
             true => Some(left.map_or(DURABLE_LOOKS_EVERY, |left| left.min(DURABLE_LOOKS_EVERY))),
             false => left,
         }
@@ -150,7 +150,8 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The client has said nothing for that long: why the connection ends, if it does.
+    /// The client has said nothing for that long, or was woken, be it for a channel that it has left
+    /// since: why the connection ends, if it does.
     pub(crate) fn time_out(&mut self) -> Option<Ended> {
         if let Some(copying) = &mut self.copying {
             // As if it had sent no rows: a COPY that was cancelled fails by that.
@@ -161,11 +162,10 @@ impl<'a> Conversation<'a> {
             }
             return None;
         }
-        if let Some(since) = self.quiet_since.filter(|_| self.session.listens()) {
-            self.say_notifications();
-            if self.session.idle_limit().is_none_or(|limit| since.elapsed() < limit) {
-                return None;
-            }
+        self.say_notifications();
+        let limit = self.session.idle_limit()?;
+        if self.quiet_since.is_none_or(|since| since.elapsed() < limit) {
+            return None;
         }
         Some(Ended::Idle(match self.session.transaction_state() {
             TransactionState::Idle => Idle::Outside,

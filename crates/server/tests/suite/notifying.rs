@@ -56,6 +56,23 @@ fn an_idle_client_is_sent_what_it_listens_to() {
 }
 
 #[test]
+fn who_has_left_a_channel_is_not_cut_off_by_what_was_on_its_way() {
+    let server = Running::start(ServerOptions::default());
+    let (mut listener, mut speaker) = (server.client(), server.client());
+    for limit in ["0", "'20s'"] {
+        say(&mut listener, &format!("SET idle_session_timeout = {limit}; LISTEN news"));
+        std::thread::scope(|scope| {
+            let leaves = scope.spawn(|| say(&mut listener, "SELECT pg_sleep(0.4); UNLISTEN news"));
+            std::thread::sleep(Duration::from_millis(100));
+            say(&mut speaker, "NOTIFY news, 'late'");
+            leaves.join().expect("it ends well");
+        });
+        std::thread::sleep(Duration::from_millis(50));
+        say(&mut listener, "SELECT 1");
+    }
+}
+
+#[test]
 fn a_transaction_sends_each_text_once_and_when_it_commits() {
     let server = Running::start(ServerOptions::default());
     let (mut listener, mut speaker) = (server.client(), server.client());
