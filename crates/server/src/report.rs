@@ -62,9 +62,11 @@ fn fields(error: &SqlError, severity: &str, text: &str) -> Vec<(u8, String)> {
     add(b'H', &error.hint);
     add(b'W', &error.context);
     let schema = error.table.as_ref().map(|_| "public".to_owned());
-    add(b's', &schema);
+    let named = error.named.as_deref().cloned().unwrap_or_default();
+    add(b's', &named.schema.or(schema));
     add(b't', &error.table);
     add(b'c', &error.column);
+    add(b'd', &named.data_type);
     add(b'n', &error.constraint);
     fields.push((b'R', routine(error).to_owned()));
     // Of what is wrong with the text itself; a statement's own failure has no place in it.

@@ -27,6 +27,7 @@ use crate::error::{Advice, Result, syntax, too_complex, unsupported};
 use crate::exception::{handlers, stacked_diagnostics};
 use crate::raise::raise;
 use crate::script::{invocation, statements_of};
+use crate::state::Diagnostic;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, Into, Target, TypeName,
     TypeNameKind, VariableSyntax,
@@ -178,7 +179,11 @@ pub(crate) fn type_name(mut cursor: Cursor<'_>, place: Place) -> Result<TypeName
     let mut ahead = cursor.clone();
     let names = ahead.take_until(|_, t| *t == Token::Mod);
     if ahead.accept_token(&Token::Mod) {
-        let parts = dotted(&mut ahead.inside(names))?;
+        let mut names = ahead.inside(names);
+        let parts = dotted(&mut names)?;
+        if !names.at_end() {
+            return Err(names.unexpected("%"));
+        }
         let kind = if ahead.accept("rowtype") {
             TypeNameKind::RowOf(parts.last().cloned().unwrap_or_default())
         } else {
@@ -509,23 +514,28 @@ fn get_diagnostics(cursor: &mut Cursor<'_>) -> Result<Kind> {
     cursor.expect("diagnostics")?;
     let mut all = Vec::new();
     loop {
-        all.push(target(cursor)?);
+        let target = target(cursor)?;
         if !cursor.accept_token(&Token::Assignment) {
             cursor.expect_token(&Token::Eq)?;
         }
-        if !cursor.accept("row_count") {
-            return Err(unsupported(
-                cursor.place(),
-                "this diagnostics item",
-                "ROW_COUNT is the only one",
-            ));
-        }
+        let item = match () {
+            () if cursor.accept("row_count") => Diagnostic::RowCount,
+            () if cursor.accept("pg_context") => Diagnostic::Context,
+            () => {
+                return Err(unsupported(
+                    cursor.place(),
+                    "this diagnostics item",
+                    "ROW_COUNT and PG_CONTEXT are those that there are",
+                ));
+            }
+        };
+        all.push((target, item));
         if !cursor.accept_token(&Token::Comma) {
             break;
         }
     }
     cursor.expect_token(&Token::SemiColon)?;
-    Ok(Kind::RowCount(all))
+    Ok(Kind::Diagnostics(all))
 }
 
 fn call(cursor: &mut Cursor<'_>) -> Result<Kind> {

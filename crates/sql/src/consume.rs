@@ -97,6 +97,7 @@ impl Compiler<'_> {
             hint: None,
             of,
             is_again: false,
+            parts: Vec::new(),
         };
         self.emit(out, StatementKind::Raise(raise));
     }

@@ -330,6 +330,7 @@ impl Compiler<'_> {
                 hint: Some(constant(Value::Text(hint), DataType::Text)),
                 of: None,
                 is_again: false,
+                parts: Vec::new(),
             };
             self.emit(&mut then, StatementKind::Raise(raise));
             let condition = compared(CompareOp::Less, to.clone(), self.slot_expr(cursor.at));

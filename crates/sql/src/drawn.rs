@@ -246,6 +246,7 @@ impl Compiler<'_> {
                 hint: None,
                 of: None,
                 is_again: false,
+                parts: Vec::new(),
             };
             self.emit(&mut end, StatementKind::Notice(NoticeLevel::Debug, raise));
         }

@@ -1,8 +1,10 @@
 //! EXCEPTION: handlers, what they are told of the error, RAISE and GET STACKED DIAGNOSTICS in them.
 
 use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
 use hotrow_transaction::program::{
-    Catch, ErrorPart, Handler, Protected, Raise, SlotId, Statement, StatementKind,
+    Catch, ErrorPart, Expr, ExprKind, Handler, Protected, ROW_COUNT, Raise, SlotId, Statement,
+    StatementKind,
 };
 use sqlparser::tokenizer::Token;
 
@@ -10,10 +12,11 @@ use crate::block::{Depth, body, target};
 use crate::condition::{caught_by_name, caught_by_state};
 use crate::error::{Result, error, unsupported};
 use crate::scope::Compiler;
+use crate::state::Diagnostic;
 use crate::state::{Names, Variable};
 use crate::syntax::{Block, BlockStatementKind as Kind, HandlerSyntax, Target};
 use crate::token::Cursor;
-use crate::typing::{Coercion, assign};
+use crate::typing::{Coercion, assign, constant, scalar};
 
 /// What GET STACKED DIAGNOSTICS can be asked for.
 const ITEMS: &[(&str, ErrorPart)] = &[
@@ -24,6 +27,9 @@ const ITEMS: &[(&str, ErrorPart)] = &[
     ("constraint_name", ErrorPart::Constraint),
     ("table_name", ErrorPart::Table),
     ("column_name", ErrorPart::Column),
+    ("schema_name", ErrorPart::Schema),
+    ("pg_datatype_name", ErrorPart::DataType),
+    ("pg_exception_context", ErrorPart::Context),
 ];
 
 /// `EXCEPTION WHEN ... THEN ...`, up to END; nothing where there is no EXCEPTION.
@@ -127,6 +133,7 @@ impl Compiler<'_> {
             hint: None,
             of: None,
             is_again: true,
+            parts: Vec::new(),
         };
         self.emit(out, StatementKind::Raise(raise));
         Ok(())
@@ -140,15 +147,58 @@ impl Compiler<'_> {
     ) -> Result<()> {
         for (target, part) in items {
             let from = self.caught_part(*part)?;
-            let slot = self.target_slot(target)?;
-            let to = self.slot_expr(slot).data_type();
-            let value = assign(self.slot_expr(from), to, Coercion::Explicit, target.place, || {
-                format!("variable \"{}\"", target.parts.join("."))
-            })?;
-            self.emit_assign(out, slot, value);
-            self.emit_checks_of_targets(out, std::slice::from_ref(target))?;
+            let mut value = self.slot_expr(from);
+            if *part == ErrorPart::Context {
+                let of = constant(Value::Text(self.context_of_routine()), DataType::Text);
+                let kind = ExprKind::Concat(Box::new(of), Box::new(value));
+                value = scalar(kind, DataType::Text);
+            }
+            self.assign_diagnostic(target, value, out)?;
         }
         Ok(())
+    }
+
+    /// GET DIAGNOSTICS. PG_CONTEXT is the routine and the line, without those that call it.
+    pub(crate) fn diagnostics(
+        &mut self,
+        items: &[(Target, Diagnostic)],
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        for (target, item) in items {
+            let value = match item {
+                Diagnostic::RowCount => self.slot_expr(ROW_COUNT),
+                Diagnostic::Context => {
+                    let (of, line) = (self.context_of_routine(), target.place.line);
+                    let text = format!("{of}line {line} at GET DIAGNOSTICS");
+                    constant(Value::Text(text), DataType::Text)
+                }
+            };
+            self.assign_diagnostic(target, value, out)?;
+        }
+        Ok(())
+    }
+
+    fn assign_diagnostic(
+        &mut self,
+        target: &Target,
+        value: Expr,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let slot = self.target_slot(target)?;
+        let to = self.slot_expr(slot).data_type();
+        let value = assign(value, to, Coercion::Explicit, target.place, || {
+            format!("variable \"{}\"", target.parts.join("."))
+        })?;
+        self.emit_assign(out, slot, value);
+        self.emit_checks_of_targets(out, std::slice::from_ref(target))
+    }
+
+    /// What a context says before its line.
+    fn context_of_routine(&self) -> String {
+        match self.names.iter().find_map(|names| names.label.as_ref()) {
+            Some(name) => format!("PL/pgSQL function {name} "),
+            None => "PL/pgSQL function inline_code_block ".to_owned(),
+        }
     }
 
     /// The slot that has a part of what the innermost handler has caught.

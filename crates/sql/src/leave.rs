@@ -4,13 +4,14 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{
-    Expr, FOUND, LabelId, Place, Raise, ResultColumn, Statement, StatementKind,
+    ErrorPart, Expr, FOUND, LabelId, Place, Raise, ResultColumn, Statement, StatementKind,
 };
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::condition::sqlstate;
-use crate::error::{Advice, Result, error, syntax, too_complex, unsupported};
+use crate::error::{Advice, Result, error, syntax, too_complex};
+use crate::raise::part_named;
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Returning};
 use crate::syntax::{Block, LeaveSyntax, RaiseSyntax, Way};
@@ -247,15 +248,11 @@ impl Compiler<'_> {
             }
         }
         let (mut detail, mut hint) = (None, None);
+        let (mut parts, mut said) = (Vec::new(), Vec::new());
         for (option, value, place) in &written.options {
-            if option == "errcode" {
-                let ast::Expr::Value(literal) = value else {
-                    return Err(unsupported(
-                        *place,
-                        "an ERRCODE that is not a literal",
-                        "quote it",
-                    ));
-                };
+            if option == "errcode"
+                && let ast::Expr::Value(literal) = value
+            {
                 let ast::Value::SingleQuotedString(text) = &literal.value else {
                     return Err(syntax(*place, "ERRCODE needs a code in quotes"));
                 };
@@ -263,6 +260,12 @@ impl Compiler<'_> {
                 continue;
             }
             let value = cast(self.expr(value)?, DataType::Text);
+            let part = (option == "errcode").then_some(ErrorPart::State);
+            if let Some(part) = part.or_else(|| part_named(option)) {
+                parts.push(part);
+                said.push(value);
+                continue;
+            }
             match option.as_str() {
                 "message" if message.is_empty() => {
                     message = vec![String::new(), String::new()];
@@ -286,7 +289,9 @@ impl Compiler<'_> {
         if message.is_empty() {
             message = vec![name];
         }
-        let raise = Raise { sqlstate, message, arguments, detail, hint, of: None, is_again: false };
+        arguments.append(&mut said);
+        let raise =
+            Raise { sqlstate, message, arguments, detail, hint, of: None, is_again: false, parts };
         self.emit(
             out,
             match written.level {

@@ -129,6 +129,7 @@ impl Compiler<'_> {
             hint: Some(payload),
             of: None,
             is_again: false,
+            parts: Vec::new(),
         };
         self.emit(out, StatementKind::Notice(NoticeLevel::Notification, raise));
         Ok(())

@@ -1,11 +1,12 @@
 //! RAISE: levels, format strings and USING options.
 
 use hotrow_transaction::outcome::NoticeLevel;
+use hotrow_transaction::program::ErrorPart;
 use sqlparser::tokenizer::Token;
 
 use crate::block::{expression_to_semicolon, parse_value};
 use crate::condition::sqlstate;
-use crate::error::{Result, unsupported};
+use crate::error::{Result, error};
 use crate::syntax::{BlockStatementKind as Kind, RaiseSyntax};
 use crate::token::{Cursor, is_word};
 
@@ -17,6 +18,20 @@ const LEVELS: &[(&str, NoticeLevel)] = &[
     ("notice", NoticeLevel::Notice),
     ("warning", NoticeLevel::Warning),
 ];
+
+/// What USING says of an error besides its texts.
+const PARTS: &[(&str, ErrorPart)] = &[
+    ("column", ErrorPart::Column),
+    ("constraint", ErrorPart::Constraint),
+    ("datatype", ErrorPart::DataType),
+    ("schema", ErrorPart::Schema),
+    ("table", ErrorPart::Table),
+];
+
+/// The part of an error that an option of USING names.
+pub(crate) fn part_named(option: &str) -> Option<ErrorPart> {
+    PARTS.iter().find(|(name, _)| *name == option).map(|(_, part)| *part)
+}
 
 /// `RAISE [level] ['format' [, argument]...] [USING option = value, ...];`
 pub(crate) fn raise(cursor: &mut Cursor<'_>) -> Result<Kind> {
@@ -78,11 +93,13 @@ fn using(cursor: &mut Cursor<'_>, syntax: &mut RaiseSyntax) -> Result<()> {
     loop {
         let place = cursor.place();
         let name = cursor.identifier()?;
-        if !["message", "detail", "hint", "errcode"].contains(&name.as_str()) {
-            return Err(unsupported(
+        if !["message", "detail", "hint", "errcode"].contains(&name.as_str())
+            && part_named(&name).is_none()
+        {
+            return Err(error(
+                b"42601",
                 place,
-                format!("RAISE option \"{name}\""),
-                "use MESSAGE, DETAIL, HINT and ERRCODE",
+                format!("unrecognized RAISE statement option \"{name}\""),
             ));
         }
         if !cursor.accept_token(&Token::Eq) {

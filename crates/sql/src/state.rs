@@ -551,3 +551,11 @@ pub(crate) struct AskedOfDomains {
     /// what is returned
     pub(crate) returned: Option<AskingDomain>,
 }
+
+/// What GET DIAGNOSTICS can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Diagnostic {
+    RowCount,
+    /// PG_CONTEXT
+    Context,
+}

@@ -5,7 +5,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
-    CompareOp, Expr, ExprKind, Place, ROW_COUNT, Raise, SlotId, Statement, StatementKind,
+    CompareOp, Expr, ExprKind, Place, Raise, SlotId, Statement, StatementKind,
 };
 use sqlparser::ast;
 
@@ -25,7 +25,7 @@ use crate::scope::Compiler;
 use crate::script::{FREE_BYTES, STATEMENT_BYTES};
 use crate::state::{Names, Returning};
 use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind, Target};
-use crate::typing::{Coercion, assign, cast, constant, joined, packed, scalar, spread};
+use crate::typing::{Coercion, cast, constant, joined, packed, scalar, spread};
 use crate::written::{changed_by, returns_queries};
 use crate::written_subscripts::Subscripts;
 
@@ -201,6 +201,7 @@ impl Compiler<'_> {
                             hint: None,
                             of: None,
                             is_again: false,
+                            parts: Vec::new(),
                         };
                         self.emit(&mut then, StatementKind::Raise(raise));
                     }
@@ -212,18 +213,7 @@ impl Compiler<'_> {
                 self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
                 Ok(())
             }
-            Kind::RowCount(targets) => {
-                for target in targets {
-                    let slot = self.target_slot(target)?;
-                    let to = self.slot_expr(slot).data_type();
-                    let count = self.slot_expr(ROW_COUNT);
-                    let value = assign(count, to, Coercion::Explicit, target.place, || {
-                        format!("variable \"{}\"", target.parts.join("."))
-                    })?;
-                    self.emit_assign(out, slot, value);
-                }
-                Ok(())
-            }
+            Kind::Diagnostics(items) => self.diagnostics(items, out),
         }
     }
 
@@ -373,6 +363,7 @@ impl Compiler<'_> {
                     )),
                     of: None,
                     is_again: false,
+                    parts: Vec::new(),
                 };
                 self.emit(&mut rest, StatementKind::Raise(raise));
             }

@@ -24,7 +24,7 @@ use crate::open_literals::OpenLiterals;
 use crate::policy_syntax::PolicySyntax;
 use crate::role::RoleSyntax;
 use crate::setting::{Naming, Setting};
-use crate::state::Programs;
+use crate::state::{Diagnostic, Programs};
 use crate::transaction_control::TransactionControl;
 use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
 use crate::written::{changed_by, has_changes};
@@ -564,7 +564,8 @@ pub(crate) enum BlockStatementKind {
     /// RAISE;
     RaiseAgain,
     Assert(Box<(ast::Expr, Option<ast::Expr>)>),
-    RowCount(Vec<Target>),
+    /// GET DIAGNOSTICS
+    Diagnostics(Vec<(Target, Diagnostic)>),
     /// GET STACKED DIAGNOSTICS
     Stacked(Vec<(Target, ErrorPart)>),
 }

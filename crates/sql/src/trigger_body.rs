@@ -103,6 +103,7 @@ impl<'c> Compiler<'c> {
             ),
             of: None,
             is_again: false,
+            parts: Vec::new(),
         };
         self.emit(out, StatementKind::Raise(raise));
     }

@@ -486,8 +486,10 @@ pub struct RaiseCode {
     pub sqlstate: [u8; 5],
     /// argument `i` stands between pieces `i` and `i + 1`
     pub message: Box<[String]>,
-    /// slots and types
+    /// slots and types, of those of the message and then of `parts`
     pub arguments: Box<[(u16, SqlType)]>,
+    /// what else is said of the error
+    pub parts: Box<[ErrorPart]>,
     /// slot and type of DETAIL
     pub detail: Option<(u16, SqlType)>,
     /// slot and type of HINT

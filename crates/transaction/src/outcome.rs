@@ -96,8 +96,19 @@ pub struct SqlError {
     pub column: Option<String>,
     /// constraint concerned
     pub constraint: Option<String>,
+    /// what else RAISE has named
+    pub named: Option<Box<RaisedNames>>,
     /// what a call had said before it failed
     pub notices: Vec<Notice>,
+}
+
+/// What an error concerns besides, where RAISE names it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct RaisedNames {
+    /// schema concerned
+    pub schema: Option<String>,
+    /// type concerned
+    pub data_type: Option<String>,
 }
 
 /// How much a notice matters to who set `client_min_messages`, from least to most.
@@ -178,6 +189,7 @@ impl SqlError {
             table: None,
             column: None,
             constraint: None,
+            named: None,
             notices: Vec::new(),
         }
     }

@@ -520,8 +520,10 @@ pub struct Raise {
     pub sqlstate: [u8; 5],
     /// pieces of the message; argument `i` stands between pieces `i` and `i + 1`
     pub message: Vec<String>,
-    /// arguments of the message
+    /// arguments of the message, and behind them one for each of `parts`
     pub arguments: Vec<Expr>,
+    /// what else USING says of the error
+    pub parts: Vec<ErrorPart>,
     /// USING DETAIL
     pub detail: Option<Expr>,
     /// USING HINT

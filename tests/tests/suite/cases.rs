@@ -59,5 +59,5 @@ files! {
     instead partitions reports tables_without_keys recursion json_records ranges dynamic
     addresses array_dimensions bits composites citext
     defining_blocks altered_routines renamed_schemas returned_queries random_bytes
-    called_in_queries domains_in_routines
+    called_in_queries domains_in_routines told_errors children_without_index
 }

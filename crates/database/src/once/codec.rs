@@ -254,6 +254,7 @@ pub(crate) fn decode_error(reader: &mut ByteReader<'_>) -> Option<SqlError> {
         table: part()?,
         column: part()?,
         constraint: part()?,
+        named: None,
         notices: Vec::new(),
     })
 }

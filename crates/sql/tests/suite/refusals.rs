@@ -48,7 +48,7 @@ fn statements_of_procedures() {
         ("v := length(SQLERRM);", "42703", 13, ""),
         ("RAISE;", "0Z002", 1, ""),
         ("GET STACKED DIAGNOSTICS v = MESSAGE_TEXT;", "0Z002", 1, ""),
-        ("GET STACKED DIAGNOSTICS v = PG_EXCEPTION_CONTEXT;", "0A000", 29, "MESSAGE_TEXT"),
+        ("GET STACKED DIAGNOSTICS v = NOSUCH;", "0A000", 29, "MESSAGE_TEXT"),
         ("CALL g();", "42883", 6, "makes one, now or later"),
         ("OPEN c;", "42601", 6, "CURSOR FOR SELECT"),
         ("FETCH v INTO v;", "42804", 7, ""),
@@ -66,7 +66,6 @@ fn statements_of_procedures() {
         ("SELECT nosuch INTO v FROM t;", "42703", 8, ""),
         ("SELECT a INTO v FROM nosuch;", "42P01", 22, ""),
         ("SELECT a, b INTO v FROM t;", "42601", 18, ""),
-        ("UPDATE t SET a = 2 WHERE a = 1;", "0A000", 1, "CREATE INDEX"),
         ("UPDATE t SET nosuch = 2;", "42703", 14, ""),
         ("UPDATE t SET c = 'x';", "22P02", 18, ""),
         ("UPDATE t SET c = b;", "42804", 18, "cast"),
@@ -77,7 +76,6 @@ fn statements_of_procedures() {
             1,
             "ON CONFLICT (column_name)",
         ),
-        ("DELETE FROM t WHERE a = n;", "0A000", 1, "CREATE INDEX ON child (t_a)"),
         ("FOR x IN SELECT a FROM t LOOP NULL; END LOOP;", "42601", 5, "RECORD"),
         ("FOR i IN n LOOP NULL; END LOOP;", "42601", 10, "1..n"),
         ("RETURN QUERY SELECT 1;", "42804", 1, ""),
@@ -119,6 +117,8 @@ fn queries_of_any_shape_are_compiled_in_procedures() {
         "FOR r IN SELECT t.a, u.b FROM t JOIN u ON t.a = u.a LOOP v := r.a; END LOOP;",
         "PERFORM 1 FROM t JOIN u ON t.a = u.a LIMIT 1;",
         "UPDATE t SET b = 'x' FROM u WHERE u.a = t.a;",
+        "UPDATE t SET a = 2 WHERE a = 1;",
+        "DELETE FROM t WHERE a = n;",
     ] {
         compiles(statement);
     }

@@ -24,9 +24,10 @@ pub(crate) fn error(
     // A text as it grows, and the copy that is put into it.
     let _copies = machine.borrow(bytes.saturating_mul(3))?;
     let mut message = String::new();
+    let own = code.arguments.len() - code.parts.len();
     for (i, piece) in code.message.iter().enumerate() {
         message.push_str(piece);
-        if let Some(&(slot, sql_type)) = code.arguments.get(i) {
+        if let Some(&(slot, sql_type)) = code.arguments[..own].get(i) {
             message.push_str(&text_of(machine, slot, sql_type));
         }
     }
@@ -39,6 +40,13 @@ pub(crate) fn error(
     error.hint = optional(code.hint);
     if let Some((table, constraint)) = &code.of {
         (error.table, error.constraint) = (Some(table.clone()), Some(constraint.clone()));
+    }
+    for (part, &(slot, sql_type)) in code.parts.iter().zip(&code.arguments[own..]) {
+        if machine.slots[slot].is_null() {
+            let message = "RAISE statement option cannot be null";
+            return Err(SqlError::new(b"22004", message).into());
+        }
+        part.put(&mut error, text_of(machine, slot, sql_type));
     }
     Ok(error)
 }

@@ -289,6 +289,7 @@ impl Lowerer<'_> {
             detail: raise.detail.as_ref().map(&mut operand),
             hint: raise.hint.as_ref().map(&mut operand),
             of: raise.of.clone(),
+            parts: raise.parts.clone().into_boxed_slice(),
         };
         self.program.raises.push(code);
         self.number(self.program.raises.len() - 1)

@@ -67,6 +67,12 @@ pub enum ErrorPart {
     Table,
     /// COLUMN_NAME
     Column,
+    /// SCHEMA_NAME
+    Schema,
+    /// PG_DATATYPE_NAME
+    DataType,
+    /// PG_EXCEPTION_CONTEXT: what was told as such, or the line of what failed
+    Context,
 }
 
 impl ErrorPart {
@@ -80,7 +86,49 @@ impl ErrorPart {
             Self::Constraint => &error.constraint,
             Self::Table => &error.table,
             Self::Column => &error.column,
+            Self::Schema | Self::DataType => {
+                let named = error.named.as_deref();
+                let named = named.map(|named| match self {
+                    Self::Schema => &named.schema,
+                    _ => &named.data_type,
+                });
+                return named.cloned().flatten().unwrap_or_default();
+            }
+            Self::Context => {
+                let line = format!("line {}", error.place.line);
+                return error.context.as_ref().map_or(line.clone(), |c| format!("{line}\n{c}"));
+            }
         };
         said.clone().unwrap_or_default()
+    }
+
+    /// Has an error say it. What is no code of five characters is none.
+    pub(crate) fn put(self, error: &mut SqlError, text: String) {
+        let place = match self {
+            Self::State => match text.as_bytes().try_into() {
+                Ok(code) if text.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()) => {
+                    error.sqlstate = code;
+                    return;
+                }
+                _ => {
+                    let message = format!("unrecognized exception condition \"{text}\"");
+                    *error = SqlError::new(b"42704", message);
+                    return;
+                }
+            },
+            Self::Message => {
+                error.message = text;
+                return;
+            }
+            Self::Detail => &mut error.detail,
+            Self::Hint => &mut error.hint,
+            Self::Constraint => &mut error.constraint,
+            Self::Table => &mut error.table,
+            Self::Column => &mut error.column,
+            Self::Schema => &mut error.named.get_or_insert_default().schema,
+            Self::DataType => &mut error.named.get_or_insert_default().data_type,
+            Self::Context => &mut error.context,
+        };
+        *place = Some(text);
     }
 }

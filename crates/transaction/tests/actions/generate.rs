@@ -275,6 +275,7 @@ impl<'a> Generator<'a> {
                     hint: None,
                     of: None,
                     is_again: false,
+                    parts: Vec::new(),
                 }),
             },
             _ => self.assign(),
@@ -624,6 +625,7 @@ fn tell_in(block: &mut Vec<Statement>, random: &mut SmallRng) {
                 hint: None,
                 of: None,
                 is_again: false,
+                parts: Vec::new(),
             };
             let kind = StatementKind::Notice(NoticeLevel::Notice, raise);
             block.push(Statement { kind, place: statement.place });

@@ -187,6 +187,7 @@ impl Adder<'_> {
                 hint: None,
                 of: None,
                 is_again: false,
+                parts: Vec::new(),
             }),
             _ => StatementKind::Leave(exit),
         };

@@ -40,6 +40,7 @@ fn raise(sqlstate: [u8; 5]) -> Raise {
         hint: None,
         of: None,
         is_again: false,
+        parts: Vec::new(),
     }
 }
 
@@ -139,9 +140,11 @@ impl Adder<'_> {
                     StatementKind::ReturnNext(values)
                 }
                 2 if self.chance(30) => StatementKind::Return(Vec::new()),
-                3 if self.chance(30) => {
-                    StatementKind::Raise(Raise { is_again: true, ..raise(*b"P0001") })
-                }
+                3 if self.chance(30) => StatementKind::Raise(Raise {
+                    is_again: true,
+                    parts: Vec::new(),
+                    ..raise(*b"P0001")
+                }),
                 4 if self.handlers < 3 => {
                     let inner = self.update(place);
                     let inner = self.protected(inner, &mut Vec::new(), 0);

@@ -640,6 +640,7 @@ fn raise_formats_and_undoes() {
         hint: None,
         of: None,
         is_again: false,
+        parts: Vec::new(),
     }));
     let mut world = World::with_accounts(1);
     let argument = Value::Array(vec![1.into(), Value::Null]);

@@ -183,6 +183,7 @@ fn refuse_debt(build: &mut Build, left: hotrow_transaction::program::SlotId) {
         hint: None,
         of: None,
         is_again: false,
+        parts: Vec::new(),
     };
     build.say(StatementKind::If {
         condition: less(read(left), int(0)),
