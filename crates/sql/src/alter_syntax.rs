@@ -5,6 +5,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::column_syntax::{ColumnChange, UsingIndex};
 use crate::numbers_syntax::NumbersSyntax;
 use crate::token::{is_word, quoted};
 use crate::written::object_name;
@@ -64,6 +65,12 @@ pub(crate) enum Altering {
     RowIdentity,
     /// what concerns pages of a disk, and statistics: of this column, if of one
     Storage(Option<String>),
+    /// ALTER COLUMN of this name
+    Column(String, ColumnChange),
+    /// ADD CONSTRAINT ... USING INDEX
+    UseIndex(UsingIndex),
+    /// ALTER CONSTRAINT of this name
+    Checked(String),
 }
 
 /// Where WITH [NO] DATA begins, if a statement ends with it, and whether it says NO.

@@ -7,7 +7,7 @@
 
 use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_transaction::catalog::{
-    Catalog, Column, DeclaredRouting, Draws, Generated, Hidden, Numbering, Table, qualified,
+    Catalog, Column, DeclaredRouting, Draws, Generated, Hidden, Table, qualified,
 };
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -20,6 +20,7 @@ use crate::hidden::{gone_with, identity_column, identity_key, without};
 use crate::mention::may_name;
 use crate::partition::is_of_key;
 use crate::policy::{policy_with, switched_security};
+use crate::sequence::is_identity;
 use crate::token::folded;
 use crate::trigger::{switched, trigger_with};
 
@@ -139,9 +140,7 @@ impl<'c> Altered<'c> {
 
     /// Whether a column is GENERATED AS IDENTITY.
     pub(crate) fn is_identity(&self, column: ColumnId) -> bool {
-        let draws = self.draft.table.columns[column.index()].draws;
-        let written = draws.map(|draws| draws.as_written);
-        matches!(written, Some(Numbering::Always | Numbering::ByDefault))
+        is_identity(&self.draft.table.columns[column.index()])
     }
 
     /// Fails where a column that is to have another default has numbers of its own.

@@ -4,6 +4,7 @@ use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
 use crate::alter_syntax::{AlterSyntax, Altering, RefreshSyntax, RelationKind};
+use crate::column_syntax::{column_change, deferrability, using_index};
 use crate::error::{Result, syntax};
 use crate::numbers_syntax::{numbers, numbers_of_column};
 use crate::syntax::Syntax;
@@ -71,12 +72,9 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
         () if kind == RelationKind::Sequence && !cursor.is("set") && !cursor.is("owner") => {
             Altering::Numbers(None, numbers(cursor)?)
         }
-        () => match numbers_of_column(cursor)? {
-            Some((column, numbers)) => Altering::Numbers(Some(column), numbers),
-            None => match storage(cursor) {
-                Some(of) => Altering::Storage(of),
-                None => return Ok(None),
-            },
+        () => match of_column(cursor)? {
+            Some(what) => what,
+            None => return Ok(None),
         },
     };
     match cursor.at_end() {
@@ -86,6 +84,25 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
         }
         false => Err(cursor.unexpected("the end")),
     }
+}
+
+/// What is said of a column, a constraint, or of what has no effect; none: another action.
+fn of_column(cursor: &mut Cursor<'_>) -> Result<Option<Altering>> {
+    if let Some((column, change)) = column_change(cursor)? {
+        return Ok(Some(Altering::Column(column, change)));
+    }
+    if let Some(using) = using_index(cursor)? {
+        return Ok(Some(Altering::UseIndex(using)));
+    }
+    if cursor.is_at(1, "constraint") && cursor.accept_all(&["alter", "constraint"]) {
+        let name = cursor.identifier()?;
+        deferrability(cursor);
+        return Ok(Some(Altering::Checked(name)));
+    }
+    Ok(match numbers_of_column(cursor)? {
+        Some((column, numbers)) => Some(Altering::Numbers(Some(column), numbers)),
+        None => storage(cursor).map(Altering::Storage),
+    })
 }
 
 /// What is said about pages of a disk, or about statistics, in one action: of which column, if of

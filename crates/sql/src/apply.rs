@@ -114,6 +114,11 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.set_draws((*table, *column), *sequence);
             Ok(())
         }
+        CatalogChange::SetIdentity { table, column, numbering } => {
+            let draws = &mut catalog.table_mut(*table).columns[column.index()].draws;
+            draws.iter_mut().for_each(|draws| draws.as_written = *numbering);
+            Ok(())
+        }
         CatalogChange::RenameColumn { table, column, name } => {
             let before = catalog.table(*table).row_type();
             let changed = catalog.table_mut(*table);

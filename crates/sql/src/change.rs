@@ -174,7 +174,9 @@ impl<'c> Compiler<'c> {
                 return Err(error(b"42601", at, message));
             }
             let described = &table.columns[column.index()];
-            self.refuse_given(described, false, at)?;
+            if !value.is_default() {
+                self.refuse_given(described, false, at)?;
+            }
             let is_computed = table.generated.iter().any(|computed| computed.column == column);
             if is_computed && value.is_default() {
                 continue; // which it is in any case
@@ -182,7 +184,7 @@ impl<'c> Compiler<'c> {
             refuse_given_generated(table, column, false, at)?;
             let value = if value.is_default() {
                 if described.draws.is_some() {
-                    let hint = "SELECT nextval('sequence'), and set the column to it";
+                    let hint = "SET it to nextval('sequence')";
                     return Err(unsupported(at, "DEFAULT of a numbered column in UPDATE", hint));
                 }
                 if described.default.as_ref().is_some_and(is_random) {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
     Catalog, Check, Column, Commented, DeclaredRouting, ForeignKey, Generated, Grants, Hidden,
-    IndexDefinition, Membership, NamedType, Object, ObjectKind, PartitionKey, Partitioning,
-    ReferentialAction, Role, RowSecurity, Sequence, Table, Trigger, TriggerFunction, View, local,
+    IndexDefinition, Membership, NamedType, Numbering, Object, ObjectKind, PartitionKey,
+    Partitioning, ReferentialAction, Role, RowSecurity, Sequence, Table, Trigger, TriggerFunction,
+    View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Expr;
@@ -117,6 +118,15 @@ pub enum CatalogChange {
         column: ColumnId,
         /// none: it has no default
         sequence: Option<TableId>,
+    },
+    /// ALTER COLUMN ... SET GENERATED, of an identity column
+    SetIdentity {
+        /// whose
+        table: TableId,
+        /// which
+        column: ColumnId,
+        /// whether an INSERT may give it a number
+        numbering: Numbering,
     },
     /// ALTER TABLE ... RENAME COLUMN
     RenameColumn {

@@ -30,7 +30,7 @@ use crate::operators::is_for_sessions;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
-use crate::state::{Calls, ProcedureNames, Programs};
+use crate::state::{Calls, Overriding, ProcedureNames, Programs};
 use crate::syntax::{Block, ScriptStatement, Syntax};
 use crate::written::{changed_by, function_name, has_changes, object_name, returns_queries};
 
@@ -109,7 +109,10 @@ pub(crate) fn compiler_of<'c>(
     compiler.maker.clone_from(&statement.maker);
     compiler.programs = statement.programs;
     compiler.procedures = Some(procedures);
-    compiler.overrides = statement.is_own || statement.overrides;
+    compiler.overriding = match statement.is_own {
+        true => Overriding::System,
+        false => statement.overriding,
+    };
     compiler.settles_times = defines_tables(&statement.syntax);
     let routine = match &statement.syntax {
         Syntax::Routine(routine) => Some(compiler.new_key(routine)?),

@@ -14,6 +14,8 @@ use crate::error::{Advice, Result, error, place_in, syntax};
 use crate::generated::refuse_given_generated;
 use crate::relation::{FoundRow, written_values};
 use crate::scope::Compiler;
+use crate::sequence::is_identity;
+use crate::state::Overriding;
 use crate::syntax::Into;
 use crate::through::{Target, is_computed};
 use crate::token::folded;
@@ -172,7 +174,9 @@ impl<'c> Compiler<'c> {
     ) -> Result<Vec<Expr>> {
         let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
         for (column, value) in columns.iter().zip(row) {
-            if !value.is_default() {
+            let own =
+                self.overriding == Overriding::User && is_identity(&table.columns[column.index()]);
+            if !value.is_default() && !own {
                 let at = column.index();
                 let place = value.place(self.place);
                 self.refuse_given(&table.columns[at], true, place)?;

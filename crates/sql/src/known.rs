@@ -20,6 +20,7 @@ use crate::drawn::is_random;
 use crate::open_literals::Literals;
 use crate::relation::level::Level;
 use crate::scope::Compiler;
+use crate::state::Overriding;
 use crate::state::{
     CursorVariable, Deleting, Enclosing, Endings, Firing, Given, Keeping, Names, ProcedureReads,
     Returning,
@@ -52,8 +53,9 @@ pub(crate) struct Around {
     counts_next_turns: Option<SlotId>,
     depth: usize,
     ambiguity: Ambiguity,
-    /// `ad_hoc`, `returns_rows`, `is_procedure`, `draws_once`, `is_own`, `overrides`
-    flags: [bool; 6],
+    overriding: Overriding,
+    /// `ad_hoc`, `returns_rows`, `is_procedure`, `draws_once`, `is_own`
+    flags: [bool; 5],
 }
 
 impl Around {
@@ -84,13 +86,13 @@ impl Around {
         swap(&mut self.counts_next_turns, &mut of.counts_next_turns);
         swap(&mut self.depth, &mut of.depth);
         swap(&mut self.ambiguity, &mut of.ambiguity);
+        swap(&mut self.overriding, &mut of.overriding);
         let flags = [
             &mut of.ad_hoc,
             &mut of.returns_rows,
             &mut of.is_procedure,
             &mut of.draws_once,
             &mut of.is_own,
-            &mut of.overrides,
         ];
         self.flags.iter_mut().zip(flags).for_each(|(own, other)| swap(own, other));
     }

@@ -55,6 +55,8 @@ mod cascade;
 mod change;
 mod changes;
 mod collation;
+mod column_change;
+mod column_syntax;
 mod comment;
 mod comparison;
 mod compile;

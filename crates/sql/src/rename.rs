@@ -34,6 +34,9 @@ impl Compiler<'_> {
                 Ok(self.identity_of_rows(table))
             }
             Altering::Storage(column) => self.storage(written, column.as_deref()),
+            Altering::Column(name, change) => self.column_change(written, (name, change)),
+            Altering::UseIndex(using) => self.constraint_of_index(written, using),
+            Altering::Checked(name) => self.constraint_checked(written, name),
         }
     }
 

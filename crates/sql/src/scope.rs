@@ -25,7 +25,7 @@ use crate::open_literals::Literals;
 use crate::row_fields::{RowApart, composite_type_of, field_named};
 use crate::secured::Security;
 use crate::state::{
-    AskedOfDomains, Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names,
+    AskedOfDomains, Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, Overriding,
     ProcedureNames, ProcedureReads, Programs, ReadOf, Repeated, Returning, Row, Variable,
 };
 use crate::typing::spread;
@@ -83,8 +83,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) is_default: bool,
     /// a statement of the database's own, which may use the tables of sequences
     pub(crate) is_own: bool,
-    /// it may give columns numbers that are GENERATED ALWAYS
-    pub(crate) overrides: bool,
+    /// what is made of values for identity columns
+    pub(crate) overriding: Overriding,
     /// a definition of tables: what a text says as a time is settled when it is read, in the zone
     /// of who sends it; in statements and programs, when they run
     pub(crate) settles_times: bool,
@@ -212,7 +212,7 @@ impl<'c> Compiler<'c> {
             draws_once: false,
             is_default: false,
             is_own: false,
-            overrides: false,
+            overriding: Overriding::Neither,
             settles_times: false,
             origins: Vec::new(),
             procedures: None,

@@ -34,7 +34,7 @@ use crate::search_path::{
     Sender, conventions_before, maker_before, path_before, role_before, with_sender,
 };
 use crate::setting::{naming, setting};
-use crate::state::Programs;
+use crate::state::{Overriding, Programs};
 use crate::syntax::{ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
@@ -229,7 +229,7 @@ pub(crate) fn read_statement(
         charge.add(compiled)?;
     }
     let end = tokens.last().map_or(place, |last| place_of(last.span.end));
-    let (overrides, tokens) = overriding(tokens);
+    let (overriding, tokens) = overriding(tokens);
     let tokens = whole_table(tokens);
     Ok(ScriptStatement {
         place,
@@ -240,7 +240,7 @@ pub(crate) fn read_statement(
         conventions: None,
         is_own: false,
         programs: Programs::default(),
-        overrides,
+        overriding,
         syntax: statement(&tokens, end, text_of)?,
         literals: None,
         bytes,
@@ -259,16 +259,19 @@ fn whole_table(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSpan]> {
     Cow::Owned(query.into_iter().chain(rest.iter().cloned()).collect())
 }
 
-/// Takes OVERRIDING SYSTEM VALUE out of an INSERT, which the parser does not know.
-fn overriding(tokens: &[TokenWithSpan]) -> (bool, Cow<'_, [TokenWithSpan]>) {
-    const WORDS: [&str; 3] = ["overriding", "system", "value"];
+/// Takes OVERRIDING SYSTEM VALUE, or USER VALUE, out of an INSERT, which the parser does not know.
+fn overriding(tokens: &[TokenWithSpan]) -> (Overriding, Cow<'_, [TokenWithSpan]>) {
     let is_insert = tokens.first().is_some_and(|first| is_word(&first.token, "insert"));
-    let is_it = |three: &[TokenWithSpan]| {
-        three.iter().zip(WORDS).all(|(token, word)| is_word(&token.token, word))
+    let found = |whose: &str| {
+        let words = ["overriding", whose, "value"];
+        let mut places = tokens.windows(words.len());
+        places.position(|of| of.iter().zip(words).all(|(token, word)| is_word(&token.token, word)))
     };
-    match tokens.windows(3).position(is_it).filter(|_| is_insert) {
-        None => (false, Cow::Borrowed(tokens)),
-        Some(at) => (true, Cow::Owned([&tokens[..at], &tokens[at + 3..]].concat())),
+    let without = |at: usize| Cow::Owned([&tokens[..at], &tokens[at + 3..]].concat());
+    match (found("system").filter(|_| is_insert), found("user").filter(|_| is_insert)) {
+        (Some(at), _) => (Overriding::System, without(at)),
+        (None, Some(at)) => (Overriding::User, without(at)),
+        (None, None) => (Overriding::Neither, Cow::Borrowed(tokens)),
     }
 }
 

@@ -17,8 +17,9 @@ use crate::changes::{CatalogChange, SequenceDefinition, is_there};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::numbers_syntax::NumbersSyntax;
 use crate::scope::Compiler;
+use crate::state::Overriding;
 use crate::types::data_type;
-use crate::written::{name_in_text, object_name};
+use crate::written::{dotted_of, name_in_text, object_name};
 
 /// The type of a `serial` column.
 pub(crate) fn serial(written: &ast::DataType) -> Option<DataType> {
@@ -155,11 +156,8 @@ impl Compiler<'_> {
             Some(column) => {
                 let table = self.table(name, place)?;
                 let id = self.table_column(table, column, place)?;
-                let draws = table.columns[id.index()].draws;
-                let is_identity = |draws: &Draws| {
-                    matches!(draws.as_written, Numbering::Always | Numbering::ByDefault)
-                };
-                let Some(draws) = draws.filter(is_identity) else {
+                let of = &table.columns[id.index()];
+                let Some(draws) = of.draws.filter(|_| is_identity(of)) else {
                     let of = &table.name;
                     let message = format!(
                         "column \"{column}\" of relation \"{of}\" is not an identity column"
@@ -214,17 +212,18 @@ impl Compiler<'_> {
         if is_seen && self.is_there(&name, *if_not_exists, place)? {
             return Ok(vec![CatalogChange::Nothing(is_there(local(&name)))]);
         }
-        if owned_by.as_ref().is_some_and(|owner| !owner.to_string().eq_ignore_ascii_case("none")) {
-            let hint = "write ALTER SEQUENCE ... OWNED BY behind it";
-            return Err(unsupported(place, "OWNED BY", hint));
-        }
         let of = of
             .as_ref()
             .map_or(Ok(DataType::BigInt), |of| data_type(of, self.type_names(), place))?;
         let sequence = sequence_of(of, sequence_options, place)?;
         let schema = self.temporary_schema_made(&name).filter(|_| *temporary);
         let created = CatalogChange::CreateSequence(SequenceDefinition { name, sequence });
-        Ok(schema.into_iter().chain([created]).collect())
+        let mut changes: Vec<_> = schema.into_iter().chain([created]).collect();
+        if let Some(owner) = owned_by {
+            let made = self.owned_when_made(&changes, named, dotted_of(owner), place)?;
+            changes.extend(made);
+        }
+        Ok(changes)
     }
 
     /// The sequence with this name, as it is stored.
@@ -272,8 +271,18 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<()> {
         let is_always = column.draws.is_some_and(|draws| draws.as_written == Numbering::Always);
-        if is_always && !self.overrides { Err(given(column, is_insert, place)) } else { Ok(()) }
+        if is_always && self.overriding != Overriding::System {
+            Err(given(column, is_insert, place))
+        } else {
+            Ok(())
+        }
     }
+}
+
+/// Whether a column is GENERATED AS IDENTITY.
+pub(crate) fn is_identity(column: &Column) -> bool {
+    let written = column.draws.map(|draws| draws.as_written);
+    matches!(written, Some(Numbering::Always | Numbering::ByDefault))
 }
 
 /// The error of a column that has a second default.

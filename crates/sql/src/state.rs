@@ -552,6 +552,17 @@ pub(crate) struct AskedOfDomains {
     pub(crate) returned: Option<AskingDomain>,
 }
 
+/// What OVERRIDING says of values for identity columns.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Overriding {
+    #[default]
+    Neither,
+    /// SYSTEM VALUE: those of columns GENERATED ALWAYS are taken
+    System,
+    /// USER VALUE: none are taken, the column's own numbers are
+    User,
+}
+
 /// What GET DIAGNOSTICS can be asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Diagnostic {

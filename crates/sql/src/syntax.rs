@@ -24,7 +24,7 @@ use crate::open_literals::OpenLiterals;
 use crate::policy_syntax::PolicySyntax;
 use crate::role::RoleSyntax;
 use crate::setting::{Naming, Setting};
-use crate::state::{Diagnostic, Programs};
+use crate::state::{Diagnostic, Overriding, Programs};
 use crate::transaction_control::TransactionControl;
 use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
 use crate::written::{changed_by, has_changes};
@@ -48,8 +48,7 @@ pub struct ScriptStatement {
     pub(crate) conventions: Option<Arc<str>>,
     /// see [`ScriptStatement::as_own`]
     pub(crate) is_own: bool,
-    /// OVERRIDING SYSTEM VALUE
-    pub(crate) overrides: bool,
+    pub(crate) overriding: Overriding,
     /// into how many programs it may be compiled
     pub(crate) programs: Programs,
     pub(crate) syntax: Syntax,

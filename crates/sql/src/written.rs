@@ -14,11 +14,16 @@ pub(crate) fn dotted(idents: &[ast::Ident]) -> Vec<String> {
     idents.iter().map(|i| folded(&i.value, i.quote_style.is_some())).collect()
 }
 
-/// A table name: bare, or with its schema before it ([`hotrow_transaction::catalog::split`]).
-pub(crate) fn object_name(name: &ast::ObjectName, place: Place) -> Result<String> {
+/// The parts of a name, as they are folded; of what is none, none.
+pub(crate) fn dotted_of(name: &ast::ObjectName) -> Vec<String> {
     let idents: Option<Vec<ast::Ident>> =
         name.0.iter().map(|part| part.as_ident().cloned()).collect();
-    let parts = dotted(&idents.unwrap_or_default());
+    dotted(&idents.unwrap_or_default())
+}
+
+/// A table name: bare, or with its schema before it ([`hotrow_transaction::catalog::split`]).
+pub(crate) fn object_name(name: &ast::ObjectName, place: Place) -> Result<String> {
+    let parts = dotted_of(name);
     match parts.as_slice() {
         [name] => Ok(name.clone()),
         [schema, name] => Ok(qualified(schema, name)),

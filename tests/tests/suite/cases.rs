@@ -60,4 +60,5 @@ files! {
     addresses array_dimensions bits composites citext
     defining_blocks altered_routines renamed_schemas returned_queries random_bytes
     called_in_queries domains_in_routines told_errors children_without_index
+    altered_columns
 }

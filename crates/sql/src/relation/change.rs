@@ -163,7 +163,7 @@ impl Compiler<'_> {
         let (compiler, apply) = in_rounds(|room| {
             let mut compiler = Compiler::new(self.catalog).seeing(&self.path);
             (compiler.place, compiler.room) = (self.place, room);
-            (compiler.overrides, compiler.ad_hoc) = (self.overrides, true);
+            (compiler.overriding, compiler.ad_hoc) = (self.overriding, true);
             compiler.procedures = self.procedures;
             (compiler.by, compiler.runs_as) = (self.by.clone(), self.runs_as.clone());
             compiler.needs = self.needs.clone(); // what its rows were found by was read

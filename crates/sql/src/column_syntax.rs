@@ -1,0 +1,89 @@
+//! What ALTER TABLE says that the parser does not know, as it is read.
+
+use hotrow_transaction::catalog::Numbering;
+
+use crate::error::Result;
+use crate::token::Cursor;
+
+/// What ALTER COLUMN does.
+#[derive(Debug)]
+pub(crate) enum ColumnChange {
+    /// SET GENERATED ALWAYS, or BY DEFAULT
+    SetGenerated(Numbering),
+    DropIdentity {
+        if_exists: bool,
+    },
+    DropExpression {
+        if_exists: bool,
+    },
+}
+
+/// ADD CONSTRAINT name UNIQUE, or PRIMARY KEY, USING INDEX.
+#[derive(Debug)]
+pub(crate) struct UsingIndex {
+    /// none: the constraint is called as the index is
+    pub(crate) name: Option<String>,
+    pub(crate) is_primary: bool,
+    pub(crate) index: String,
+}
+
+/// `ALTER [COLUMN] column` and one of these; none: another action, of which nothing was read.
+pub(crate) fn column_change(cursor: &mut Cursor<'_>) -> Result<Option<(String, ColumnChange)>> {
+    let mut ahead = cursor.clone();
+    if !ahead.accept("alter") || ahead.is("constraint") {
+        return Ok(None);
+    }
+    ahead.accept("column");
+    let Ok(column) = ahead.identifier() else { return Ok(None) };
+    let change = match () {
+        () if ahead.accept_all(&["set", "generated", "always"]) => {
+            ColumnChange::SetGenerated(Numbering::Always)
+        }
+        () if ahead.accept_all(&["set", "generated", "by", "default"]) => {
+            ColumnChange::SetGenerated(Numbering::ByDefault)
+        }
+        () if ahead.accept_all(&["drop", "identity"]) => {
+            ColumnChange::DropIdentity { if_exists: ahead.accept_all(&["if", "exists"]) }
+        }
+        () if ahead.accept_all(&["drop", "expression"]) => {
+            ColumnChange::DropExpression { if_exists: ahead.accept_all(&["if", "exists"]) }
+        }
+        () => return Ok(None),
+    };
+    // With others behind a comma it is the parser's to refuse.
+    if !ahead.at_end() {
+        return Ok(None);
+    }
+    *cursor = ahead;
+    Ok(Some((column, change)))
+}
+
+/// `ADD [CONSTRAINT name] {UNIQUE | PRIMARY KEY} USING INDEX index`; none: another action, of which
+/// nothing was read.
+pub(crate) fn using_index(cursor: &mut Cursor<'_>) -> Result<Option<UsingIndex>> {
+    let mut ahead = cursor.clone();
+    if !ahead.accept("add") {
+        return Ok(None);
+    }
+    let name = match ahead.accept("constraint") {
+        true => Some(ahead.identifier()?),
+        false => None,
+    };
+    let is_primary = ahead.accept_all(&["primary", "key"]);
+    if !is_primary && !ahead.accept("unique") || !ahead.accept_all(&["using", "index"]) {
+        return Ok(None);
+    }
+    let index = ahead.identifier()?;
+    deferrability(&mut ahead);
+    *cursor = ahead;
+    Ok(Some(UsingIndex { name, is_primary, index }))
+}
+
+/// `[NOT] DEFERRABLE [INITIALLY {DEFERRED | IMMEDIATE}]`, which has no effect; whether it stood
+/// here.
+pub(crate) fn deferrability(cursor: &mut Cursor<'_>) -> bool {
+    let deferrable = cursor.accept_all(&["not", "deferrable"]) || cursor.accept("deferrable");
+    let initially = cursor.accept_all(&["initially", "deferred"])
+        || cursor.accept_all(&["initially", "immediate"]);
+    deferrable || initially
+}
