@@ -23,6 +23,7 @@ use crate::books::OpenBooks;
 use crate::config::Config;
 use crate::core::Core;
 use crate::held_back::HeldBack;
+use crate::journal::Journal;
 use crate::named::Names;
 use crate::notifications::Notifying;
 use crate::role_in_force::RoleInForce;
@@ -41,6 +42,8 @@ pub(crate) struct Context {
     pub(crate) books: OpenBooks,
     /// DO blocks that run statement by statement, one in the other
     pub(crate) blocks: Cell<u32>,
+    /// what the steps of such a block have answered, where it is a transaction of its own
+    pub(crate) journal: RefCell<Option<Journal>>,
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
     /// what others see of it, if it has a number
@@ -88,6 +91,7 @@ impl Context {
             held_back: Arc::default(),
             books: core.library.open(),
             blocks: Cell::default(),
+            journal: RefCell::default(),
             call_deadline: Cell::new(core.config.call_deadline),
             activity: RefCell::default(),
             identity: RefCell::default(),

@@ -13,26 +13,27 @@
 
 use hotrow_base::value::Value;
 use hotrow_sql::{
-    BlockHost, CompileStep, Holds, ScriptStatement, StepAnswer, TransactionControl,
-    TransactionModes, is_refused_definition,
+    BlockHost, CompileStep, Compiled, Holds, ScriptStatement, StepAnswer, TransactionControl,
+    TransactionModes, is_refused_definition, with_literals,
 };
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
 
 use crate::context::Context;
 use crate::error::{Error, changing};
+use crate::journal::Journal;
 use crate::keyless::with_keys;
-use crate::lookup::registered;
+use crate::lookup::{procedure_named, registered};
 use crate::notifications::is_notice;
-use crate::prepare::in_parts;
+use crate::prepare::{in_parts, prepare};
 use crate::prepared::{COMPILATIONS_MAX, Prepared};
 use crate::reply::Reply;
-use crate::result::StatementResult;
+use crate::result::{StatementResult, tag};
 use crate::rows::Rows;
 use crate::run::Runner;
 use crate::session_settings::control_transaction;
 use crate::session_transaction::{REPETITIONS_MAX, is_conflict};
 use crate::verifier::conceal;
-use crate::work::Work;
+use crate::work::{Work, columns_of};
 
 /// How deep blocks may execute each other.
 const DEPTH_MAX: u32 = 8;
@@ -40,6 +41,47 @@ const DEPTH_MAX: u32 = 8;
 impl Runner<'_> {
     /// Runs a block that holds definitions.
     pub(crate) fn interpret(&mut self, prepared: &Prepared) -> Result<StatementResult, Error> {
+        let (notices, _) = self.interpret_block(prepared.statement())?;
+        let place = prepared.statement().place;
+        Ok(StatementResult { place, notices, ..StatementResult::of_tag("DO") })
+    }
+
+    /// Runs a call of a routine that is run statement by statement.
+    pub(crate) fn interpret_call(
+        &mut self,
+        prepared: &Prepared,
+        called: &Compiled,
+        values: &[Value],
+    ) -> Result<StatementResult, Error> {
+        let (context, statement) = (self.context, prepared.statement());
+        let Compiled::InterpretedCall { name, block, .. } = called else {
+            return Err(SqlError::new(b"XX000", "this is no call to be interpreted").into());
+        };
+        if !values.is_empty() {
+            // Its arguments become expressions of the block, which has no parameters.
+            let text = with_literals(statement, prepared.parameters(), values)?;
+            let called = prepare(context, self.transaction, &text, &[])?;
+            return self.execute(&called, &[]);
+        }
+        let schema = context.core.schema.current();
+        let (_, compiled) = procedure_named(&schema, name)?;
+        context.refuse_call(&schema.catalog, &compiled.procedure)?;
+        let columns = columns_of(&schema, called);
+        let (notices, mut values) = self.interpret_block(block)?;
+        if values.is_empty() && !columns.is_empty() {
+            values = vec![Value::Text(String::new())]; // of a function that returns nothing
+        }
+        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+        let types = columns.into_iter().map(|(_, of)| of).collect();
+        let rows = Rows::new(names.into(), values, 0);
+        let (tag, place) = (tag(&statement.text, &rows), statement.place);
+        Ok(StatementResult { tag, rows, types, place, notices })
+    }
+
+    fn interpret_block(
+        &mut self,
+        block: &ScriptStatement,
+    ) -> Result<(Vec<Notice>, Vec<Value>), Error> {
         let context = self.context;
         let depth = context.blocks.get();
         if depth >= DEPTH_MAX {
@@ -48,52 +90,76 @@ impl Runner<'_> {
         }
         context.blocks.set(depth + 1);
         let done = match self.transaction.is_block() {
-            true => self.interpret_inside(prepared),
-            false => self.interpret_alone(prepared),
+            true => self.interpret_inside(block),
+            false => self.interpret_alone(block),
         };
         context.blocks.set(depth);
-        let notices = done?;
-        let place = prepared.statement().place;
-        Ok(StatementResult { place, notices, ..StatementResult::of_tag("DO") })
+        done
     }
 
     /// In the transaction of BEGIN that is open.
-    fn interpret_inside(&mut self, prepared: &Prepared) -> Result<Vec<Notice>, Error> {
-        let (notices, done) = prepared.statement().interpret(self);
+    fn interpret_inside(
+        &mut self,
+        block: &ScriptStatement,
+    ) -> Result<(Vec<Notice>, Vec<Value>), Error> {
+        let around = self.context.journal.replace(None);
+        let (notices, done) = block.interpret(self);
+        self.context.journal.replace(around);
         let done = done.map_err(|failed| with_notices(failed, &notices));
-        self.transaction.settle_block(self.context, done)?;
-        Ok(notices)
+        let mut given = Vec::new();
+        self.transaction.settle_block(self.context, done.map(|values| given = values))?;
+        Ok((notices, given))
     }
 
-    /// In a transaction of its own, which is begun again where it meets a conflict.
-    fn interpret_alone(&mut self, prepared: &Prepared) -> Result<Vec<Notice>, Error> {
+    /// In a transaction of its own, which is begun again where it meets a conflict; what it has
+    /// committed by then is not done again, but answered as it was.
+    fn interpret_alone(
+        &mut self,
+        block: &ScriptStatement,
+    ) -> Result<(Vec<Notice>, Vec<Value>), Error> {
         let context = self.context;
         if self.transaction.is_open() {
             self.transaction.commit_own(context)?; // a batch's
         }
+        context.journal.replace(Some(Journal::default()));
+        let done = self.interpret_repeatedly(block);
+        context.journal.replace(None);
+        done
+    }
+
+    fn interpret_repeatedly(
+        &mut self,
+        block: &ScriptStatement,
+    ) -> Result<(Vec<Notice>, Vec<Value>), Error> {
+        let context = self.context;
         let mut repetitions = 0;
         loop {
             let begin = TransactionControl::Begin(TransactionModes::default());
             control_transaction(context, self.transaction, begin)?;
-            let (notices, done) = prepared.statement().interpret(self);
+            let (notices, done) = block.interpret(self);
             let failed = match done {
-                Ok(()) => {
+                Ok(values) => {
                     let commit = TransactionControl::Commit;
                     match control_transaction(context, self.transaction, commit) {
-                        Ok(_) => return Ok(notices),
+                        Ok(_) => return Ok((notices, values)),
                         Err(failed) => failed,
                     }
                 }
                 Err(failed) => {
                     let seen = self.transaction.seen();
-                    let back = TransactionControl::Rollback;
-                    control_transaction(context, self.transaction, back)?;
+                    if self.transaction.is_block() {
+                        let back = TransactionControl::Rollback;
+                        control_transaction(context, self.transaction, back)?;
+                    }
                     told(context, failed, seen)
                 }
             };
-            if !is_conflict(&failed) || repetitions == REPETITIONS_MAX {
-                return Err(with_notices(failed, &notices));
-            }
+            let begun_again = context.journal.borrow_mut().as_mut().and_then(Journal::rewind);
+            repetitions = match begun_again.filter(|_| is_conflict(&failed)) {
+                Some(true) => 0, // another transaction of it
+                Some(false) if repetitions < REPETITIONS_MAX => repetitions,
+                _ => return Err(with_notices(failed, &notices)),
+            };
             self.transaction.pause(repetitions)?;
             repetitions += 1;
         }
@@ -128,10 +194,27 @@ impl Runner<'_> {
     }
 }
 
-impl BlockHost for Runner<'_> {
-    type Error = Error;
+impl Runner<'_> {
+    /// The answer that a step had before the block was begun again, if it was committed.
+    fn answered(&self) -> Option<Result<StepAnswer, SqlError>> {
+        self.context.journal.borrow_mut().as_mut()?.answered()
+    }
 
-    fn step(
+    /// Keeps the answer of a step, for where the block is begun again.
+    fn keep_answer(&self, answer: &Result<StepAnswer, Error>) {
+        let mut journal = self.context.journal.borrow_mut();
+        match (journal.as_mut(), answer) {
+            (Some(journal), Ok(answer)) => journal.keep(Ok(answer)),
+            (Some(journal), Err(Error::Sql(failed))) => journal.keep(Err(failed)),
+            _ => {}
+        }
+    }
+
+    fn is_answered(&self) -> bool {
+        self.context.journal.borrow().as_ref().is_some_and(Journal::is_answered)
+    }
+
+    fn run_step(
         &mut self,
         compile: &mut CompileStep<'_>,
         values: &[Value],
@@ -179,20 +262,79 @@ impl BlockHost for Runner<'_> {
             }
         }
     }
+}
+
+impl BlockHost for Runner<'_> {
+    type Error = Error;
+
+    fn step(
+        &mut self,
+        compile: &mut CompileStep<'_>,
+        values: &[Value],
+    ) -> Result<StepAnswer, Error> {
+        if self.is_answered() {
+            // What it gives is known; what that is, the compiler tells.
+            let core = &self.context.core;
+            let (schema, path) = (core.schema.current(), self.context.path());
+            let compiled = compile(&schema.catalog, &registered(&schema), &path);
+            let answer = self.answered().unwrap_or_else(|| Ok(StepAnswer::default()));
+            return Ok(compiled.and(answer)?);
+        }
+        let answer = self.run_step(compile, values);
+        self.keep_answer(&answer);
+        answer
+    }
 
     fn send(&mut self, statement: ScriptStatement) -> Result<StepAnswer, Error> {
+        if let Some(answer) = self.answered() {
+            return Ok(answer?);
+        }
         let statement = in_parts(self.context, conceal(statement)?);
-        let done = self.execute(&Prepared::of_script(statement), &[])?;
-        let touched = done.rows.touched();
-        Ok(StepAnswer { touched, notices: done.notices, ..StepAnswer::default() })
+        // What it executes in turn is its own.
+        let journal = self.context.journal.replace(None);
+        let done = self.execute(&Prepared::of_script(statement), &[]);
+        self.context.journal.replace(journal);
+        let answer = done.map(|done| {
+            let touched = done.rows.touched();
+            StepAnswer { touched, notices: done.notices, ..StepAnswer::default() }
+        });
+        self.keep_answer(&answer);
+        answer
     }
 
     fn protect(&mut self) -> Result<(), Error> {
-        self.transaction.protect(self.context)
+        match self.is_answered() {
+            true => Ok(()),
+            false => self.transaction.protect(self.context),
+        }
     }
 
     fn unprotect(&mut self, stays: bool) -> Result<(), Error> {
-        self.transaction.unprotect(self.context, stays)
+        match self.is_answered() {
+            true => Ok(()),
+            false => self.transaction.unprotect(self.context, stays),
+        }
+    }
+
+    fn end(&mut self, commits: bool) -> Result<(), Error> {
+        let context = self.context;
+        if context.journal.borrow().is_none() {
+            return Err(SqlError::new(b"2D000", "invalid transaction termination").into());
+        }
+        if self.answered().is_some() {
+            return Ok(());
+        }
+        let end = match commits {
+            true => TransactionControl::Commit,
+            false => TransactionControl::Rollback,
+        };
+        control_transaction(context, self.transaction, end)?;
+        self.keep_answer(&Ok(StepAnswer::default()));
+        if let Some(journal) = context.journal.borrow_mut().as_mut() {
+            journal.commit();
+        }
+        let begin = TransactionControl::Begin(TransactionModes::default());
+        control_transaction(context, self.transaction, begin).map(drop)
     }
 
     fn check(&mut self) -> Result<(), Error> {

@@ -69,6 +69,7 @@ mod explain;
 mod held_back;
 mod inspect;
 mod interpreting;
+mod journal;
 mod keeping;
 mod kept;
 mod keyless;

@@ -106,6 +106,9 @@ impl Runner<'_> {
         }
         let rows = match compiled {
             Some(Compiled::Interpreted) => return self.interpret(prepared),
+            Some(called @ Compiled::InterpretedCall { .. }) => {
+                return self.interpret_call(prepared, &called, values);
+            }
             None => {
                 let Some(rows) = self.run_unless_defining(prepared, values)? else {
                     return self.interpret(prepared);

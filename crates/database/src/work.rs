@@ -218,6 +218,9 @@ pub(crate) fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, S
         Compiled::Query(query) => QueryWork::columns(query).collect(),
         Compiled::Change(change) => change.apply.result.iter().map(scalar).collect(),
         Compiled::Call { name, label, .. } => columns_of_call(schema, name, label.as_deref()),
+        Compiled::InterpretedCall { name, label, .. } => {
+            columns_of_call(schema, name, label.as_deref())
+        }
         Compiled::ExplainProcedure { .. } => {
             vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]
         }

@@ -14,6 +14,10 @@ pub(crate) struct Anonymous {
     /// where that starts in the script
     pub(crate) origin: Place,
     pub(crate) holds: Holds,
+    /// of a call: variables whose values are its result
+    pub(crate) outs: Vec<String>,
+    /// whether it may hold COMMIT and ROLLBACK
+    pub(crate) may_end: bool,
 }
 
 /// A definition in a block, or a command of sessions.
@@ -37,3 +41,9 @@ pub enum Holds {
     /// some
     Definitions,
 }
+
+/// What begins statements that define something, or are commands of sessions.
+pub(crate) const DEFINING: [&str; 14] = [
+    "create", "alter", "drop", "comment", "grant", "revoke", "truncate", "refresh", "reindex",
+    "lock", "set", "reset", "analyze", "reassign",
+];

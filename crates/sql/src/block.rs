@@ -11,7 +11,7 @@ use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::ambiguity::Ambiguity;
-use crate::anonymous::DefinitionSyntax;
+use crate::anonymous::{DEFINING, DefinitionSyntax};
 use crate::block_loop::{
     end_label, for_statement, foreach_statement, label, leave_statement, loop_statement,
 };
@@ -287,12 +287,6 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         _ => Err(refused(cursor)),
     }
 }
-
-/// What begins statements that define something, or are commands of sessions.
-pub(crate) const DEFINING: [&str; 14] = [
-    "create", "alter", "drop", "comment", "grant", "revoke", "truncate", "refresh", "reindex",
-    "lock", "set", "reset", "analyze", "reassign",
-];
 
 /// A definition, of which the place is kept that it has in its text.
 fn definition(cursor: &mut Cursor<'_>) -> Result<Kind> {

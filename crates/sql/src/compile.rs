@@ -23,6 +23,9 @@ use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::explain::{Analyzed, ExplainForm, explain};
 use crate::extension::create_extension;
+use crate::interpreted::called::{
+    call, create_instead, create_interpreted, is_run_by_statement, is_run_instead,
+};
 use crate::lacking::{is_of_lacking, lacking};
 use crate::notify::notification;
 use crate::open_literals::Literals;
@@ -30,7 +33,8 @@ use crate::operators::is_for_sessions;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
-use crate::state::{Calls, Overriding, ProcedureNames, Programs};
+use crate::state::Overriding;
+use crate::state::{Calls, ProcedureNames, Programs};
 use crate::syntax::{Block, ScriptStatement, Syntax};
 use crate::written::{changed_by, function_name, has_changes, object_name, returns_queries};
 
@@ -90,6 +94,13 @@ fn compile_in_rounds<'c>(
             let failed = failed.clone();
             compiler = compiler_of(Vec::new(), false)?;
             compiled = lacking(&mut compiler, routine, statement, failed);
+        }
+        if let (Err(failed), Syntax::Routine(routine)) = (&compiled, &statement.syntax)
+            && is_run_instead(routine, failed)
+        {
+            let failed = failed.clone();
+            compiler = compiler_of(Vec::new(), false)?;
+            compiled = create_instead(&mut compiler, routine, statement, &failed);
         }
         let compiled = compiled?;
         Ok((drawn_by(&compiled), (compiled, compiler)))
@@ -195,6 +206,9 @@ fn compile_by(
         compiler.take_drawn_slots()?;
     }
     let compiled = match &statement.syntax {
+        Syntax::Routine(routine) if is_run_by_statement(routine) => {
+            create_interpreted(compiler, routine, statement)
+        }
         Syntax::Routine(routine) => create_procedure(compiler, routine, statement),
         Syntax::Anonymous(of) if of.holds == Holds::Definitions => Ok(Compiled::Interpreted),
         Syntax::Anonymous(of) => match anonymous(compiler, &of.block) {
@@ -267,6 +281,12 @@ fn compile_by(
     // What no change of rows has asked for is an argument, or a value of a definition.
     let compiled = compiled.and_then(|of| compiler.needs_query.take().map_or(Ok(of), Err));
     let mut compiled = compiled.map_err(|e| e.or_at(statement.place))?;
+    if let (Compiled::CreateProcedure { notices, .. }, Syntax::Routine(routine)) =
+        (&mut compiled, &statement.syntax)
+    {
+        let told = routine.without_effect.iter();
+        notices.extend(told.map(|name| left_out(format!("SET {name} has no effect in a routine"))));
+    }
     if let Compiled::Catalog(changes) = &mut compiled {
         compiler.settle_partitions(changes).map_err(|e| e.or_at(statement.place))?;
     }
@@ -280,21 +300,6 @@ fn compile_by(
 fn is_interpreted(holds: Holds, refused: &SqlError) -> bool {
     let lacks = || refused.sqlstate == *b"0A000" || is_of_lacking(refused);
     is_for_sessions(refused) || holds == Holds::Perhaps && lacks()
-}
-
-fn call(
-    compiler: &mut Compiler<'_>,
-    (name, label): (&str, Option<String>),
-    arguments: &[CallArgument],
-    place: Place,
-) -> Result<Compiled> {
-    let procedure = compiler.routine_meant(name, arguments, place)?;
-    if let Some(procedure) = procedure {
-        compiler.need_call(procedure);
-    }
-    let arguments = compiler.call_arguments(name, procedure, arguments, place)?;
-    let name = procedure.map_or(name, |of| &of.name).to_owned();
-    Ok(Compiled::Call { name, arguments, label })
 }
 
 pub(crate) fn sql_statement(

@@ -33,6 +33,8 @@ pub enum Compiled {
         or_replace: bool,
         /// whose it is, where there is none that it replaces; none: the database's maker's
         maker: Option<Arc<str>>,
+        /// what of it is without effect
+        notices: Vec<Notice>,
     },
     /// DROP FUNCTION or PROCEDURE
     DropProcedures {
@@ -65,6 +67,15 @@ pub enum Compiled {
     /// DO of a block that holds definitions, or asks for the system catalog: it is run statement by
     /// statement ([`ScriptStatement::interpret`](crate::ScriptStatement::interpret))
     Interpreted,
+    /// CALL of a routine that is run statement by statement
+    InterpretedCall {
+        /// the routine
+        name: String,
+        /// what it does
+        block: Arc<crate::ScriptStatement>,
+        /// as of [`Compiled::Call`]
+        label: Option<String>,
+    },
     /// EXPLAIN PROCEDURE
     ExplainProcedure {
         /// procedure
@@ -110,7 +121,11 @@ impl Compiled {
 
     /// What the client is told about parts of it that are left out.
     pub fn notices(&self) -> Vec<&Notice> {
-        let Self::Catalog(changes) = self else { return Vec::new() };
+        let changes = match self {
+            Self::Catalog(changes) => changes,
+            Self::CreateProcedure { notices, .. } => return notices.iter().collect(),
+            _ => return Vec::new(),
+        };
         let left_out = changes.iter().filter_map(|change| match change {
             CatalogChange::Nothing(notice) => Some(notice),
             _ => None,

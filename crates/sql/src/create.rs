@@ -46,6 +46,7 @@ pub(crate) fn create_procedure(
         source: statement.text.clone(),
         or_replace: routine.or_replace,
         maker: None,
+        notices: Vec::new(),
     })
 }
 
@@ -116,7 +117,7 @@ fn trigger_function(
     let (name, source) = (key.to_owned(), statement.text.clone());
     procedure.trigger = Some(Arc::new(TriggerFunction { name, text: source.clone() }));
     let (procedure, or_replace) = (Box::new(procedure), routine.or_replace);
-    Compiled::CreateProcedure { procedure, source, or_replace, maker: None }
+    Compiled::CreateProcedure { procedure, source, or_replace, maker: None, notices: Vec::new() }
 }
 
 /// Whether the last parameter takes any number of arguments; fails where another one is to.

@@ -19,7 +19,7 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast;
 
-use crate::block::DEFINING;
+use crate::anonymous::DEFINING;
 use crate::consume::{Sink, no_values};
 use crate::drawn::in_rounds;
 use crate::dynamic_syntax::{parameter_name, statement_of};
@@ -283,10 +283,8 @@ impl Compiler<'_> {
         for target in targets {
             match self.qualified_variable(&target.parts) {
                 Some(Variable::Record { fields, open: true, .. }) if fields.is_empty() => {
-                    let what = "a record that EXECUTE of a text gives its columns to when the \
-                                call runs";
                     let advice = "declare a variable for each column, or one of a row type";
-                    return Err(unsupported(target.place, what, advice));
+                    return Err(unsupported(target.place, OPEN_RECORD, advice));
                 }
                 Some(Variable::Record { fields, .. }) => {
                     slots.extend(fields.iter().map(|(_, slot)| *slot));
@@ -307,8 +305,15 @@ impl Compiler<'_> {
     }
 }
 
+/// What is refused of a record without a type.
+pub(crate) const OPEN_RECORD: &str =
+    "a record that EXECUTE of a text gives its columns to when the call runs";
+
+/// What is refused of a cursor.
+pub(crate) const OPEN_CURSOR: &str =
+    "a cursor for EXECUTE of a text that is known only when the call runs";
+
 /// The error of a text where nobody compiles one.
 pub(crate) fn no_cursor(place: Place) -> SqlError {
-    let what = "a cursor for EXECUTE of a text that is known only when the call runs";
-    unsupported(place, what, "write FOR ... IN EXECUTE")
+    unsupported(place, OPEN_CURSOR, "write FOR ... IN EXECUTE")
 }

@@ -2,7 +2,7 @@
 
 use sqlparser::ast;
 
-use crate::anonymous::{DefinitionSyntax, Holds};
+use crate::anonymous::{DEFINING, DefinitionSyntax, Holds};
 use crate::error::Result;
 use crate::syntax::{Block, BlockStatement, BlockStatementKind as Kind};
 use crate::written::object_name;
@@ -23,13 +23,7 @@ const QUERIES: [&str; 9] =
 
 pub(crate) fn of_block(block: &Block) -> Holds {
     let mut own = Vec::new();
-    each_in_block(block, &mut |statement, _| {
-        if let Kind::Sql { statement, .. } = &statement.kind
-            && let ast::Statement::CreateTable(table) = &**statement
-        {
-            own.extend(object_name(&table.name, Default::default()).ok());
-        }
-    });
+    each_in_block(block, &mut |statement, _| own.extend(made_table(statement)));
     let mut holds = Holds::Nothing;
     each_in_block(block, &mut |statement, is_protected| match of_statement(statement, &own) {
         Text::Query => {}
@@ -42,6 +36,31 @@ pub(crate) fn of_block(block: &Block) -> Holds {
         Text::Open | Text::Definition => holds = Holds::Definitions,
     });
     holds
+}
+
+/// Whether a block has statements that are definitions, whatever texts it executes besides.
+pub(crate) fn has_definitions(block: &Block) -> bool {
+    let (mut own, mut found) = (Vec::new(), false);
+    each_in_block(block, &mut |statement, _| own.extend(made_table(statement)));
+    each_in_block(block, &mut |statement, _| {
+        found |= match &statement.kind {
+            // Another text may be wrong, and is compiled to say so.
+            Kind::Execute { statement, .. } => {
+                let begins = first_literal(&statement.text).unwrap_or_default();
+                let word = begins.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
+                word.is_some_and(|word| DEFINING.iter().any(|of| word.eq_ignore_ascii_case(of)))
+            }
+            _ => of_statement(statement, &own) == Text::Definition,
+        };
+    });
+    found
+}
+
+/// The table that a statement makes for its block.
+fn made_table(statement: &BlockStatement) -> Option<String> {
+    let Kind::Sql { statement, .. } = &statement.kind else { return None };
+    let ast::Statement::CreateTable(table) = &**statement else { return None };
+    object_name(&table.name, Default::default()).ok()
 }
 
 /// What a statement by itself, without those in it, is; `own`: tables that the block makes for
@@ -110,7 +129,7 @@ fn first_literal(written: &ast::Expr) -> Option<&str> {
 }
 
 /// Visits the statements of a block, and whether handlers stand around each.
-fn each_in_block<'b>(block: &'b Block, visit: &mut dyn FnMut(&'b BlockStatement, bool)) {
+pub(crate) fn each_in_block<'b>(block: &'b Block, visit: &mut dyn FnMut(&'b BlockStatement, bool)) {
     within_block(block, false, visit);
 }
 

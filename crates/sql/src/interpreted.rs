@@ -19,6 +19,7 @@
 //!              of its moment, and an error inside of it ends a part of the block whose variables
 //!              are as they were before that part
 
+pub(crate) mod called;
 mod cursors;
 mod execute;
 mod loops;
@@ -57,14 +58,15 @@ impl ScriptStatement {
         }
     }
 
-    /// Runs a DO block statement by statement; what it has said, also where it fails.
+    /// Runs a DO block, or a call, statement by statement; what it has said, also where it fails,
+    /// and what a call gives.
     ///
     /// Errors: those of the block, and of the host.
     pub fn interpret<H: BlockHost>(
         &self,
         host: &mut H,
-    ) -> (Vec<Notice>, std::result::Result<(), H::Error>) {
-        let Syntax::Anonymous(of) = &self.syntax else { return (Vec::new(), Ok(())) };
+    ) -> (Vec<Notice>, std::result::Result<Vec<Value>, H::Error>) {
+        let Syntax::Anonymous(of) = &self.syntax else { return (Vec::new(), Ok(Vec::new())) };
         with_room(|| run::run(of, host))
     }
 
@@ -122,6 +124,9 @@ pub trait BlockHost {
 
     /// Ends the youngest of these: what was done in it stays, or is taken back.
     fn unprotect(&mut self, stays: bool) -> std::result::Result<(), Self::Error>;
+
+    /// COMMIT or ROLLBACK, and the next transaction.
+    fn end(&mut self, commits: bool) -> std::result::Result<(), Self::Error>;
 
     /// Fails where the statement is to end.
     fn check(&mut self) -> std::result::Result<(), Self::Error>;

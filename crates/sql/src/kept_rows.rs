@@ -28,6 +28,9 @@ use crate::state::{KeptColumn, KeptRows};
 use crate::typing::{bigint, call, cast, packed, scalar};
 use crate::written::{changed_by, has_changes, ident_name, object_name};
 
+/// What is refused of CREATE TEMP TABLE in a program.
+pub(crate) const NO_QUERY: &str = "a temporary table without a query";
+
 impl Compiler<'_> {
     /// Compiles a statement whose rows are kept under a name.
     pub(crate) fn keep_rows(
@@ -178,7 +181,7 @@ impl Compiler<'_> {
         let name = object_name(&table.name, place)?;
         let Some(query) = &table.query else {
             let advice = "write CREATE TEMP TABLE name ON COMMIT DROP AS SELECT ...";
-            return Err(unsupported(place, "a temporary table without a query", advice));
+            return Err(unsupported(place, NO_QUERY, advice));
         };
         if table.on_commit != Some(ast::OnCommit::Drop) {
             let advice = "write ON COMMIT DROP: its rows are the call's";

@@ -74,5 +74,11 @@ fn create_lacking(
     let outs = outs_of_call(routine);
     let procedure = Box::new(Procedure { is_variadic, outs, lacks, ..procedure });
     let (source, or_replace) = (statement.text.clone(), routine.or_replace);
-    Ok(Compiled::CreateProcedure { procedure, source, or_replace, maker: None })
+    Ok(Compiled::CreateProcedure {
+        procedure,
+        source,
+        or_replace,
+        maker: None,
+        notices: Vec::new(),
+    })
 }

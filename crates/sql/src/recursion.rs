@@ -60,6 +60,7 @@ impl Compiler<'_> {
             is_variadic,
             outs: Vec::new(),
             lacks: None,
+            interpreted: None,
             trigger: None,
             needs: Default::default(),
         }

@@ -12,10 +12,11 @@ use crate::block::{parse_body, type_name};
 use crate::dynamic_syntax::name_parameters;
 use crate::endings::find_last;
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
-use crate::holds::{each_definition, of_block};
+use crate::holds::{each_definition, each_in_block, of_block};
 use crate::marks::MARK;
-use crate::routine_options::{is_strict_here, path_of_body, security};
+use crate::routine_options::{is_strict_here, path_of_body, security, setting_without_effect};
 use crate::script::{Offsets, parse_script_at};
+use crate::state::RESULT_ROW;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, Into, Mode, Parameter, Returns,
     Routine, StatementSource, Target, VariableSyntax,
@@ -48,7 +49,8 @@ pub(crate) fn routine_with(
     }
     let (mut is_strict, mut is_definer, mut written_in_sql) = (false, false, false);
     let (mut returns, mut language, mut path) = (None, None, None);
-    let mut text = None;
+    let mut without_effect = Vec::new();
+    let (mut text, mut own_text) = (None, (place, String::new()));
     while !cursor.at_end() {
         if cursor.is("returns") && !cursor.is_at(1, "null") {
             cursor.bump();
@@ -58,11 +60,15 @@ pub(crate) fn routine_with(
         } else if cursor.accept("as") {
             let (origin, body) = body_text(cursor)?;
             text = Some((origin, tokenize(&body, origin)?));
+            own_text = (origin, body);
         } else if cursor.is("return") || cursor.is("begin") && cursor.is_at(1, "atomic") {
             written_in_sql = true;
             text = Some((cursor.place(), body_in_sql(cursor)?));
         } else if cursor.accept("set") {
-            path = path_of_body(cursor)?.or(path);
+            match setting_without_effect(cursor)? {
+                Some(name) => without_effect.push(name),
+                None => path = path_of_body(cursor)?.or(path),
+            }
         } else if is_function && is_strict_here(cursor) {
             is_strict = true;
         } else if let Some(definer) = security(cursor) {
@@ -120,6 +126,8 @@ pub(crate) fn routine_with(
         parameters,
         returns,
         body,
+        text: own_text,
+        without_effect,
         end,
     };
     Ok(routine)
@@ -190,16 +198,22 @@ pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Anonymous> {
         return Err(cursor.unexpected("a body in $$"));
     };
     let block = parse_text(&text, origin)?.0;
-    let holds = of_block(&block);
+    let mut holds = of_block(&block);
+    each_in_block(&block, &mut |statement, _| {
+        if matches!(statement.kind, Kind::End { .. }) {
+            holds = Holds::Definitions; // no program ends a transaction before its end
+        }
+    });
     if holds != Holds::Definitions {
-        return Ok(Anonymous { block, text: String::new(), origin, holds });
+        let (text, outs) = (String::new(), Vec::new());
+        return Ok(Anonymous { block, text, origin, holds, outs, may_end: true });
     }
     let offsets = Offsets::new(&text, origin);
     each_definition(&block, &mut |definition| {
         let range = offsets.of(definition.from)..offsets.of(definition.to);
         parse_script_at(text.get(range).unwrap_or_default(), definition.place).map(drop)
     })?;
-    Ok(Anonymous { block, text, origin, holds })
+    Ok(Anonymous { block, text, origin, holds, outs: Vec::new(), may_end: true })
 }
 
 fn refuse_in_trigger_function(
@@ -280,7 +294,7 @@ fn parse_sql(
         }
         Some(Returns::Scalar(type_name)) => {
             // No name of SQL has a question mark, so nothing else is called so.
-            let name = "?result?";
+            let name = RESULT_ROW;
             let target = Target { parts: vec![name.to_owned()], place };
             let into = Some(Into { strict: false, targets: vec![target] });
             add(Kind::Sql { statement, into });

@@ -56,3 +56,48 @@ impl Cursor<'_> {
         self.identifier()
     }
 }
+
+/// Settings that are without effect in a routine: what is planned and held here does not depend on
+/// them, and a time limit is that of the statement that calls.
+const WITHOUT_EFFECT: &[&str] = &[
+    "constraint_exclusion",
+    "cursor_tuple_fraction",
+    "default_statistics_target",
+    "effective_cache_size",
+    "effective_io_concurrency",
+    "from_collapse_limit",
+    "hash_mem_multiplier",
+    "idle_in_transaction_session_timeout",
+    "join_collapse_limit",
+    "lock_timeout",
+    "maintenance_work_mem",
+    "max_parallel_workers_per_gather",
+    "plan_cache_mode",
+    "random_page_cost",
+    "seq_page_cost",
+    "statement_timeout",
+    "temp_buffers",
+    "work_mem",
+];
+
+/// `name {= | TO} value`, or FROM CURRENT, of a setting that is without effect behind SET: its
+/// name; none: another setting, of which nothing was read.
+pub(crate) fn setting_without_effect(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
+    let Some(Token::Word(word)) = cursor.peek() else { return Ok(None) };
+    let name = word.value.to_ascii_lowercase();
+    let is_of_planner = ["enable_", "jit", "geqo", "cpu_", "parallel_"];
+    let is_known = WITHOUT_EFFECT.contains(&&*name)
+        || is_of_planner.iter().any(|begins| name.starts_with(begins));
+    if !is_known {
+        return Ok(None);
+    }
+    cursor.bump();
+    if !cursor.accept_all(&["from", "current"]) {
+        if !cursor.accept_token(&Token::Eq) {
+            cursor.expect("to")?;
+        }
+        cursor.accept_token(&Token::Minus);
+        cursor.bump();
+    }
+    Ok(Some(name))
+}

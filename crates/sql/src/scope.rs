@@ -338,6 +338,7 @@ impl<'c> Compiler<'c> {
             is_variadic: false,
             outs: Vec::new(),
             lacks: None,
+            interpreted: None,
             trigger: None,
             needs: Default::default(),
         }

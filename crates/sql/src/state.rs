@@ -570,3 +570,6 @@ pub(crate) enum Diagnostic {
     /// PG_CONTEXT
     Context,
 }
+
+/// The variable that has the row which a function in SQL returns.
+pub(crate) const RESULT_ROW: &str = "?result?";

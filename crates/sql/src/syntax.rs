@@ -231,7 +231,8 @@ pub(crate) enum Syntax {
 
 impl Syntax {
     /// What stays behind where a statement's syntax was taken.
-    const NONE: Self = Self::DropRoutine { names: Vec::new(), if_exists: true, cascades: false };
+    pub(crate) const NONE: Self =
+        Self::DropRoutine { names: Vec::new(), if_exists: true, cascades: false };
 }
 
 /// A routine that DROP names, and its parameters, if they are told.
@@ -264,6 +265,10 @@ pub(crate) struct Routine {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) returns: Option<Returns>,
     pub(crate) body: Block,
+    /// settings behind SET that are without effect in it
+    pub(crate) without_effect: Vec<String>,
+    /// the body's text, and where it begins
+    pub(crate) text: (Place, String),
     /// the place of the body's final END
     pub(crate) end: Place,
 }

@@ -165,6 +165,7 @@ fn procedure(kind: &str) -> Procedure {
         is_variadic: false,
         outs: Vec::new(),
         lacks: None,
+        interpreted: None,
         trigger: None,
         needs: Default::default(),
     }

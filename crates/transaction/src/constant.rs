@@ -62,6 +62,7 @@ impl Computation {
             is_variadic: false,
             outs: Vec::new(),
             lacks: None,
+            interpreted: None,
             trigger: None,
             needs: Default::default(),
         };

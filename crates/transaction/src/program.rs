@@ -150,6 +150,9 @@ pub struct Procedure {
     pub outs: Vec<u16>,
     /// why it cannot be called: it is there by its name, and a call fails. None: it can be
     pub lacks: Option<Arc<Lacking>>,
+    /// its text, where a call of it by itself is run statement by statement: a program calls it by
+    /// an error
+    pub interpreted: Option<Arc<str>>,
     /// of a function that RETURNS trigger: what triggers have of it. Nobody can call it
     pub trigger: Option<Arc<TriggerFunction>>,
     /// what its caller needs the right to do, beside calling it

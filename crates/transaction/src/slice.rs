@@ -199,6 +199,7 @@ impl Slice {
             is_variadic: false,
             outs: Vec::new(),
             lacks: None,
+            interpreted: None,
             trigger: None,
             needs: Default::default(),
         };

@@ -60,5 +60,5 @@ files! {
     addresses array_dimensions bits composites citext
     defining_blocks altered_routines renamed_schemas returned_queries random_bytes
     called_in_queries domains_in_routines told_errors children_without_index
-    altered_columns
+    altered_columns ending_calls settings_of_routines
 }

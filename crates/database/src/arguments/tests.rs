@@ -25,6 +25,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
         is_variadic: false,
         outs: Vec::new(),
         lacks: None,
+        interpreted: None,
         trigger: None,
         needs: Default::default(),
     }

@@ -55,11 +55,13 @@ fn examples_of_functions_give_their_values_in_procedures() -> Result<(), Error> 
     let (_db, session) = session_of_examples()?;
     let mut wrong = Vec::new();
     for row in all_rows() {
-        let body = format!("BEGIN RETURN ({})::text; END", row.example);
+        // One that gives rows is a program, or refused.
+        let body = format!("BEGIN RETURN NEXT ({})::text; END", row.example);
         let create = format!(
-            "CREATE OR REPLACE FUNCTION example() RETURNS text LANGUAGE plpgsql AS $b$ {body} $b$;"
+            "CREATE OR REPLACE FUNCTION example() RETURNS SETOF text LANGUAGE plpgsql \
+             AS $b$ {body} $b$;"
         );
-        let found = answer(&session, &format!("{create} SELECT example()"));
+        let found = answer(&session, &format!("{create} SELECT * FROM example()"));
         compare(row, row.is_in_procedures().then_some(row.value), &found, &mut wrong);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -18,6 +18,7 @@ mod deep;
 mod definitions;
 mod draws;
 mod durability;
+mod ending_calls;
 mod every_engine;
 mod explanations;
 mod flows;

@@ -110,6 +110,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         is_variadic: false,
         outs: Vec::new(),
         lacks: None,
+        interpreted: None,
         trigger: None,
         needs: Default::default(),
     }

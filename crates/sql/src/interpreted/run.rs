@@ -20,8 +20,8 @@ use crate::interpreted::{BlockHost, StepAnswer, text_of};
 use crate::keyless::key_lacked;
 use crate::script::parse_script_at;
 use crate::syntax::{
-    Block, BlockStatement, BlockStatementKind as Kind, Declaration, HandlerSyntax, LeaveSyntax,
-    Target, TypeNameKind, VariableSyntax, Way,
+    Block, BlockStatement, BlockStatementKind as Kind, Declaration, Ending, HandlerSyntax,
+    LeaveSyntax, Target, TypeNameKind, VariableSyntax, Way,
 };
 
 /// Where it goes on behind a statement.
@@ -32,6 +32,9 @@ pub(super) enum Flow<'b> {
     Leave(Way, Option<&'b String>),
     Return,
 }
+
+/// The variable that has what a function has returned.
+pub(crate) const RETURNED: &str = "$returned";
 
 type Ended<T, H> = std::result::Result<T, <H as BlockHost>::Error>;
 
@@ -48,12 +51,17 @@ pub(super) struct Run<'h, 'b, H: BlockHost> {
     protected: usize,
     steps_left: u64,
     notices: Vec<Notice>,
+    /// what a call gives, at its end
+    given: Vec<Value>,
     /// what these take
     charge: Charge,
 }
 
 /// Runs a block; what it has said, also where it fails.
-pub(super) fn run<H: BlockHost>(of: &Anonymous, host: &mut H) -> (Vec<Notice>, Ended<(), H>) {
+pub(super) fn run<H: BlockHost>(
+    of: &Anonymous,
+    host: &mut H,
+) -> (Vec<Notice>, Ended<Vec<Value>, H>) {
     let steps_left = host.steps_max();
     let mut run = Run {
         host,
@@ -66,10 +74,15 @@ pub(super) fn run<H: BlockHost>(of: &Anonymous, host: &mut H) -> (Vec<Notice>, E
         steps_left,
         notices: Vec::new(),
         charge: current::charge(),
+        given: Vec::new(),
     };
     let done = match run.block(&of.block) {
         Ok(Flow::Leave(way, label)) => Err(nothing_left(way, label).into()),
-        done => done.map(drop),
+        Ok(Flow::Next) if of.outs.iter().any(|out| out == RETURNED) => {
+            let message = "control reached end of function without RETURN";
+            Err(SqlError::new(b"2F005", message).into())
+        }
+        done => done.map(|_| run.given),
     };
     (run.notices, done)
 }
@@ -93,6 +106,9 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             true => self.body(&block.statements),
             false => self.protected(block),
         });
+        if around == 0 && flow.is_ok() {
+            self.give();
+        }
         self.scopes.truncate(around);
         self.scopes.ambiguity = ambiguity;
         Ok(match flow? {
@@ -101,6 +117,16 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             }
             flow => flow,
         })
+    }
+
+    /// Keeps what a call gives.
+    fn give(&mut self) {
+        for out in &self.of.outs {
+            self.given.push(match self.scopes.find(std::slice::from_ref(out)) {
+                Some(Held::Scalar { value, .. }) => value.clone(),
+                _ => Value::Null,
+            });
+        }
     }
 
     fn declare_all(&mut self, block: &'b Block) -> Ended<(), H> {
@@ -264,6 +290,13 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             Kind::Fetch(written) => self.fetch(written, place).map(|()| Flow::Next),
             Kind::Close(target) => self.close(target).map(|()| Flow::Next),
             Kind::Return(None) => Ok(Flow::Return),
+            Kind::Return(Some(value)) => {
+                let target = Target { parts: vec![RETURNED.to_owned()], place };
+                let (values, made) = self.compiled(Step::Value(value), place)?;
+                let types: Vec<_> = made.columns.iter().map(|(_, of)| *of).collect();
+                self.assign(&[target], &types, values, place)?;
+                Ok(Flow::Return)
+            }
             Kind::RaiseAgain => {
                 Err(self.innermost_caught(place, "RAISE without parameters")?.into())
             }
@@ -271,9 +304,18 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
                 self.stacked(items, place)?;
                 Ok(Flow::Next)
             }
-            Kind::End { .. } => {
-                let hint = "a block with definitions is one transaction";
-                Err(error(b"2D000", place, "invalid transaction termination").hint(hint).into())
+            Kind::End { ending, .. } => {
+                let commits = *ending == Ending::Commit;
+                if self.protected > 0 {
+                    let what = if commits { "commit" } else { "roll back" };
+                    let message = format!("cannot {what} while a subtransaction is active");
+                    return Err(error(b"2D000", place, message).into());
+                }
+                if !self.of.may_end {
+                    return Err(error(b"2D000", place, "invalid transaction termination").into());
+                }
+                self.host.end(commits)?;
+                Ok(Flow::Next)
             }
             // Compiling it says why it cannot be.
             _ => {

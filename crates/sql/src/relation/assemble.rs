@@ -138,6 +138,7 @@ impl Compiler<'_> {
             is_variadic: false,
             outs: Vec::new(),
             lacks: None,
+            interpreted: None,
             trigger: None,
             needs: Default::default(),
         };
@@ -469,6 +470,7 @@ impl Compiler<'_> {
             is_variadic: false,
             outs: Vec::new(),
             lacks: None,
+            interpreted: None,
             trigger: None,
             needs: Default::default(),
         });

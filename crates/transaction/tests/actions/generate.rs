@@ -73,6 +73,7 @@ impl<'a> Generator<'a> {
             is_variadic: false,
             outs: Vec::new(),
             lacks: None,
+            interpreted: None,
             trigger: None,
             needs: Default::default(),
         };

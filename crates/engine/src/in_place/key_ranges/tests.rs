@@ -237,6 +237,7 @@ fn deletes(primary: IndexId) -> Procedure {
         is_variadic: false,
         outs: Vec::new(),
         lacks: None,
+        interpreted: None,
         trigger: None,
         needs: Default::default(),
     }

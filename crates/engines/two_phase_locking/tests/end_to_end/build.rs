@@ -90,6 +90,7 @@ impl Build {
                 is_variadic: false,
                 outs: Vec::new(),
                 lacks: None,
+                interpreted: None,
                 trigger: None,
                 needs: Default::default(),
             },
