@@ -712,11 +712,27 @@ impl Catalog {
             checks.for_each(|check| walk::map_types(&mut check.condition, &with_it));
             let generated = table.generated.iter_mut();
             generated.for_each(|generated| walk::map_types(&mut generated.value, &with_it));
+            self.lay_keys_out(id);
         }
         let views: Vec<_> = self.views.values().map(|view| View::clone(view)).collect();
         for mut view in views {
             view.columns.iter_mut().for_each(|(_, of)| *of = with_it(*of));
             self.views.insert_mut(view.key(), Arc::new(view));
+        }
+    }
+
+    /// Has the keys of a table's indexes be of the types that its columns have now, whose values
+    /// are kept as before.
+    fn lay_keys_out(&mut self, table: TableId) {
+        let owner = self.table(table);
+        let of_index = |id: IndexId| {
+            let index = self.index(id);
+            let key = key_layout(owner, &index.name, &index.entry_columns, &index.descending);
+            Some((id, key.ok()?)) // as long as it was
+        };
+        let keys: Vec<_> = owner.indexes().filter_map(of_index).collect();
+        for (id, key) in keys {
+            self.indexes.change(id.index()).key = key;
         }
     }
 
