@@ -68,7 +68,7 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
     if begins("SELECT") {
         return counted("SELECT", rows.len() as u64);
     }
-    const OBJECTS: [&str; 17] = [
+    const OBJECTS: [&str; 18] = [
         "TABLE",
         "INDEX",
         "FUNCTION",
@@ -86,6 +86,7 @@ pub(crate) fn tag(text: &str, rows: &Rows) -> String {
         "GROUP",
         "DATABASE",
         "EXTENSION",
+        "STATISTICS",
     ];
     let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
     let verb = words.next().unwrap_or_default();

@@ -53,6 +53,11 @@ pub(crate) fn absent(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
     if kind == "text search" {
         kind = format!("{kind} {}", cursor.identifier()?);
     }
+    if verb == "create" && kind == "statistics" {
+        let said = "plans need no statistics: nothing is made";
+        cursor.rest();
+        return Ok(Some(Syntax::Absent(said.to_owned())));
+    }
     if verb == "create" {
         let what = format!("CREATE {}", kind.to_uppercase());
         return Err(unsupported(place, what, "leave it out: docs/sql.md lists what there is"));

@@ -69,6 +69,8 @@ pub(crate) enum Altering {
     Column(String, ColumnChange),
     /// ADD CONSTRAINT ... USING INDEX
     UseIndex(UsingIndex),
+    /// RENAME of a trigger
+    Trigger(String, String),
     /// ALTER CONSTRAINT of this name
     Checked(String),
 }

@@ -15,6 +15,9 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
     if !cursor.accept("alter") {
         return Ok(None);
     }
+    if cursor.accept("trigger") {
+        return renamed_trigger(cursor).map(Some);
+    }
     let kind = match () {
         () if cursor.accept("table") => RelationKind::Any,
         () if cursor.accept("index") => RelationKind::Index,
@@ -84,6 +87,22 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
         }
         false => Err(cursor.unexpected("the end")),
     }
+}
+
+/// ALTER TRIGGER name ON table RENAME TO, behind its first words.
+fn renamed_trigger(cursor: &mut Cursor<'_>) -> Result<Syntax> {
+    let from = cursor.identifier()?;
+    cursor.expect("on")?;
+    let place = cursor.place();
+    let name = cursor.object_name()?;
+    cursor.expect("rename")?;
+    cursor.expect("to")?;
+    let what = Altering::Trigger(from, cursor.identifier()?);
+    if !cursor.at_end() {
+        return Err(cursor.unexpected("the end"));
+    }
+    let (kind, if_exists) = (RelationKind::Any, false);
+    Ok(Syntax::Alter(Box::new(AlterSyntax { kind, name, place, if_exists, what })))
 }
 
 /// What is said of a column, a constraint, or of what has no effect; none: another action.

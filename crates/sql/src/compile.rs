@@ -33,8 +33,7 @@ use crate::operators::is_for_sessions;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
-use crate::state::Overriding;
-use crate::state::{Calls, ProcedureNames, Programs};
+use crate::state::{Calls, Overriding, ProcedureNames, Programs};
 use crate::syntax::{Block, ScriptStatement, Syntax};
 use crate::written::{changed_by, function_name, has_changes, object_name, returns_queries};
 
@@ -285,6 +284,7 @@ fn compile_by(
         (&mut compiled, &statement.syntax)
     {
         let told = routine.without_effect.iter();
+        notices.extend(compiler.calls.told.iter().map(|text| left_out((*text).to_owned())));
         notices.extend(told.map(|name| left_out(format!("SET {name} has no effect in a routine"))));
     }
     if let Compiled::Catalog(changes) = &mut compiled {
@@ -327,9 +327,7 @@ pub(crate) fn sql_statement(
         ast::Statement::CreateType { name, representation } => {
             Ok(Compiled::Catalog(vec![compiler.create_type(name, representation.as_ref())?]))
         }
-        ast::Statement::AlterType(written) => {
-            Ok(Compiled::Catalog(vec![compiler.alter_type(written)?]))
-        }
+        ast::Statement::AlterType(written) => compiler.alter_type(written).map(Compiled::Catalog),
         ast::Statement::DropDomain(ast::DropDomain { if_exists, name, drop_behavior }) => {
             if drop_behavior == &Some(ast::DropBehavior::Cascade) {
                 let hint = "columns keep what the domain asked of them: leave it out";

@@ -15,7 +15,7 @@ use crate::relation::array::assign_to;
 use crate::relation::one_access::{Selected, SelectedKind};
 use crate::row_fields::{RowApart, composite_type_of, record_of, row_or_null};
 use crate::scope::Compiler;
-use crate::state::Variable;
+use crate::state::{RESULT_ROW, Variable};
 use crate::syntax::{Into, Target};
 use crate::typing::{Coercion, assign, bigint, null, scalar};
 
@@ -115,7 +115,7 @@ impl Compiler<'_> {
             let name = target.parts.last().cloned().unwrap_or_default();
             return self.record_slots(&name, fields, open, columns, target.place);
         }
-        if targets.len() != columns.len() {
+        if targets.len() > columns.len() {
             return Err(error(
                 b"42601",
                 targets.first().map_or(self.place, |t| t.place),
@@ -126,7 +126,13 @@ impl Compiler<'_> {
                 ),
             ));
         }
-        targets.iter().map(|target| self.target_slot(target)).collect()
+        let named = targets.iter().map(|target| self.target_slot(target));
+        let mut slots = named.collect::<Result<Vec<_>>>()?;
+        // PL/pgSQL lets go of what is not named.
+        for (name, of) in &columns[targets.len()..] {
+            slots.push(self.slot(&format!("ignored {name}"), *of)?);
+        }
+        Ok(slots)
     }
 
     /// As [`Compiler::slots_of_targets`], of a statement whose targets are
@@ -167,6 +173,12 @@ impl Compiler<'_> {
         }
         if fields.len() == columns.len() {
             return Ok(fields.into_iter().map(|(_, slot)| slot).collect());
+        }
+        if let ([(_, of @ SqlType::Scalar(DataType::Composite(_)))], RESULT_ROW) = (columns, name) {
+            // LANGUAGE sql, a query of one column that is the row: which is then returned.
+            let slot = self.slot(name, *of)?;
+            self.redefine(name, Variable::Scalar { slot, constant: false, not_null: false });
+            return Ok(vec![slot]);
         }
         Err(unsupported(
             place,

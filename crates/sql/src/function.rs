@@ -3,12 +3,12 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::{HostFunction, SystemFunction};
-use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     ArithmeticOp, ArrayFunction, Expr, ExprKind, Extent, Function, NOW, Place,
 };
 use sqlparser::ast;
 
+use crate::choices::labels_given;
 use crate::error::{Result, error, place_in, unsupported};
 use crate::functions::{self, Constant, Evaluation, FunctionRow, SyntaxForm, Type, ValueForm};
 use crate::named_arguments::call_in_order;
@@ -377,7 +377,7 @@ impl Compiler<'_> {
                 Ok(Expr { kind, sql_type: gives })
             }
             Evaluation::Host(_) if self.reads.is_some() && !row.is_in_procedures() => {
-                Err(not_replayable(name, place))
+                self.without_session(row, place)
             }
             Evaluation::Host(function) => {
                 let values = self.arguments_for(row, arguments)?;
@@ -425,6 +425,8 @@ impl Compiler<'_> {
                 comparable(data_type, "=", place)?;
                 Ok(spread(call(Function::NullIf, values, data_type)))
             }
+            ValueForm::CountNulls { is_null } => self.count_nulls(arguments, is_null),
+            ValueForm::Labels(which) => labels_given(row.name, which, &arguments, place),
             ValueForm::Not(function) => {
                 let values = self.arguments_for(row, arguments)?;
                 Ok(crate::comparison::negated(call(function, values, DataType::Boolean)))
@@ -590,8 +592,3 @@ fn common_element(row: &FunctionRow, arguments: &Arguments) -> Option<DataType> 
 
 /// What to write in place of a field that is known only when the call runs.
 const FIELD: &str = "write the field as a literal: extract('year', at)";
-
-/// Refuses a function whose value a replay of the log would not find again.
-fn not_replayable(name: &str, place: Place) -> SqlError {
-    unsupported(place, format!("function {name}()"), functions::PASS_VALUE)
-}

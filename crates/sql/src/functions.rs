@@ -38,7 +38,9 @@ use hotrow_transaction::program::{AggregateFunction, Function};
 pub use document::{EXAMPLE_TABLES, function_document};
 pub use resolve::resolve;
 pub(crate) use resolve::{Fit, Given, call_text, fit_of, no_function, type_text};
-pub(crate) use row::{AggregateForm, Constant, Evaluation, SyntaxForm, ValueForm, WindowForm};
+pub(crate) use row::{
+    AggregateForm, Constant, Evaluation, Labels, SyntaxForm, ValueForm, WindowForm,
+};
 pub use row::{FunctionGroup, FunctionKind, FunctionRow, Volatility};
 pub(crate) use session::PASS_VALUE;
 pub(crate) use signature::Type;

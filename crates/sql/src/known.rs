@@ -20,10 +20,9 @@ use crate::drawn::is_random;
 use crate::open_literals::Literals;
 use crate::relation::level::Level;
 use crate::scope::Compiler;
-use crate::state::Overriding;
 use crate::state::{
-    CursorVariable, Deleting, Enclosing, Endings, Firing, Given, Keeping, Names, ProcedureReads,
-    Returning,
+    CursorVariable, Deleting, Enclosing, Endings, Firing, Given, Keeping, Names, Overriding,
+    ProcedureReads, Returning,
 };
 use hotrow_transaction::program::Place;
 

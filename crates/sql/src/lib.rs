@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod absent_syntax;
+mod advisory;
 mod aggregate;
 mod alter;
 mod alter_routine;
@@ -54,6 +55,7 @@ mod called_read;
 mod cascade;
 mod change;
 mod changes;
+mod choices;
 mod collation;
 mod column_change;
 mod column_syntax;
@@ -84,6 +86,7 @@ mod element;
 mod encoded;
 mod endings;
 mod entitled;
+mod enum_order;
 mod error;
 mod exception;
 mod explain;
@@ -177,6 +180,7 @@ mod state;
 mod statement;
 mod subscripts;
 mod syntax;
+mod table_syntax;
 mod temporal;
 mod temporary;
 mod through;

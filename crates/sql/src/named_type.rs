@@ -127,7 +127,7 @@ impl Compiler<'_> {
     }
 
     /// ALTER TYPE.
-    pub(crate) fn alter_type(&self, written: &ast::AlterType) -> Result<CatalogChange> {
+    pub(crate) fn alter_type(&self, written: &ast::AlterType) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
         let Some(named) = self.type_named(&name) else {
@@ -155,7 +155,7 @@ impl Compiler<'_> {
                 let labels: Vec<_> = labels.collect();
                 let name = self.found_type_name(&name)?;
                 let named = NamedType::Enum(enum_of(local(&name), &labels, place)?);
-                return Ok(CatalogChange::SetType { name, named });
+                return Ok(vec![CatalogChange::SetType { name, named }]);
             }
             _ => {
                 let hint = "make another type, and a column of it";
@@ -166,31 +166,35 @@ impl Compiler<'_> {
         if before.place(label).is_some() {
             let message = format!("enum label \"{label}\" already exists");
             return match added.if_not_exists {
-                true => Ok(CatalogChange::Nothing(left_out(format!("{message}, skipping")))),
+                true => Ok(vec![CatalogChange::Nothing(left_out(format!("{message}, skipping")))]),
                 false => Err(error(b"42710", place, message)),
             };
         }
-        let last = before.labels().last().map(|label| &**label);
-        match &added.position {
-            None => {}
-            Some(ast::AlterTypeAddValuePosition::After(known)) if Some(&*known.value) == last => {}
+        let at = match &added.position {
+            None => before.labels().len(),
             Some(
-                ast::AlterTypeAddValuePosition::After(known)
-                | ast::AlterTypeAddValuePosition::Before(known),
-            ) if before.place(&known.value).is_none() => {
-                let message = format!("\"{}\" is not an existing enum label", known.value);
-                return Err(error(b"22023", place, message));
+                beside @ (ast::AlterTypeAddValuePosition::After(known)
+                | ast::AlterTypeAddValuePosition::Before(known)),
+            ) => {
+                let Some(at) = before.place(&known.value) else {
+                    let message = format!("\"{}\" is not an existing enum label", known.value);
+                    return Err(error(b"22023", place, message));
+                };
+                let is_after = matches!(beside, ast::AlterTypeAddValuePosition::After(_));
+                usize::from(at) + usize::from(is_after)
             }
-            Some(_) => {
-                let hint = "values are kept as their labels' places: add it behind all others";
-                return Err(unsupported(place, "a label in front of others", hint));
-            }
-        }
+        };
         let known = before.labels().iter().map(|label| ast::Ident::new(&**label));
-        let labels: Vec<_> = known.chain([added.value.clone()]).collect();
+        let mut labels: Vec<_> = known.collect();
+        labels.insert(at, added.value.clone());
         let name = self.found_type_name(&name)?;
-        let named = NamedType::Enum(enum_of(local(&name), &labels, place)?);
-        Ok(CatalogChange::SetType { name, named })
+        let next = enum_of(local(&name), &labels, place)?;
+        let mut changes = match at < before.labels().len() {
+            true => self.reorder_labels((&name, before), next, place)?,
+            false => Vec::new(),
+        };
+        changes.push(CatalogChange::SetType { name, named: NamedType::Enum(next) });
+        Ok(changes)
     }
 
     /// DROP TYPE or DOMAIN, of one; `kind` is the word.

@@ -37,6 +37,7 @@ impl Compiler<'_> {
             Altering::Column(name, change) => self.column_change(written, (name, change)),
             Altering::UseIndex(using) => self.constraint_of_index(written, using),
             Altering::Checked(name) => self.constraint_checked(written, name),
+            Altering::Trigger(from, to) => self.rename_trigger(written, (from, to)),
         }
     }
 
@@ -63,6 +64,31 @@ impl Compiler<'_> {
                 Err(error(b"42P01", written.place, message))
             }
         }
+    }
+
+    fn rename_trigger(
+        &self,
+        written: &AlterSyntax,
+        (from, to): (&str, &str),
+    ) -> Result<Vec<CatalogChange>> {
+        let table = self.table(&written.name, written.place)?;
+        let named = |name: &str| table.triggers.iter().find(|trigger| trigger.name == *name);
+        let of = &table.name;
+        let Some(trigger) = named(from) else {
+            let message = format!("trigger \"{from}\" for table \"{of}\" does not exist");
+            return Err(error(b"42704", written.place, message));
+        };
+        if named(to).is_some() {
+            let message = format!("trigger \"{to}\" for relation \"{of}\" already exists");
+            return Err(error(b"42710", written.place, message));
+        }
+        let mut trigger = trigger.clone();
+        trigger.name = to.to_owned();
+        let (table, name) = (table.id, from.to_owned());
+        Ok(vec![
+            CatalogChange::DropTrigger { table, name },
+            CatalogChange::SetTrigger { table, trigger },
+        ])
     }
 
     fn rename(&self, written: &AlterSyntax, to: &str) -> Result<Vec<CatalogChange>> {

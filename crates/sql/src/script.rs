@@ -36,6 +36,7 @@ use crate::search_path::{
 use crate::setting::{naming, setting};
 use crate::state::{Overriding, Programs};
 use crate::syntax::{ScriptStatement, Syntax};
+use crate::table_syntax::{recursive_view, table_of_select, table_of_table};
 use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
 use crate::trigger_syntax::{drop_trigger, is_trigger, trigger};
@@ -414,12 +415,15 @@ fn statement(
     }
     refuse(&Cursor::new(tokens, end), place)?;
     let mut tokens = in_parsers_order(tokens);
+    table_of_table(&mut tokens);
+    recursive_view(&mut tokens);
     with_values_of_options(&mut tokens);
     with_check_option(&mut tokens);
     in_known_columns(&mut tokens);
     columns_of_query(&mut tokens);
     with_data(&mut tokens);
-    Ok(Syntax::Sql(Box::new(parse_statement(&tokens, end)?)))
+    let parsed = table_of_select(parse_statement(&tokens, end)?, place)?;
+    Ok(Syntax::Sql(Box::new(parsed)))
 }
 
 /// ALTER TABLE ... SET SCHEMA, which the parser does not know.

@@ -442,6 +442,8 @@ pub(crate) struct Calls {
     pub(crate) statements: usize,
     /// calls of the current statement, by their places: an operand may be compiled several times
     pub(crate) made: Vec<(Place, Given)>,
+    /// what its maker is to be told of it
+    pub(crate) told: std::collections::BTreeSet<&'static str>,
 }
 
 impl Calls {

@@ -62,7 +62,9 @@ fn examples_of_functions_give_their_values_in_procedures() -> Result<(), Error> 
              AS $b$ {body} $b$;"
         );
         let found = answer(&session, &format!("{create} SELECT * FROM example()"));
-        compare(row, row.is_in_procedures().then_some(row.value), &found, &mut wrong);
+        // Locks of transactions are there without effect.
+        let is_there = row.is_in_procedures() || row.name.contains("_xact_lock");
+        compare(row, is_there.then_some(row.value), &found, &mut wrong);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())

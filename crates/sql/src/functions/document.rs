@@ -34,6 +34,7 @@ CREATE INDEX item_name_idx ON item (name);
 INSERT INTO item (name, price) VALUES ('screw', 0.10), ('nut', 0.05), ('bolt', 0.50);
 CREATE VIEW cheap AS SELECT name FROM item WHERE price < 0.20;
 CREATE SEQUENCE numbers;
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE FUNCTION twice(n integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN 2 * n; END $$;
 ";
 

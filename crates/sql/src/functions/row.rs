@@ -103,6 +103,12 @@ pub(crate) enum ValueForm {
     /// GREATEST, LEAST
     Extreme(Function),
     NullIf,
+    /// how many arguments are NULL, or are not
+    CountNulls {
+        is_null: bool,
+    },
+    /// the first, the last or all labels of an enum
+    Labels(Labels),
     /// the opposite of what this function says
     Not(Function),
     /// each is cast to text
@@ -127,6 +133,13 @@ pub(crate) enum ValueForm {
     Path(PathFunction),
     ToJson(DataType),
     BuildJson(JsonFunction, DataType),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Labels {
+    First,
+    Last,
+    All,
 }
 
 #[derive(Clone, Copy, Debug)]

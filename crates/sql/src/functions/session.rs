@@ -7,11 +7,12 @@ use hotrow_transaction::random::Randomness as R;
 use super::encoded::INET;
 use super::row::Evaluation::{Constant, Host, Random, Refused, Syntax, Values};
 use super::row::{
-    Constant as C, FunctionGroup, FunctionRow, SyntaxForm, ValueForm as V, Volatility, functions,
+    Constant as C, FunctionGroup, FunctionRow, Labels, SyntaxForm, ValueForm as V, Volatility,
+    functions,
 };
 use super::signature::{
-    ANY, ARRAY, BIGINT, BOOLEAN, BYTEA, DOUBLE, INTEGER, INTEGERS, OID, RELATION, TEXT, UUID, VOID,
-    many, opt,
+    ANY, ARRAY, BIGINT, BOOLEAN, BYTEA, DOUBLE, ELEMENT, INTEGER, INTEGERS, OID, RELATION, TEXT,
+    UUID, VOID, many, opt,
 };
 
 pub(super) const CHOICES: FunctionGroup = functions! { "Choices":
@@ -24,6 +25,17 @@ pub(super) const CHOICES: FunctionGroup = functions! { "Choices":
         "the greatest, NULL left out", "greatest(1, NULL, 3)", "3";
     least(ANY, many(ANY)) -> ANY, Immutable, Values(V::Extreme(F::Least)),
         "the least, NULL left out", "least(1, NULL, 3)", "1";
+    num_nulls(ANY, many(ANY)) -> INTEGER, Immutable, Values(V::CountNulls { is_null: true }),
+        "how many are NULL", "num_nulls(1, NULL, 3)", "1";
+    num_nonnulls(ANY, many(ANY)) -> INTEGER, Immutable, Values(V::CountNulls { is_null: false }),
+        "how many are not NULL", "num_nonnulls(1, NULL, 3)", "2";
+    enum_first(ANY) -> ELEMENT, Immutable, Values(V::Labels(Labels::First)),
+        "the first value of an enum's type, whatever value is given",
+        "enum_first(NULL::mood)", "sad";
+    enum_last(ANY) -> ELEMENT, Immutable, Values(V::Labels(Labels::Last)),
+        "the last value of an enum's type", "enum_last(NULL::mood)", "happy";
+    enum_range(ANY) -> ARRAY, Immutable, Values(V::Labels(Labels::All)),
+        "all values of an enum's type, in their order", "enum_range(NULL::mood)", "{sad,ok,happy}";
 };
 
 pub(super) const DRAWN: FunctionGroup = functions! { "Sequences and random values":

@@ -64,7 +64,7 @@ fn statements_of_procedures() {
         ("SELECT b, count(*) INTO v, r FROM t;", "42803", 1, ""),
         ("SELECT nosuch INTO v FROM t;", "42703", 8, ""),
         ("SELECT a INTO v FROM nosuch;", "42P01", 22, ""),
-        ("SELECT a, b INTO v FROM t;", "42601", 18, ""),
+        ("SELECT a INTO v, n FROM t;", "42601", 15, ""),
         ("UPDATE t SET nosuch = 2;", "42703", 14, ""),
         ("UPDATE t SET c = 'x';", "22P02", 18, ""),
         ("UPDATE t SET c = b;", "42804", 18, "cast"),
@@ -118,6 +118,7 @@ fn queries_of_any_shape_are_compiled_in_procedures() {
         "UPDATE t SET b = 'x' FROM u WHERE u.a = t.a;",
         "UPDATE t SET a = 2 WHERE a = 1;",
         "DELETE FROM t WHERE a = n;",
+        "SELECT a, b INTO v FROM t;",
         "EXECUTE 'SELECT ' || n INTO r;",
     ] {
         compiles(statement);
