@@ -210,7 +210,7 @@ impl Interrupt {
         WaitingForLock(Arc::clone(self))
     }
 
-    /// Begins a wait for whoever keeps everybody else out, which is one for a lock to those who ask.
+    /// Begins a wait for whoever keeps everybody else out: one for a lock, to those who ask.
     pub fn begin_wait(self: &Arc<Self>) -> WaitForTurn {
         let (began, deadline) = (Ticks::now(), self.lock_deadline());
         WaitForTurn { interrupt: Arc::clone(self), began, deadline, told: OnceCell::new() }

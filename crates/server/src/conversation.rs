@@ -150,8 +150,8 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The client has said nothing for that long, or was woken, be it for a channel that it has left
-    /// since: why the connection ends, if it does.
+    /// The client has said nothing for that long, or was woken, be it for a channel that it has
+    /// left since: why the connection ends, if it does.
     pub(crate) fn time_out(&mut self) -> Option<Ended> {
         if let Some(copying) = &mut self.copying {
             // As if it had sent no rows: a COPY that was cancelled fails by that.

@@ -46,7 +46,7 @@ pub(crate) fn routines_seen<'c>(
     seen
 }
 
-/// Whether a value is only known once something has been read or called: `f((SELECT 1))`, `f(g(1))`.
+/// Whether a value is known only once something has been read or called: `(SELECT 1)`, `g(1)`.
 pub(crate) fn needs_query(
     value: &ast::Expr,
     procedures: &impl ProcedureNames,

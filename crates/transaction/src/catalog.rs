@@ -25,7 +25,6 @@ mod trigger;
 
 use std::sync::{Arc, LazyLock};
 
-use hotrow_base::composite::CompositeType;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{KeyLayout, KeyPart};
 use hotrow_base::row::{ColumnType, Field, RowLayout};
@@ -249,12 +248,6 @@ impl Table {
     /// The columns that users see.
     pub fn shown(&self) -> &[Column] {
         &self.columns[..self.columns.len() - self.hidden.len()]
-    }
-
-    /// The type of its rows as values: it is called as the table is.
-    pub fn row_type(&self) -> CompositeType {
-        let field = |column: &Column| (column.name.as_str().into(), column.data_type);
-        CompositeType::of(self.user_name(), &self.shown().iter().map(field).collect::<Vec<_>>())
     }
 
     /// What a column is for that users do not see.

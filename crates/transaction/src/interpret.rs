@@ -301,7 +301,7 @@ fn run_from<A: RecordAccess, H: Hook>(
 }
 
 /// Adds the row that could not be made, where instruction `at` holds a constraint on values that
-/// the next `Update` writes. (The instructions between them only compute.)
+/// the next `Update` or `Insert` writes. (The instructions between them only compute.)
 #[cold]
 #[inline(never)]
 fn tell_new_row<A: RecordAccess>(
@@ -311,14 +311,21 @@ fn tell_new_row<A: RecordAccess>(
     frame: &mut Frame,
     access: &A,
 ) {
-    let Some(record) = record else { return };
+    if !matches!(program.code[at], Op::NotNull { .. } | Op::Check { .. }) {
+        return;
+    }
     let is_writing = |op: &&Op| matches!(op, Op::Update { .. } | Op::Insert { .. });
-    let is_held = matches!(program.code[at], Op::NotNull { .. } | Op::Check { .. });
-    if let (true, Some(&Op::Update { site })) =
-        (is_held, program.code[at..].iter().find(is_writing))
-    {
-        let code = &program.access[site as usize];
-        violation::tell_new_row(program, code, access.row(code.table, record), &mut frame.machine);
+    match (program.code[at..].iter().find(is_writing), record) {
+        (Some(&Op::Update { site }), Some(record)) => {
+            let code = &program.access[site as usize];
+            let row = access.row(code.table, record);
+            violation::tell_new_row(program, code, row, &mut frame.machine);
+        }
+        (Some(&Op::Insert { site, .. }), _) => {
+            let code = &program.access[site as usize];
+            violation::tell_inserted_row(program, code, &mut frame.machine);
+        }
+        _ => {}
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Each client counts its own steps. A step checks that it is the next one, moves money between
 //! two hot accounts, one of which is found by a name that changes now and then, pays a fee into
-//! one row for all, and writes, and removes, rows of its own. Some steps do the same in a roundabout
-//! way: by a trigger, by a call, in a block that fails the first time. All of it is checked
-//! afterwards.
+//! one row for all, and writes, and removes, rows of its own. Some steps do the same in a
+//! roundabout way: by a trigger, by a call, in a block that fails the first time. All of it is
+//! checked afterwards.
 
 use hotrow::{Database, Error, FromValue, Session, Value};
 use rand::rngs::StdRng;

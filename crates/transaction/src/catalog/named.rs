@@ -173,3 +173,11 @@ impl Table {
         Ok(Self::bare(TableId(u16::MAX), &view.qualified_name(), columns, layout))
     }
 }
+
+impl Table {
+    /// The type of its rows as values: it is called as the table is.
+    pub fn row_type(&self) -> CompositeType {
+        let field = |column: &Column| (column.name.as_str().into(), column.data_type);
+        CompositeType::of(self.user_name(), &self.shown().iter().map(field).collect::<Vec<_>>())
+    }
+}

@@ -72,8 +72,7 @@ fn no_partition(table: &Table, number: usize, code: &CheckCode, machine: &Machin
     error
 }
 
-/// Adds the row that an update would have made to the error that NOT NULL or CHECK has left. An
-/// insert's error has its row already.
+/// Adds the row that an update would have made to the error that NOT NULL or CHECK has left.
 #[cold]
 #[inline(never)]
 pub(super) fn tell_new_row<W: Words + ?Sized>(
@@ -82,19 +81,40 @@ pub(super) fn tell_new_row<W: Words + ?Sized>(
     row: &W,
     machine: &mut Machine,
 ) {
-    let (Some(update), Some(error)) = (&code.update, &machine.error) else { return };
+    let Some(update) = &code.update else { return };
+    tell_row(program, code, machine, |table, column, machine| {
+        match update.sets.iter().find(|set| set.column == column) {
+            Some(set) => machine.slots[set.slot],
+            None => table.layout.read(row, column, &mut machine.heap),
+        }
+    });
+}
+
+/// As [`tell_new_row`], of an insert.
+#[cold]
+#[inline(never)]
+pub(super) fn tell_inserted_row(program: &Program, code: &AccessCode, machine: &mut Machine) {
+    let Some(insert) = &code.insert else { return };
+    tell_row(program, code, machine, |_, column, machine| {
+        machine.slots[insert.values[column.index()]]
+    });
+}
+
+fn tell_row(
+    program: &Program,
+    code: &AccessCode,
+    machine: &mut Machine,
+    value: impl Fn(&Table, ColumnId, &mut Machine) -> Datum,
+) {
+    let Some(error) = &machine.error else { return };
     let table = &program.tables[code.table_code as usize].table;
     let is_constraint = matches!(&error.sqlstate, b"23502" | b"23514");
     // A domain's constraint, in a cast, has no table.
     if !is_constraint || error.table.as_ref() != Some(&table.name) || error.detail.is_some() {
         return;
     }
-    let column = |at: usize| ColumnId(at as u16);
-    let value = |at: usize| match update.sets.iter().find(|set| set.column == column(at)) {
-        Some(set) => machine.slots[set.slot],
-        None => table.layout.read(row, column(at), &mut machine.heap),
-    };
-    let values: Vec<Datum> = (0..table.shown().len()).map(value).collect();
+    let columns = (0..table.shown().len()).map(|at| ColumnId(at as u16));
+    let values: Vec<Datum> = columns.map(|column| value(table, column, machine)).collect();
     let detail = failing_row(table, &values, machine);
     if let Some(error) = &mut machine.error {
         error.detail = Some(detail);

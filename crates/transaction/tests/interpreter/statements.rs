@@ -518,6 +518,10 @@ fn checks_hold_for_inserts_and_updates() {
     assert_eq!(world.rows(&row(2, 5, 6), &[]), message);
     let error = world.run(&row(2, 5, 6), &[]).expect_err("a violation");
     assert_eq!(error.detail.as_deref(), Some("Failing row contains (2, 2, 5.00, 6)."));
+    let without_key = vec![null(INT), text("x"), cast(int(5), MONEY), int(1)];
+    let error = world.run(&insert_of(without_key, false), &[]).expect_err("a NULL");
+    assert_eq!((error.code(), error.column.as_deref()), ("23502", Some("id")));
+    assert_eq!(error.detail.as_deref(), Some("Failing row contains (null, x, 5.00, 1)."));
     let set = |path, column, value: Expr| {
         let mut build = Build::new();
         build.say(StatementKind::Access(Box::new(Access {
