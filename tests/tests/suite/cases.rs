@@ -51,14 +51,13 @@ macro_rules! files {
 }
 
 files! {
-    comments zones styles said_times
-    arrays calls_and_rows cursors generated statements constraints control indexes kept_rows
-    wide_numbers_and_names reconnaissance concurrency definitions order json interval lists
-    templates times patterns schemas table_rows temporary expressions_in_indexes triggers
-    writable_views merge overloads array_columns rights numerics alterations materialized
-    variadic row_security instead partitions reports tables_without_keys recursion json_records ranges dynamic
-    addresses array_dimensions bits composites citext
-    defining_blocks altered_routines renamed_schemas returned_queries random_bytes
-    called_in_queries domains_in_routines told_errors altered_columns ending_calls choices
-    settings_of_routines run_instead enum_order children_without_index table_syntax
+    comments zones styles said_times arrays calls_and_rows cursors generated statements
+    constraints control indexes kept_rows wide_numbers_and_names reconnaissance concurrency
+    definitions order json interval lists templates times patterns schemas table_rows temporary
+    expressions_in_indexes triggers writable_views merge overloads array_columns rights numerics
+    alterations materialized variadic row_security instead partitions reports
+    tables_without_keys recursion json_records ranges dynamic addresses array_dimensions bits
+    composites citext defining_blocks altered_routines renamed_schemas returned_queries
+    random_bytes called_in_queries domains_in_routines told_errors altered_columns ending_calls
+    choices settings_of_routines run_instead enum_order children_without_index table_syntax
 }
