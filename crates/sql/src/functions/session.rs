@@ -96,7 +96,7 @@ pub(super) const SESSION: FunctionGroup = functions! { "The session":
     inet_server_addr | inet_client_addr() -> INET, Immutable, Constant(C::Null),
         "NULL", "inet_server_addr() IS NULL", "true";
     pg_my_temp_schema() -> OID, Immutable, Constant(C::Null),
-        "NULL: there are no temporary tables", "pg_my_temp_schema() IS NULL", "true";
+        "NULL: its number is not told", "pg_my_temp_schema() IS NULL", "true";
 };
 
 /// Functions of PostgreSQL's that a replay of the log could not repeat.
