@@ -11,6 +11,7 @@ use crate::type_table::{KnownType, TYPES, composite_with_oid, enum_with_oid, kno
 use crate::typing::joined;
 
 use super::SystemContext;
+use super::cells::name_from;
 use super::deparse;
 use super::deparse::Called;
 
@@ -181,8 +182,18 @@ fn type_name(context: &SystemContext<'_>, of: &NamedType) -> String {
         Some((schema, name, _)) if !seen.is_some_and(|seen| is_it(seen)) => {
             format!("{}.{}", quoted(schema), quoted(name))
         }
-        _ => quoted(name),
+        Some(_) => quoted(name),
+        None => match of_table(context, of) {
+            Some(table) => name_from(context.path, &table.schema, name),
+            None => quoted(name),
+        },
     }
+}
+
+/// The table whose rows a type is of.
+fn of_table<'c>(context: &SystemContext<'c>, of: &NamedType) -> Option<&'c Table> {
+    let NamedType::Composite(row) = of else { return None };
+    context.catalog.tables().iter().find(|table| table.row_type() == *row)
 }
 
 pub(super) fn format_type(

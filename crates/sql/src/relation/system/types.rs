@@ -1,5 +1,7 @@
 //! Rows of `pg_type`, and of what tells more of types: `pg_enum` and `pg_range`.
 
+use std::collections::{HashMap, HashSet};
+
 use hotrow_base::composite::CompositeType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, RangeKind};
@@ -9,7 +11,7 @@ use hotrow_transaction::catalog::{NamedType, PUBLIC, Table};
 use crate::type_table::{KnownType, TYPES, composite_type, enum_type, known_type};
 
 use super::cells::{PG_CATALOG, schema_number, tables, text};
-use super::numbers::{COMPOSITES, LABELS, TABLES, number_of_named};
+use super::numbers::{COMPOSITES, LABELS, PROCEDURES, TABLES, number_of_named};
 use super::{Fields, SystemContext, rights};
 
 /// The number of the schema that an enum or a composite type is in.
@@ -145,7 +147,7 @@ pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
             ("deptype", text(kind)),
         ]
     };
-    let mut all = Vec::new();
+    let mut all = row_dependencies(context);
     for of in composites(context) {
         all.push(one(of, composite_type(of).oid, "i"));
         for field in of.types() {
@@ -156,5 +158,48 @@ pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
             }
         }
     }
+    all
+}
+
+/// What depends on the row of a table: that comes behind the table in a dump.
+fn row_dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
+    let number = |name: &str| Value::BigInt(number_of_named(name));
+    let one = |(kind, object): (&str, i64), (referred_kind, referred): (&str, i64), how: &str| {
+        vec![
+            ("classid", number(kind)),
+            ("objid", Value::BigInt(object)),
+            ("refclassid", number(referred_kind)),
+            ("refobjid", Value::BigInt(referred)),
+            ("deptype", text(how)),
+        ]
+    };
+    let of_tables: HashMap<CompositeType, i64> =
+        tables(context).map(|table| (table.row_type(), TABLES.of(table.id.index()))).collect();
+    let mut all = Vec::new();
+    let mut needed = HashSet::new();
+    let mut add = |object: (&str, i64), of: DataType| {
+        let mut of = of;
+        while let Some(element) = of.element() {
+            of = element;
+        }
+        let DataType::Composite(row) = of else { return };
+        if let Some(&table) = of_tables.get(&row).filter(|table| **table != object.1) {
+            let number = composite_type(row).oid;
+            all.push(one(object, ("pg_type", number), "n"));
+            needed.insert((number, table));
+        }
+    };
+    for table in tables(context) {
+        let object = ("pg_class", TABLES.of(table.id.index()));
+        table.shown().iter().for_each(|column| add(object, column.data_type));
+    }
+    for (id, procedure, _) in &context.procedures {
+        let object = ("pg_proc", PROCEDURES.of(*id as usize));
+        procedure.given().iter().for_each(|of| add(object, of.sql_type.packed()));
+        procedure.result.iter().for_each(|column| add(object, column.data_type));
+    }
+    all.extend(
+        needed.into_iter().map(|(row, table)| one(("pg_type", row), ("pg_class", table), "i")),
+    );
     all
 }
