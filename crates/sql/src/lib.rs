@@ -197,6 +197,7 @@ mod typing;
 mod variadic;
 mod variadic_call;
 mod view;
+mod whole_row;
 mod written;
 mod written_subscripts;
 

@@ -51,7 +51,7 @@ fn who_gives_up_closing_leaves_the_gate_open() {
                 room.gate.leave(0);
             })
         };
-        let closed = room.gate.close_while(|| false);
+        let closed = room.gate.close_behind(room.gate.take_turn(), || false);
         let expected = 1 + u32::from(closed.is_some());
         if closed.is_some() {
             // SAFETY: see `Room`.

@@ -27,3 +27,21 @@ fn two_threads_exclude_each_other() {
 fn three_threads_exclude_each_other() {
     count_with_threads(3);
 }
+
+#[test]
+fn who_gives_up_leaves_nobody_asleep() {
+    facade::model(|| {
+        let latch = Arc::new(RawLatch::new());
+        let waits = {
+            let latch = Arc::clone(&latch);
+            thread::spawn(move || drop(latch.lock()))
+        };
+        let gives_up = {
+            let latch = Arc::clone(&latch);
+            thread::spawn(move || drop(latch.lock_within(Duration::ZERO)))
+        };
+        drop(latch.lock());
+        [waits, gives_up].into_iter().for_each(|other| other.join().expect("it does not panic"));
+        assert!(latch.try_lock().is_some(), "nobody has it");
+    });
+}

@@ -1,0 +1,88 @@
+//! The row of a relation as a value: `SELECT a FROM account a`, `f(a)`, `row_to_json(a)`.
+
+use hotrow_base::composite::{CompositeField, CompositeType};
+use hotrow_base::types::DataType;
+use hotrow_transaction::catalog::Table;
+use hotrow_transaction::program::{Expr, ExprKind, Place};
+use sqlparser::ast;
+
+use crate::error::Result;
+use crate::relation::level::RelationKind;
+use crate::row_fields::{made, null_where, too_many_rows};
+use crate::scope::Compiler;
+use crate::type_table::RECORD;
+use crate::typing::scalar;
+use crate::written::{bare, ident_name};
+
+impl Compiler<'_> {
+    /// The columns of the relation that a name is of, where it names nothing else.
+    pub(crate) fn whole_row(&mut self, written: &ast::Expr) -> Result<Option<Vec<(String, Expr)>>> {
+        let ast::Expr::Identifier(name) = bare(written) else { return Ok(None) };
+        let name = ident_name(name);
+        let is_column = self.relation_column(&name, Place::default())?.is_some();
+        if let Some(fields) = self.fields_of(std::slice::from_ref(&name))
+            && !is_column
+        {
+            return Ok(Some(fields));
+        }
+        let is_other = self.variable(&name).is_some() || is_column;
+        if is_other {
+            return Ok(None);
+        }
+        match self.relation_named(&name) {
+            Some(at) => self.columns_of_relation(at).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The level and the place in it of the innermost relation with a name.
+    fn relation_named(&self, name: &str) -> Option<(usize, usize)> {
+        let levels = self.levels.iter().enumerate().rev();
+        let mut found = levels.filter_map(|(depth, level)| {
+            Some((depth, level.relations.iter().position(|known| known.name == name)?))
+        });
+        found.next()
+    }
+
+    /// The columns that `*` stands for of a relation.
+    fn columns_of_relation(&mut self, (depth, at): (usize, usize)) -> Result<Vec<(String, Expr)>> {
+        let relation = &self.levels[depth].relations[at];
+        let named = |column: usize| (column, relation.columns[column].name.clone());
+        let names: Vec<_> = relation.starred().into_iter().map(named).collect();
+        let mut fields = Vec::new();
+        for (column, name) in names {
+            self.need_column(depth, at, column)?;
+            fields.push((name, self.slot_of_column(depth, at, column)?));
+        }
+        Ok(fields)
+    }
+
+    /// The row of a relation as one value, by the relation's name: of the table's type where it is
+    /// one of a table, and of none otherwise. NULL where an outer join has none.
+    pub(crate) fn row_of_relation(&mut self, name: &str) -> Result<Option<Expr>> {
+        let Some((depth, at)) = self.relation_named(name) else { return Ok(None) };
+        let fields = self.columns_of_relation((depth, at))?;
+        let relation = &self.levels[depth].relations[at];
+        let table = match relation.kind {
+            RelationKind::Table(table) => Some(self.catalog.table(table)),
+            RelationKind::System(_) | RelationKind::Planned(_) => None,
+        };
+        let field =
+            |(name, value): &(String, Expr)| (name.as_str().into(), value.sql_type.packed());
+        let columns: Vec<CompositeField> = fields.iter().map(field).collect();
+        let of_table = table
+            .map(Table::row_type)
+            .filter(|of| of.types().eq(columns.iter().map(|(_, of)| *of)));
+        let of = of_table.or_else(|| CompositeType::of_rows(RECORD, &columns));
+        let of = of.ok_or_else(|| too_many_rows(self.place))?;
+        // A column that cannot be NULL, and is where there is no row.
+        let is_missing = table.filter(|_| relation.star.is_none()).and_then(|table| {
+            let columns = table.shown().iter().zip(&relation.columns);
+            let at = columns.into_iter().position(|(own, here)| !own.nullable && here.nullable)?;
+            Some(scalar(ExprKind::IsNull(Box::new(fields.get(at)?.1.clone())), DataType::Boolean))
+        });
+        let row = made(of, fields.into_iter().map(|(_, value)| value).collect());
+        let Some(is_missing) = is_missing else { return Ok(Some(row)) };
+        Ok(Some(null_where(is_missing, row)))
+    }
+}
