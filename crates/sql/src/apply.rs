@@ -17,7 +17,7 @@ use crate::changes::{
     TableDefinition,
 };
 use crate::error::{Advice, Result, error};
-use crate::named_type::asks;
+use crate::named_type::column_of_type;
 use crate::relation::key_name;
 use crate::renamed_schema::apply_renamed;
 
@@ -252,24 +252,10 @@ fn refuse_held_rows(catalog: &Catalog, table: TableId, before: CompositeType) ->
     if table.row_type() == before {
         return Ok(());
     }
-    let held = DataType::Composite(before);
-    let of_type = catalog.types().find_map(|(_, name, named)| match **named {
-        NamedType::Composite(row) => {
-            let (field, _) = row.fields().iter().find(|(_, of)| asks(*of, held))?;
-            Some((name.to_owned(), field.to_string()))
-        }
-        NamedType::Enum(_) | NamedType::Domain(_) => None,
-    });
-    let of_table = || {
-        catalog.tables().iter().find_map(|other| {
-            let column = other.columns.iter().find(|column| asks(column.data_type, held))?;
-            Some((other.name.clone(), column.name.clone()))
-        })
-    };
-    match of_type.or_else(of_table) {
+    match column_of_type(catalog, DataType::Composite(before), |_| true) {
         None => Ok(()),
         Some((of, column)) => {
-            let name = &table.name;
+            let (name, of) = (&table.name, of.name());
             let message = format!(
                 "cannot alter table \"{name}\" because column \"{of}.{column}\" uses its row type"
             );

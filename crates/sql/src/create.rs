@@ -6,6 +6,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{
     PUBLIC, SearchPath, TriggerFunction, is_temporary, key_in, local, split,
 };
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{OVERLOAD_MARK, Procedure, ResultColumn, STATEMENT_MARK};
 
 use crate::compiled::Compiled;
@@ -66,6 +67,29 @@ pub(crate) fn begin(compiler: &mut Compiler<'_>, routine: &Routine) -> Result<(S
         return Err(error(b"42723", routine.place, message).hint("write CREATE OR REPLACE"));
     }
     Ok((key, outs))
+}
+
+/// A routine of which only what it takes and gives is compiled: a call of it fails with this error.
+/// `with` adds why.
+pub(crate) fn create_failing(
+    compiler: &mut Compiler<'_>,
+    routine: &Routine,
+    statement: &ScriptStatement,
+    failed: &SqlError,
+    with: impl FnOnce(Procedure) -> Procedure,
+) -> Result<Compiled> {
+    let (key, outs) = begin(compiler, routine)?;
+    let is_variadic = is_variadic(compiler, routine)?;
+    let returns_set = result(compiler, routine, outs)?;
+    let mut body = Vec::new();
+    compiler.place = failed.place;
+    compiler.emit_raise(&mut body, &failed.sqlstate, failed.message.clone(), None);
+    let procedure = compiler.take_procedure(&key, body, returns_set);
+    let outs = outs_of_call(routine);
+    let procedure = Box::new(with(Procedure { is_variadic, outs, ..procedure }));
+    let (source, or_replace) = (statement.text.clone(), routine.or_replace);
+    let notices = Vec::new();
+    Ok(Compiled::CreateProcedure { procedure, source, or_replace, maker: None, notices })
 }
 
 /// See [`Procedure::outs`].

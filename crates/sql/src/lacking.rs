@@ -12,7 +12,7 @@ use hotrow_transaction::program::{Lacking, Procedure};
 
 use crate::compile::compiler_of;
 use crate::compiled::Compiled;
-use crate::create::{begin, is_variadic, outs_of_call, result};
+use crate::create::create_failing;
 use crate::error::{Advice, Result, error};
 use crate::scope::Compiler;
 use crate::state::ProcedureNames;
@@ -63,22 +63,7 @@ fn create_lacking(
     statement: &ScriptStatement,
     failed: SqlError,
 ) -> Result<Compiled> {
-    let (key, outs) = begin(compiler, routine)?;
-    let is_variadic = is_variadic(compiler, routine)?;
-    let returns_set = result(compiler, routine, outs)?;
-    let mut body = Vec::new();
-    compiler.place = failed.place;
-    compiler.emit_raise(&mut body, &failed.sqlstate, failed.message.clone(), None);
-    let procedure = compiler.take_procedure(&key, body, returns_set);
-    let lacks = Some(Arc::new(Lacking { error: failed, is_looked_at: routine.is_in_sql }));
-    let outs = outs_of_call(routine);
-    let procedure = Box::new(Procedure { is_variadic, outs, lacks, ..procedure });
-    let (source, or_replace) = (statement.text.clone(), routine.or_replace);
-    Ok(Compiled::CreateProcedure {
-        procedure,
-        source,
-        or_replace,
-        maker: None,
-        notices: Vec::new(),
-    })
+    let of = Lacking { error: failed.clone(), is_looked_at: routine.is_in_sql };
+    let with = |procedure| Procedure { lacks: Some(Arc::new(of)), ..procedure };
+    create_failing(compiler, routine, statement, &failed, with)
 }

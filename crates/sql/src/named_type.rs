@@ -13,7 +13,9 @@ use std::fmt::Display;
 use hotrow_base::composite::{CompositeField, CompositeType, nesting};
 use hotrow_base::enumeration::{EnumType, LABEL_BYTES_MAX, LABELS_MAX};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Domain, NamedType, PUBLIC, Table, local, qualified, split};
+use hotrow_transaction::catalog::{
+    Catalog, Domain, NamedType, PUBLIC, Table, local, qualified, split,
+};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, AlterTypeOperation, UserDefinedTypeRepresentation as Representation};
@@ -254,18 +256,12 @@ impl Compiler<'_> {
 
     /// A column that has values of a type, or values with such in them.
     fn needs_type(&self, of: DataType, is_asked: impl Fn(&Table) -> bool) -> Option<String> {
-        for (_, other, named) in self.catalog.types() {
-            if let NamedType::Composite(row) = **named
-                && let Some((field, _)) = row.fields().iter().find(|(_, field)| asks(*field, of))
-            {
-                return Some(format!("column {field} of composite type {other}"));
-            }
-        }
         // Not those that are kept for sessions to come: they are made anew for another type.
-        let asked = |table: &&Table| is_asked(table) && self.path.shows(&table.schema, &table.name);
-        self.catalog.tables().iter().filter(asked).find_map(|table| {
-            let column = table.columns.iter().find(|column| asks(column.data_type, of))?;
-            Some(format!("column {} of table {}", column.name, table.name))
+        let is_asked =
+            |table: &Table| is_asked(table) && self.path.shows(&table.schema, &table.name);
+        Some(match column_of_type(self.catalog, of, is_asked)? {
+            (Holder::Type(other), field) => format!("column {field} of composite type {other}"),
+            (Holder::Table(table), column) => format!("column {column} of table {table}"),
         })
     }
 
@@ -309,6 +305,44 @@ impl Compiler<'_> {
             _ => None,
         }
     }
+}
+
+/// What has columns.
+pub(crate) enum Holder<'c> {
+    /// a composite type, by its name
+    Type(&'c str),
+    /// a table, by its name
+    Table(&'c str),
+}
+
+impl<'c> Holder<'c> {
+    pub(crate) fn name(&self) -> &'c str {
+        let (Self::Type(name) | Self::Table(name)) = *self;
+        name
+    }
+}
+
+/// The first column that has values of a type, or values with such in them: of composite types, and
+/// of tables that are asked.
+pub(crate) fn column_of_type<'c>(
+    catalog: &'c Catalog,
+    of: DataType,
+    is_asked: impl Fn(&Table) -> bool,
+) -> Option<(Holder<'c>, &'c str)> {
+    let mut types = catalog.types();
+    let of_type = types.find_map(|(_, name, named)| match **named {
+        NamedType::Composite(row) => {
+            let (field, _) = row.fields().iter().find(|(_, field)| asks(*field, of))?;
+            Some((Holder::Type(name), &**field))
+        }
+        NamedType::Enum(_) | NamedType::Domain(_) => None,
+    });
+    of_type.or_else(|| {
+        catalog.tables().iter().filter(|table| is_asked(table)).find_map(|table| {
+            let column = table.columns.iter().find(|column| asks(column.data_type, of))?;
+            Some((Holder::Table(&table.name), column.name.as_str()))
+        })
+    })
 }
 
 /// Whether a type is another one, or has it within it.

@@ -17,7 +17,7 @@ use crate::call::places_given;
 use crate::call_syntax::CallArgument;
 use crate::changes::left_out;
 use crate::compiled::Compiled;
-use crate::create::{begin, is_variadic, outs_of_call, result};
+use crate::create::create_failing;
 use crate::dynamic_text::{OPEN_CURSOR, OPEN_RECORD};
 use crate::error::{Advice, Result};
 use crate::functions;
@@ -94,25 +94,12 @@ pub(crate) fn create_interpreted(
     routine: &Routine,
     statement: &ScriptStatement,
 ) -> Result<Compiled> {
-    let (key, outs) = begin(compiler, routine)?;
-    let is_variadic = is_variadic(compiler, routine)?;
-    let returns_set = result(compiler, routine, outs)?;
-    let mut body = Vec::new();
     let message = "a call, beside others, of a routine with definitions, or with COMMIT and \
                    ROLLBACK before its end, is not supported";
-    compiler.emit_raise(&mut body, b"0A000", message.to_owned(), None);
-    let procedure = compiler.take_procedure(&key, body, returns_set);
-    let interpreted = Some(Arc::from(statement.text.as_str()));
-    let outs = outs_of_call(routine);
-    let procedure = Box::new(Procedure { is_variadic, outs, interpreted, ..procedure });
-    let (source, or_replace) = (statement.text.clone(), routine.or_replace);
-    Ok(Compiled::CreateProcedure {
-        procedure,
-        source,
-        or_replace,
-        maker: None,
-        notices: Vec::new(),
-    })
+    let failed = SqlError { place: compiler.place, ..SqlError::new(b"0A000", message) };
+    let text = Some(Arc::from(statement.text.as_str()));
+    let with = |procedure| Procedure { interpreted: text, ..procedure };
+    create_failing(compiler, routine, statement, &failed, with)
 }
 
 /// CALL, or a query of nothing but a call.

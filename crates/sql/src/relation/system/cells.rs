@@ -10,8 +10,9 @@ use hotrow_transaction::catalog::{
 };
 use hotrow_transaction::program::Procedure;
 
-use super::SystemContext;
+use super::numbers::number_of_named;
 use super::texts::default_value;
+use super::{Fields, SystemContext};
 
 pub(super) fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
@@ -76,6 +77,21 @@ pub(super) fn indexes<'c>(
             && path.shows(&table.schema, &table.name)
             && is_declared(table, index)
     })
+}
+
+/// A row of `pg_depend`: that an object depends on another one, each by its catalog and number.
+pub(super) fn dependency(
+    (catalog, object): (&str, i64),
+    (referred_catalog, referred): (&str, i64),
+    how: &str,
+) -> Fields {
+    vec![
+        ("classid", Value::BigInt(number_of_named(catalog))),
+        ("objid", Value::BigInt(object)),
+        ("refclassid", Value::BigInt(number_of_named(referred_catalog))),
+        ("refobjid", Value::BigInt(referred)),
+        ("deptype", text(how)),
+    ]
 }
 
 /// The numbers of the catalog's schemas.

@@ -9,15 +9,15 @@ use hotrow_transaction::catalog::{Object, PUBLIC, Table, View, ViewKind};
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::relation::system::cells::{
-    INFORMATION_SCHEMA, PG_CATALOG, PUBLIC_SCHEMA, default_text, identity, indexes, kept,
-    materialized, schema_number, sequences, small, tables, text, views,
+    INFORMATION_SCHEMA, PG_CATALOG, PUBLIC_SCHEMA, default_text, dependency, identity, indexes,
+    kept, materialized, schema_number, sequences, small, tables, text, views,
 };
 use crate::relation::system::classes::classes;
 use crate::relation::system::constraints::{constraints, index_row};
 use crate::type_table::type_modifier;
 
 use super::functions;
-use super::numbers::{DEFAULTS, INDEXES, PROCEDURES, TABLES, VIEWS, number_of, number_of_named};
+use super::numbers::{DEFAULTS, INDEXES, PROCEDURES, TABLES, VIEWS, number_of};
 use super::routines::written;
 use super::texts::{
     Brackets, attribute_name, generation_text, index_definition, type_length, type_number,
@@ -367,25 +367,12 @@ fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
 
 /// Of the sequences that go with columns.
 fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
-    let number = |name: &str| Value::BigInt(number_of_named(name));
-    let of_extension = |kind: &str, object: i64| {
-        vec![
-            ("classid", number(kind)),
-            ("objid", Value::BigInt(object)),
-            ("refclassid", number("pg_extension")),
-            ("refobjid", Value::BigInt(OWN_VIEWS)),
-            ("deptype", text("e")),
-        ]
-    };
+    let of_extension =
+        |kind: &str, object: i64| dependency((kind, object), ("pg_extension", OWN_VIEWS), "e");
     // A default depends on the sequence that it takes numbers from: dumps set it behind that.
     let of_default = |table: &Table, column: ColumnId, sequence: TableId| {
-        vec![
-            ("classid", number("pg_attrdef")),
-            ("objid", Value::BigInt(DEFAULTS.of_part(table.id.index(), column.index()))),
-            ("refclassid", number("pg_class")),
-            ("refobjid", Value::BigInt(TABLES.of(sequence.index()))),
-            ("deptype", text("n")),
-        ]
+        let default = DEFAULTS.of_part(table.id.index(), column.index());
+        dependency(("pg_attrdef", default), ("pg_class", TABLES.of(sequence.index())), "n")
     };
     let mut all = vec![of_extension("pg_namespace", HOTROW)];
     for (at, known) in KNOWN.iter().enumerate() {
@@ -396,14 +383,10 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
     for table in tables(context) {
         for (column, sequence) in context.catalog.owned_by(table) {
             let kind = if context.catalog.is_of_identity(sequence) { "i" } else { "a" };
-            all.push(vec![
-                ("classid", number("pg_class")),
-                ("objid", Value::BigInt(TABLES.of(sequence.index()))),
-                ("refclassid", number("pg_class")),
-                ("refobjid", Value::BigInt(TABLES.of(table.id.index()))),
-                ("refobjsubid", Value::Int(i32::from(column.0) + 1)),
-                ("deptype", text(kind)),
-            ]);
+            let [sequence, owner] = [sequence, table.id].map(|id| TABLES.of(id.index()));
+            let mut owned = dependency(("pg_class", sequence), ("pg_class", owner), kind);
+            owned.push(("refobjsubid", Value::Int(i32::from(column.0) + 1)));
+            all.push(owned);
         }
         for (at, column) in table.shown().iter().enumerate() {
             if let Some(draws) = column.draws.filter(|_| identity(column).is_empty()) {

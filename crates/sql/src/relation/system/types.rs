@@ -1,6 +1,6 @@
 //! Rows of `pg_type`, and of what tells more of types: `pg_enum` and `pg_range`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use hotrow_base::composite::CompositeType;
 use hotrow_base::enumeration::EnumType;
@@ -10,8 +10,8 @@ use hotrow_transaction::catalog::{NamedType, PUBLIC, Table};
 
 use crate::type_table::{KnownType, TYPES, composite_type, enum_type, known_type};
 
-use super::cells::{PG_CATALOG, schema_number, tables, text};
-use super::numbers::{COMPOSITES, LABELS, PROCEDURES, TABLES, number_of_named};
+use super::cells::{PG_CATALOG, dependency, schema_number, tables, text};
+use super::numbers::{COMPOSITES, LABELS, PROCEDURES, TABLES};
 use super::{Fields, SystemContext, rights};
 
 /// The number of the schema that an enum or a composite type is in.
@@ -137,15 +137,8 @@ pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
 
 /// What composite types depend on: each stands behind the types of its fields.
 pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
-    let number = |name| Value::BigInt(number_of_named(name));
-    let one = |of: CompositeType, referred: i64, kind: &str| {
-        vec![
-            ("classid", number("pg_class")),
-            ("objid", Value::BigInt(number_of_composite(of))),
-            ("refclassid", number("pg_type")),
-            ("refobjid", Value::BigInt(referred)),
-            ("deptype", text(kind)),
-        ]
+    let one = |of: CompositeType, referred: i64, how: &str| {
+        dependency(("pg_class", number_of_composite(of)), ("pg_type", referred), how)
     };
     let mut all = row_dependencies(context);
     for of in composites(context) {
@@ -163,29 +156,16 @@ pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
 
 /// What depends on the row of a table: that comes behind the table in a dump.
 fn row_dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
-    let number = |name: &str| Value::BigInt(number_of_named(name));
-    let one = |(kind, object): (&str, i64), (referred_kind, referred): (&str, i64), how: &str| {
-        vec![
-            ("classid", number(kind)),
-            ("objid", Value::BigInt(object)),
-            ("refclassid", number(referred_kind)),
-            ("refobjid", Value::BigInt(referred)),
-            ("deptype", text(how)),
-        ]
-    };
     let of_tables: HashMap<CompositeType, i64> =
         tables(context).map(|table| (table.row_type(), TABLES.of(table.id.index()))).collect();
     let mut all = Vec::new();
-    let mut needed = HashSet::new();
+    let mut needed = BTreeSet::new();
     let mut add = |object: (&str, i64), of: DataType| {
-        let mut of = of;
-        while let Some(element) = of.element() {
-            of = element;
-        }
-        let DataType::Composite(row) = of else { return };
+        // An array has no arrays for elements, of however many dimensions it is.
+        let DataType::Composite(row) = of.element().unwrap_or(of) else { return };
         if let Some(&table) = of_tables.get(&row).filter(|table| **table != object.1) {
             let number = composite_type(row).oid;
-            all.push(one(object, ("pg_type", number), "n"));
+            all.push(dependency(object, ("pg_type", number), "n"));
             needed.insert((number, table));
         }
     };
@@ -198,8 +178,7 @@ fn row_dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
         procedure.given().iter().for_each(|of| add(object, of.sql_type.packed()));
         procedure.result.iter().for_each(|column| add(object, column.data_type));
     }
-    all.extend(
-        needed.into_iter().map(|(row, table)| one(("pg_type", row), ("pg_class", table), "i")),
-    );
+    let of_row = |(row, table)| dependency(("pg_type", row), ("pg_class", table), "i");
+    all.extend(needed.into_iter().map(of_row));
     all
 }

@@ -12,9 +12,9 @@ use sqlparser::ast::{self, ObjectName, ObjectNamePart, VisitMut, VisitorMut};
 use crate::token::folded;
 use crate::view::query_of;
 
-use super::cells::text;
+use super::cells::{dependency, text};
 use super::descriptions::{number_of, number_of_view};
-use super::numbers::{RULES, number_of_named};
+use super::numbers::RULES;
 use super::{Fields, SystemContext};
 
 /// A view's query.
@@ -43,17 +43,11 @@ pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     for view in with_rules(context) {
         let Some((_, named)) = read(context, view) else { continue };
-        all.extend(named.iter().filter_map(|object| number_of(context, object)).map(
-            |(class, number)| {
-                vec![
-                    ("classid", Value::BigInt(number_of_named("pg_rewrite"))),
-                    ("objid", Value::BigInt(RULES.of(view.id as usize))),
-                    ("refclassid", Value::BigInt(number_of_named(class))),
-                    ("refobjid", Value::BigInt(number)),
-                    ("deptype", text("n")),
-                ]
-            },
-        ));
+        all.extend(
+            named.iter().filter_map(|object| number_of(context, object)).map(|referred| {
+                dependency(("pg_rewrite", RULES.of(view.id as usize)), referred, "n")
+            }),
+        );
     }
     all
 }
