@@ -266,6 +266,34 @@ def transactions(_):
 
 
 @check
+def checking_later(_):
+    "children before their parents, parents that come again, check_constraints, what COMMIT refuses"
+    filled()
+    with transaction.atomic():
+        Book.objects.create(title="early", author_id=90_000, price=1)
+        Author.objects.create(pk=90_000, name="late")
+    equal(Book.objects.get(title="early").author.name, "late")
+    try:
+        with transaction.atomic():
+            Book.objects.create(title="orphan", author_id=90_001, price=1)
+        equal("committed", "refused")
+    except IntegrityError as error:
+        equal("violates foreign key constraint" in str(error), True, str(error))
+    equal(Book.objects.filter(title="orphan").count(), 0)
+    with transaction.atomic():
+        Book.objects.create(title="orphan", author_id=90_002, price=1)
+        try:
+            connection.check_constraints()
+            equal("found nothing", "found it")
+        except IntegrityError:
+            transaction.set_rollback(True)
+    with transaction.atomic():
+        Author.objects.filter(pk=90_000)._raw_delete("default")
+        Author.objects.create(pk=90_000, name="again")
+    equal(Book.objects.get(title="early").author.name, "again")
+
+
+@check
 def iterating(_):
     "iterator() over a cursor of the server, values with dates, big lists of parameters"
     author = filled()[0]

@@ -418,7 +418,19 @@ def references(_):
             conn.execute(sa.insert(node), [{"id": 1, "up": None}, {"id": 2, "up": 1}, {"id": 3, "up": 2}])
             conn.execute(sa.delete(node).where(node.c.id == 1))
             equal(conn.scalar(select(func.count()).select_from(node)), 0)
+        leaf = metadata.tables["sa_leaf"]
+        with bind.begin() as conn:
+            conn.execute(sa.insert(leaf), {"id": 1, "other": 9})
+            conn.execute(sa.insert(node), {"id": 9})
+        try:
+            with bind.begin() as conn:
+                conn.execute(sa.insert(leaf), {"id": 2, "other": 10})
+            equal("committed", "refused")
+        except sa.exc.IntegrityError as error:
+            equal(error.orig.sqlstate, "23503")
         inspector = sa.inspect(bind)
+        options = {key["constrained_columns"][0]: key["options"] for key in inspector.get_foreign_keys("sa_leaf")}
+        equal(options, {"node": {"ondelete": "SET NULL", "onupdate": "CASCADE"}, "other": {"deferrable": True, "initially": "DEFERRED"}})
         equal(inspector.get_table_comment("sa_node"), {"text": "a tree"})
         equal([key["options"] for key in inspector.get_foreign_keys("sa_node")], [{"ondelete": "CASCADE"}])
     finally:

@@ -14,7 +14,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::compiled::CompiledProcedure;
-use hotrow_transaction::invocation::{Arguments, Invocation};
+use hotrow_transaction::invocation::{Arguments, Invocation, Leaves};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure as Tree;
 
@@ -77,7 +77,10 @@ impl Calls {
     ) -> Result<Rows, Error> {
         match self.call_inside(context, transaction, name, arguments)? {
             Inside::Done(rows) => Ok(rows),
-            Inside::Addressed(compiled) => self.queue(context, &compiled.procedure),
+            Inside::Addressed(compiled) => {
+                let call = || self.queue(context, &compiled.procedure);
+                self.or_checking(context, transaction, &compiled, call)
+            }
         }
     }
 
@@ -94,7 +97,9 @@ impl Calls {
             Inside::Addressed(compiled) => {
                 let (core, interrupt) = (&context.core, Some(&context.interrupt));
                 let try_call = |mailbox: &_| core.try_call(mailbox, interrupt);
-                context.settle(self.drawing(context, &compiled.procedure, try_call)?)
+                let call =
+                    || context.settle(self.drawing(context, &compiled.procedure, try_call)?);
+                self.or_checking(context, transaction, &compiled, call)
             }
         }
     }
@@ -131,7 +136,8 @@ impl Calls {
         draw_into(context, &mailbox, &compiled)?;
         let (core, interrupt) = (&context.core, &context.interrupt);
         let call_once = |mailbox: &_| core.call_once(mailbox, (key.as_bytes(), call), interrupt);
-        context.settle(self.drawing(context, &compiled.procedure, call_once)?)
+        let called = context.settle(self.drawing(context, &compiled.procedure, call_once)?);
+        called.map_err(Error::told)
     }
 
     /// Repeats a recorded call.
@@ -156,9 +162,39 @@ impl Calls {
         // It has the numbers that it took.
         let sent = send(context, &self.mailbox.borrow());
         Mailbox::renew(&self.mailbox);
-        let mut rows = context.settle(sent?)?;
+        let mut rows = context.settle(sent?).map_err(Error::told)?;
         rows.notices_mut().retain(drawing::is_heard);
         Ok(rows)
+    }
+
+    /// Makes the call in the mailbox; in a transaction of the session, if it has found violated
+    /// what its COMMIT has to look at again.
+    fn or_checking(
+        &self,
+        context: &Context,
+        transaction: &mut SessionTransaction,
+        compiled: &CompiledProcedure,
+        call: impl FnOnce() -> Result<Rows, Error>,
+    ) -> Result<Rows, Error> {
+        if !compiled.program.may_defer() {
+            return call();
+        }
+        // Whoever takes the call takes it out of the mailbox.
+        let made = self.mailbox.borrow().invocation.lock().clone();
+        match call() {
+            Err(Error::Sql(error)) if context.core.can_check_later(&error) => {
+                let call = |transaction: &mut SessionTransaction| {
+                    let called = transaction.call(context, &mut made.clone());
+                    called.unwrap_or_else(|| Err(context.core.no_transactions().into()))
+                };
+                if transaction.is_in_batch() {
+                    transaction.begin_unless_open(context)?;
+                    return call(transaction); // the batch's end is its COMMIT
+                }
+                transaction.alone(context, call)
+            }
+            done => done.map_err(Error::told),
+        }
     }
 
     /// Runs a call in the open transaction, if there is one.
@@ -273,6 +309,7 @@ pub(crate) fn address(
 ) -> Result<(), SqlError> {
     let mut invocation = mailbox.invocation.lock();
     invocation.is_patient = is_patient;
+    invocation.leaves = Leaves::Nothing;
     invocation.procedure = id;
     invocation.now_us = arguments.now_us().unwrap_or_else(clock::now_us);
     invocation.conventions = Conventions::current();

@@ -96,7 +96,7 @@ impl CopyIn {
         let (list, places) = (list.join(", "), places.join(", "));
         let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted_name(&table));
         // Of its own: it gives columns values that are GENERATED ALWAYS.
-        let insert = prepare_own(runner.context, runner.transaction, &text)?;
+        let insert = prepare_own(runner.context, runner.transaction, &text, &[])?;
         let schema = runner.context.core.schema.current();
         insert.with_needs(|needs| runner.context.refuse_without(&schema.catalog, needs))?;
         let types = insert.parameters().iter().map(scalar);
@@ -114,7 +114,8 @@ impl CopyIn {
         };
         let (cells, values) = (Cells::default(), Vec::new());
         let (line, rows) = (0, 0);
-        let lines = runner.transaction.defer().then(Vec::new);
+        // What is only noted tells nobody what it has violated.
+        let lines = (!insert.may_defer() && runner.transaction.defer()).then(Vec::new);
         Ok(Self {
             insert,
             table: local(&table).to_owned(),

@@ -5,6 +5,7 @@ use hotrow_engine::contract::OptionError;
 use hotrow_log::checkpoint::CheckpointError;
 use hotrow_log::error::LogError;
 use hotrow_log::error::LogFailure;
+use hotrow_transaction::deferred::{as_told, is_deferred};
 use hotrow_transaction::outcome::SqlError;
 
 /// Why something did not happen. After an error of a call or statement nothing of it remains.
@@ -79,6 +80,15 @@ impl Error {
         match self {
             Self::Sql(error) => Some(error),
             _ => None,
+        }
+    }
+
+    /// As callers are told it who have no session that would check a constraint before COMMIT: what
+    /// is violated at the end of a call is violated.
+    pub(crate) fn told(self) -> Self {
+        match self {
+            Self::Sql(error) if is_deferred(&error) => Self::Sql(Box::new(as_told(*error))),
+            other => other,
         }
     }
 

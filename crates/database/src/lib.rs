@@ -59,6 +59,7 @@ mod copy;
 mod core;
 mod data_directory;
 mod database;
+mod deferred;
 mod defining;
 mod definition;
 mod describe;

@@ -9,7 +9,7 @@ use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
 use hotrow_engine::schema::Schema;
 use hotrow_transaction::frame::Frame;
-use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::invocation::{Invocation, Leaves};
 use hotrow_transaction::outcome::SqlError;
 
 use crate::arguments::bind_all;
@@ -31,6 +31,11 @@ pub(crate) trait Parts {
         invocation: &Invocation,
         frame: &mut Frame,
     ) -> Result<Option<()>, Error>;
+
+    /// What its parts may leave to be checked before it commits.
+    fn leaves(&self) -> Leaves {
+        Leaves::Nothing
+    }
 
     /// Begins a statement of which several parts change something.
     fn begin(&mut self) -> Result<usize, Error> {
@@ -64,6 +69,10 @@ impl Parts for OpenTransaction {
         frame: &mut Frame,
     ) -> Result<Option<()>, Error> {
         Self::execute(self, part, invocation, frame).map_err(Error::Sql)
+    }
+
+    fn leaves(&self) -> Leaves {
+        self.deferred.leaves()
     }
 
     fn begin(&mut self) -> Result<usize, Error> {
@@ -130,7 +139,7 @@ pub(crate) fn run_in(
     frame: &mut Frame,
     transaction: &mut impl Parts,
 ) -> Result<Rows, Error> {
-    let mut invocation = Invocation::at(now_us);
+    let mut invocation = Invocation { leaves: transaction.leaves(), ..Invocation::at(now_us) };
     context.drawn().begin();
     run_compiled(context, prepared, |work, schema, generation| {
         context.drawn().begin_again();
@@ -154,6 +163,7 @@ pub(crate) fn run_work<P: Parts>(
         return run_program(context, part, values, (invocation, frame), transaction);
     }
     let (values, now_us, core) = (bound()?, invocation.now_us, &*context.core);
+    let leaves = invocation.leaves;
     let began = match work {
         Work::Change(_) => Some(transaction.begin()?),
         Work::Query(work) if work.writes() => Some(transaction.begin()?),
@@ -161,7 +171,7 @@ pub(crate) fn run_work<P: Parts>(
     };
     // Numbers are drawn in transactions of their own.
     let is_alone = work.reads_tables_only() && transaction.hold();
-    let around = Around { core, schema, context, now_us, is_alone };
+    let around = Around { core, schema, context, now_us, leaves, is_alone };
     let rows = {
         let mut execute = |part: &StatementProgram, invocation: &Invocation| {
             execute_part(transaction, (part, generation), invocation, frame)

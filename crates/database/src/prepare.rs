@@ -73,8 +73,9 @@ pub(crate) fn prepare_own(
     context: &Context,
     transaction: &mut SessionTransaction,
     text: &str,
+    types: &[Option<SqlType>],
 ) -> Result<Prepared, Error> {
-    prepare_one(context, transaction, parsed(text)?.as_own(), &[])
+    prepare_one(context, transaction, parsed(text)?.as_own(), types)
 }
 
 /// Prepares a statement whose parameters are its literals ([`Prepared::literals`]).

@@ -399,6 +399,16 @@ impl Prepared {
         matches!(&*self.work(), Work::Query(work) if work.query.fetches.is_empty())
     }
 
+    /// Whether it may leave violated constraints to be checked by COMMIT; not said of calls.
+    pub(crate) fn may_defer(&self) -> bool {
+        match &*self.work() {
+            Work::Program(work) => work.program.may_defer(),
+            Work::Change(work) => work.apply.program.may_defer(),
+            Work::Query(work) => work.fetches.iter().any(|part| part.program.may_defer()),
+            Work::Call { .. } => false,
+        }
+    }
+
     /// Whether it changes rows; not said of calls.
     pub(crate) fn writes(&self) -> bool {
         match &*self.work() {

@@ -74,7 +74,7 @@ impl Procedure {
         let deadline = self.core.config.call_deadline;
         let called = self.drawing(|mailbox| self.core.call(mailbox, None, deadline));
         Mailbox::renew(&self.mailbox);
-        let called = called.and_then(|reply| self.settle(reply));
+        let called = called.and_then(|reply| self.settle(reply)).map_err(Error::told);
         self.books.note_statement(called.is_ok());
         called
     }
@@ -88,7 +88,7 @@ impl Procedure {
         let _guard = panics::guard();
         self.address(arguments)?;
         let called = self.drawing(|mailbox| self.core.try_call(mailbox, None));
-        let called = called.and_then(|reply| self.settle(reply));
+        let called = called.and_then(|reply| self.settle(reply)).map_err(Error::told);
         self.books.note_statement(called.is_ok());
         called
     }

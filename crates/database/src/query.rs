@@ -18,7 +18,7 @@ use hotrow_query::{
 };
 use hotrow_sql::{SystemContext, has_right, sequence_named, system_function, system_rows};
 use hotrow_transaction::catalog::{BOOTSTRAP, Catalog, Object, Privileges, SearchPath};
-use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::invocation::{Invocation, Leaves};
 use hotrow_transaction::needs::By;
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::random::{Randomness, Spot};
@@ -42,7 +42,7 @@ pub(crate) fn apply(
     around: &Around<'_>,
     execute: Execute<'_>,
 ) -> Result<Option<Rows>, Error> {
-    let mut invocation = Invocation::at(around.now_us);
+    let mut invocation = around.invocation();
     let columns = work.apply.procedure.result.iter().map(|column| column.name.clone()).collect();
     let (mut returned, mut touched) = (Vec::new(), 0);
     let mut charge = Charge::new(around.context.interrupt.memory());
@@ -66,8 +66,17 @@ pub(crate) struct Around<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) context: &'a Context,
     pub(crate) now_us: i64,
+    /// what it may leave to be checked before COMMIT
+    pub(crate) leaves: Leaves,
     /// nothing else runs beside it
     pub(crate) is_alone: bool,
+}
+
+impl Around<'_> {
+    /// Of its parts, but for their arguments.
+    fn invocation(&self) -> Invocation {
+        Invocation { leaves: self.leaves, ..Invocation::at(self.now_us) }
+    }
 }
 
 /// Executes a statement of one table; none when the schema is another one.
@@ -81,7 +90,7 @@ pub(crate) fn run(
     around: &Around<'_>,
     execute: Execute<'_>,
 ) -> Result<Option<Rows>, Error> {
-    let invocation = Invocation::at(around.now_us);
+    let invocation = around.invocation();
     let mut ground = Reads { work, around, execute, invocation, random: None };
     let interrupt = Some(Arc::clone(&around.context.interrupt));
     let limits = Limits { bytes_max: around.core.config.result_bytes_max, interrupt };

@@ -15,6 +15,7 @@ use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Schema};
 use hotrow_sql::{Argument, Sender, with_sender};
+use hotrow_transaction::invocation::Leaves;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::arguments::{Binder, IntoArguments};
@@ -124,7 +125,27 @@ impl Runner<'_> {
                 refuse_read_only(self.context, prepared)?;
             }
         }
-        self.run_behind(None, prepared, values)
+        match self.run_behind(None, prepared, values) {
+            Err(Error::Sql(error)) if self.context.core.can_check_later(&error) => {
+                self.run_checking(prepared, values)
+            }
+            done => done.map_err(Error::told),
+        }
+    }
+
+    /// Runs a statement outside of transactions which has found violated what its COMMIT has to
+    /// look at again.
+    #[cold]
+    fn run_checking(&mut self, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
+        let (context, calls) = (self.context, self.calls);
+        if self.transaction.is_in_batch() {
+            // Whose end is its COMMIT.
+            self.transaction.begin_unless_open(context)?;
+            return self.run_behind(None, prepared, values);
+        }
+        self.transaction.alone(context, |transaction| {
+            Runner { context, transaction, calls }.run_behind(None, prepared, values)
+        })
     }
 
     /// Runs a statement in the first place that has it, behind the one that refused it.
@@ -280,7 +301,7 @@ fn execute_alone(
 fn query_alone(context: &Context, schema: &Schema, work: &QueryWork) -> Result<Reply, Error> {
     let core = &context.core;
     let now_us = clock::now_us();
-    let around = Around { core, schema, context, now_us, is_alone: true };
+    let around = Around { core, schema, context, now_us, leaves: Leaves::Nothing, is_alone: true };
     let rows = query::run(work, &[], &around, &mut |read, invocation| {
         let mut alone = core.alone.lock();
         alone.heed(Some(&context.interrupt));

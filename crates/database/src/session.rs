@@ -353,7 +353,7 @@ impl Session {
 /// Runs a statement of the database's own: see [`Core::run_own`].
 pub(crate) fn run_own(core: &Arc<Core>, text: &str, values: &[Value]) -> Result<Rows, Error> {
     let session = Session::new(Arc::clone(core));
-    let prepared = prepare_own(&session.context, &mut session.transaction(), text)?;
+    let prepared = prepare_own(&session.context, &mut session.transaction(), text, &[])?;
     Ok(session.execute_prepared(&prepared, values)?.rows)
 }
 

@@ -88,7 +88,12 @@ pub(crate) fn execute_setting(
                 ..StatementResult::of_tag("SET")
             })
         }
-        Setting::Constraints => Ok(StatementResult::of_tag("SET CONSTRAINTS")),
+        Setting::Constraints { names, is_deferred } => {
+            let is_set = transaction.set_constraints(context, names, *is_deferred)?;
+            let notices = (!is_set).then(|| Notice::warning(outside("SET CONSTRAINTS")));
+            let notices = notices.into_iter().collect();
+            Ok(StatementResult { notices, ..StatementResult::of_tag("SET CONSTRAINTS") })
+        }
         Setting::DiscardTemporary => {
             context.temporary().let_go_of_all();
             Ok(StatementResult::of_tag("DISCARD TEMP"))

@@ -4,32 +4,31 @@
 //!              transaction of each; keeps what both need
 //! Concurrency  one session's, and so one thread's
 
+mod checking;
+mod definitions;
 mod steps;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::{self, Ticks};
-use hotrow_base::ids::{ProcedureId, TableId};
+use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::thread;
 use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Interactive, InteractiveTransaction, Runs, Statement};
 use hotrow_query::AdvisoryLevel;
-use hotrow_sql::{ScriptStatement, TransactionAccess, TransactionControl};
+use hotrow_sql::{TransactionAccess, TransactionControl};
 use hotrow_transaction::frame::Frame;
-use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::invocation::{Invocation, Leaves};
 use hotrow_transaction::outcome::{Notice, SqlError};
 
 use crate::books::{SessionBooks, Spent};
 use crate::config::Config;
 use crate::context::Context;
-use crate::defining::{TakenBack, define, define_inside};
 use crate::error::{Error, advised, changing};
 use crate::lookup::unknown_procedure;
-use crate::numbers::{AtQuietPoint, storing};
 use crate::parts::{Nothing, run_in};
-use crate::prepare::prepare_own;
 use crate::prepared::{COMPILATIONS_MAX, Prepared};
 use crate::reply::Reply;
 use crate::rows::Rows;
@@ -171,12 +170,17 @@ impl SessionTransaction {
         engine.limit_idle(self.idle_limit);
         let is_read_only = access == TransactionAccess::ReadOnly;
         engine.expect_more(!is_read_only);
-        self.open = Some(OpenTransaction::new(engine, Extent::Block, is_read_only));
+        self.open =
+            Some(OpenTransaction::new(engine, Extent::Block, is_read_only, &context.memory));
         Ok(Said { tag: "BEGIN", warning: None })
     }
 
     fn commit(&mut self, context: &Context) -> Result<Said, Error> {
         let warning = ending(self.open.as_ref());
+        if let Err(error) = self.check_deferred(context, true) {
+            self.abandon();
+            return Err(error);
+        }
         let defines =
             |open: &OpenTransaction| open.defines() && open.state() == TransactionState::Open;
         if self.open.as_ref().is_some_and(defines)
@@ -226,8 +230,14 @@ impl SessionTransaction {
             Err(Error::from(error))
         })?;
         let is_read_only = context.settings().often_asked().is_read_only;
-        self.open = Some(OpenTransaction::new(engine, Extent::Batch, is_read_only));
+        self.open =
+            Some(OpenTransaction::new(engine, Extent::Batch, is_read_only, &context.memory));
         Ok(!self.in_batch)
+    }
+
+    /// Whether a batch is under way.
+    pub(crate) fn is_in_batch(&self) -> bool {
+        self.in_batch
     }
 
     /// Begins a batch.
@@ -264,94 +274,6 @@ impl SessionTransaction {
         Ok(())
     }
 
-    /// Has definitions be part of the transaction of BEGIN that is open, if one is; a batch's is
-    /// committed. Where statements lock what they touch, it goes on as another one, which has what
-    /// was changed so far in hand.
-    pub(crate) fn begin_definitions(&mut self, context: &Context, what: &str) -> Result<(), Error> {
-        let Some(open) = &mut self.open else { return Ok(()) };
-        if open.extent() == Extent::Batch {
-            return self.commit(context).map(drop);
-        }
-        self.have_definitions(context, what)
-    }
-
-    /// Has the next definition be part of the open transaction, or batch, if there is one.
-    pub(crate) fn have_definitions(&mut self, context: &Context, what: &str) -> Result<(), Error> {
-        let Some(open) = &mut self.open else { return Ok(()) };
-        open.refuse_definition(what)?;
-        let companion = Box::new(TakenBack::new(&context.core));
-        if open.can_define() {
-            return Ok(open.begin_definitions(companion)?);
-        }
-        let Some(definers) = &context.core.definers else {
-            return Err(context.core.no_transactions().into());
-        };
-        let mut engine = begin_soon(definers, &self.interrupt)?;
-        engine.limit_idle(self.idle_limit);
-        Ok(open.begin_definitions_as(engine, companion)?)
-    }
-
-    /// Makes a definition, in the open transaction if it has some.
-    pub(crate) fn define(
-        &mut self,
-        context: &Context,
-        statement: &ScriptStatement,
-    ) -> Result<Rows, Error> {
-        match self.open.as_mut().filter(|open| open.defines()) {
-            Some(open) => define_inside(context, open, statement),
-            None => define(context, statement),
-        }
-    }
-
-    /// Of a transaction with definitions: has its quiet point stay in hand up to
-    /// [`SessionTransaction::put_down`], so that numbers can be taken there.
-    pub(crate) fn take_up(&mut self, context: &Context) -> Option<AtQuietPoint> {
-        let open = self.open.as_mut().filter(|open| open.defines())?;
-        // One that was ended is told by its next statement.
-        open.take_up().is_ok().then(|| AtQuietPoint::begin(context))
-    }
-
-    /// See [`SessionTransaction::take_up`].
-    pub(crate) fn put_down(&mut self, taken: Option<AtQuietPoint>) {
-        drop(taken);
-        if let Some(open) = &mut self.open {
-            open.put_down();
-        }
-    }
-
-    /// Has the tables of sequences that the transaction has made itself say how far they are.
-    fn store_numbers(&mut self, context: &Context) -> Result<(), Error> {
-        for (id, (last, is_called)) in context.core.sequences.take_unstored() {
-            let schema = context.core.schema.current();
-            let table = schema.catalog.tables().at(id.index());
-            let Some(table) = table.filter(|table| table.sequence.is_some()) else { continue };
-            let name = table.qualified_name();
-            let text = storing(&name, &last.to_string(), &is_called.to_string());
-            let prepared = prepare_own(context, self, &text)?;
-            self.statement(context, (&prepared, &[])).transpose()?;
-        }
-        Ok(())
-    }
-
-    /// Makes way for a definition that is part of no transaction: a batch's is committed, and one
-    /// of BEGIN is, too, if only rows of tables go with it that it has made itself. Otherwise fails
-    /// with 25001.
-    pub(crate) fn make_way(&mut self, context: &Context, what: &str) -> Result<(), Error> {
-        let Some(open) = self.open.as_mut().filter(|open| !open.defines()) else { return Ok(()) };
-        if open.extent() == Extent::Batch {
-            return self.commit(context).map(drop);
-        }
-        let durable_in = open.make_way(what)?;
-        context.settle(Reply::new(Ok(Rows::default()), durable_in)).map(drop)
-    }
-
-    /// Notes that tables were made that go with the session.
-    pub(crate) fn has_created(&mut self, created: impl Iterator<Item = TableId>) {
-        if let Some(open) = &mut self.open {
-            open.has_created(created);
-        }
-    }
-
     /// Commits what [`SessionTransaction::begin_unless_open`] began.
     pub(crate) fn commit_own(&mut self, context: &Context) -> Result<(), Error> {
         self.commit(context).map(drop)
@@ -381,6 +303,7 @@ impl SessionTransaction {
         let now_us = open.now_us;
         let done = run_in(context, statement, now_us, frame, open);
         self.put_down(taken);
+        let done = self.checked(context, done);
         let is_own = |rows: &Rows| rows.touched() > 0;
         Some(self.settle_inside(context, done, is_own))
     }
@@ -459,14 +382,16 @@ impl SessionTransaction {
     ) -> Option<Result<Rows, Error>> {
         let Self { open, frame, books, .. } = self;
         let open = open.as_mut()?;
-        invocation.now_us = open.now_us;
+        (invocation.now_us, invocation.leaves) = (open.now_us, open.deferred.leaves());
         let mut writes = false;
         let began = Ticks::now();
         let called = call_inside(context, open, frame, (invocation, &mut writes));
+        invocation.leaves = Leaves::Nothing; // it is the queue's again, where nobody looks
         let ended = Ticks::now();
         let (procedure, time) = (invocation.procedure, open.time());
         let spent = Spent { procedure, taken: began, ended, time };
         books.note_call(spent, (began, ended, ended), called.is_err());
+        let called = self.checked(context, called);
         Some(self.settle_inside(context, called, |_| writes))
     }
 

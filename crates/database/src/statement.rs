@@ -308,7 +308,7 @@ impl Runner<'_> {
         match before {
             Before::Nothing | Before::TakeKept => {}
             Before::Delete(delete) => {
-                let delete = prepare_own(context, self.transaction, &delete)?;
+                let delete = prepare_own(context, self.transaction, &delete, &[])?;
                 self.run(&delete, &[])?;
             }
             Before::Drop(drop) => {
@@ -384,7 +384,7 @@ impl Runner<'_> {
         for name in tables.chain(partitions) {
             let name = quoted_name(&name);
             let delete = format!("DELETE FROM {name}");
-            let delete = prepare_own(context, self.transaction, &delete)?;
+            let delete = prepare_own(context, self.transaction, &delete, &[])?;
             self.run(&delete, &[])?;
         }
         Ok(Rows::default())
@@ -446,7 +446,8 @@ fn log_notices(context: &Context, notices: &[Notice]) {
             NoticeLevel::Debug
             | NoticeLevel::Notice
             | NoticeLevel::Info
-            | NoticeLevel::Notification => {}
+            | NoticeLevel::Notification
+            | NoticeLevel::Violation => {}
         }
     }
 }

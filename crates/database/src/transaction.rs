@@ -12,10 +12,12 @@
 //!              an engine that locks as it goes: there it goes on as another transaction from then
 //!              on
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock;
 use hotrow_base::ids::TableId;
+use hotrow_base::memory::MemoryAccount;
 use hotrow_engine::interactive::{Failure, InteractiveTransaction, SchemaCompanion, Statement};
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::Quiet;
@@ -27,6 +29,7 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Place;
 use hotrow_transaction::program::RowLocks;
 
+use crate::deferred::Deferred;
 use crate::error::{advised, changing};
 use crate::savepoints::SavepointNames;
 
@@ -54,6 +57,8 @@ pub(crate) struct OpenTransaction {
     has_run_texts: bool,
     /// tables that it has made
     created: Vec<TableId>,
+    /// constraints that are checked later
+    pub(crate) deferred: Deferred,
     pub(crate) is_read_only: bool,
     /// what `now()` gives: the time of BEGIN
     pub(crate) now_us: i64,
@@ -90,6 +95,7 @@ impl OpenTransaction {
         engine: Box<dyn InteractiveTransaction>,
         extent: Extent,
         is_read_only: bool,
+        memory: &Arc<MemoryAccount>,
     ) -> Self {
         Self {
             engine,
@@ -99,6 +105,7 @@ impl OpenTransaction {
             written: Vec::new(),
             has_run_texts: false,
             created: Vec::new(),
+            deferred: Deferred::new(memory),
             is_read_only,
             now_us: clock::now_us(),
         }
@@ -283,7 +290,10 @@ impl OpenTransaction {
         }
         self.has_run_texts |= statement.program().has_dynamic();
         match self.engine.execute(statement, invocation, frame) {
-            Ok(()) => Ok(Some(())),
+            Ok(()) => {
+                self.deferred.note(frame.take_violations())?;
+                Ok(Some(()))
+            }
             Err(Failure::Outdated) => Ok(None),
             Err(Failure::Statement(error)) => Err(error),
             Err(Failure::Ended(error)) => Err(self.over(error)),
@@ -355,6 +365,7 @@ impl OpenTransaction {
         }
         let number = self.named(name, place)?;
         self.engine.rollback_to(number).map_err(|error| self.over(error))?;
+        self.deferred.end_savepoint(number, false);
         self.savepoints.truncate(number + 1);
         self.state = State::Open;
         Ok(())
@@ -364,8 +375,14 @@ impl OpenTransaction {
     pub(crate) fn release(&mut self, name: &str, place: Place) -> Result<(), Box<SqlError>> {
         let number = self.named(name, place)?;
         self.engine.release(number);
+        self.deferred.end_savepoint(number, true);
         self.savepoints.truncate(number);
         Ok(())
+    }
+
+    /// SET CONSTRAINTS of a constraint, or of all
+    pub(crate) fn set_constraints(&mut self, of: Option<(TableId, String)>, is_deferred: bool) {
+        self.deferred.set(of, is_deferred, self.savepoints.len());
     }
 
     fn over(&mut self, error: Box<SqlError>) -> Box<SqlError> {

@@ -22,7 +22,7 @@ mod quiet;
 mod rebuild;
 
 use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, OnceLock, Weak};
 
 use hotrow_base::datum::Datum;
@@ -276,9 +276,18 @@ impl Schema {
         let records = self.table(index.table).records();
         let mut key = KeyBuffer::new();
         let mut failed = None;
+        let mut met = HashSet::new();
         records.for_each_record(|record, view| {
-            if failed.is_none() && !view.is_ghost() {
-                failed = self.fill_entry(index, record, view.row(), &mut key).err();
+            if failed.is_some() || view.is_ghost() {
+                return;
+            }
+            failed = self.fill_entry(index, record, view.row(), &mut key).err();
+            // One that takes equal keys for a while has none to begin with.
+            if index.deferral.is_deferrable()
+                && let Some(shown) = self.whole_key_of(index, view.row())
+                && let Some(twice) = met.replace(shown)
+            {
+                failed = Some(self.duplicated(index, &twice));
             }
         });
         failed.map_or(Ok(()), Err)
@@ -297,15 +306,20 @@ impl Schema {
         }
         let there = self.enter_entry(index, id, key.as_slice())?;
         if there {
-            let name = &index.name;
-            let mut error =
-                SqlError::new(b"23505", format!("could not create unique index \"{name}\""));
-            error.detail = Some(format!("{} is duplicated.", self.key_of(index, row)));
-            error.table = Some(self.catalog.table(index.table).name.clone());
-            error.constraint = Some(name.clone());
-            return Err(error);
+            return Err(self.duplicated(index, &self.key_of(index, row)));
         }
         Ok(())
+    }
+
+    /// The error of a key that rows have which are there already.
+    fn duplicated(&self, index: &Index, key: &str) -> SqlError {
+        let name = &index.name;
+        let mut error =
+            SqlError::new(b"23505", format!("could not create unique index \"{name}\""));
+        error.detail = Some(format!("{key} is duplicated."));
+        error.table = Some(self.catalog.table(index.table).name.clone());
+        error.constraint = Some(name.clone());
+        error
     }
 
     /// Enters a row under its encoded key, without undo: for loading and for new indexes. Whether

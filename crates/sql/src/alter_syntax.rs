@@ -1,6 +1,6 @@
 //! What ALTER of something that has a name, and statements of materialized views, say.
 
-use hotrow_transaction::catalog::{kept_name, query_name, split};
+use hotrow_transaction::catalog::{Deferral, kept_name, query_name, split};
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -71,8 +71,8 @@ pub(crate) enum Altering {
     UseIndex(UsingIndex),
     /// RENAME of a trigger
     Trigger(String, String),
-    /// ALTER CONSTRAINT of this name
-    Checked(String),
+    /// ALTER CONSTRAINT of this name: when it is checked
+    Checked(String, Deferral),
 }
 
 /// Where WITH [NO] DATA begins, if a statement ends with it, and whether it says NO.

@@ -313,7 +313,7 @@ impl<'c> Altered<'c> {
         let place = ident_place(written, self.draft.place);
         let table = self.table;
         let unique = table.declared_indexes().map(|id| catalog.index(id));
-        let mut unique = unique.filter(|index| index.unique && index.is_constraint);
+        let mut unique = unique.filter(|index| index.is_constraint);
         if let Some(index) = unique.find(|index| index.name == name) {
             self.cut_or_refuse(catalog, (index.id, cascades), || {
                 format!("cannot drop constraint {name} on table {}", table.name)

@@ -115,8 +115,8 @@ fn of_column(cursor: &mut Cursor<'_>) -> Result<Option<Altering>> {
     }
     if cursor.is_at(1, "constraint") && cursor.accept_all(&["alter", "constraint"]) {
         let name = cursor.identifier()?;
-        deferrability(cursor);
-        return Ok(Some(Altering::Checked(name)));
+        let deferral = deferrability(cursor)?.unwrap_or_default();
+        return Ok(Some(Altering::Checked(name, deferral)));
     }
     Ok(match numbers_of_column(cursor)? {
         Some((column, numbers)) => Some(Altering::Numbers(Some(column), numbers)),

@@ -146,6 +146,12 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             table.foreign_keys.retain(|key| key.name != *name);
             Ok(())
         }
+        CatalogChange::SetDeferral { table, name, deferral } => {
+            let keys = &mut catalog.table_mut(*table).foreign_keys;
+            let of = keys.iter_mut().filter(|key| key.name == *name);
+            of.for_each(|key| key.deferral = *deferral);
+            Ok(())
+        }
         CatalogChange::SetTrigger { table, trigger } => {
             let triggers = &mut catalog.table_mut(*table).triggers;
             triggers.retain(|other| other.name != trigger.name);
@@ -420,7 +426,16 @@ fn foreign_key(
     });
     let (name, child_columns) = (key.name.clone(), in_order.collect());
     let [on_delete, on_update] = key.actions;
-    Ok(ForeignKey { name, child, child_columns, parent, parent_index, on_delete, on_update })
+    Ok(ForeignKey {
+        name,
+        child,
+        child_columns,
+        parent,
+        parent_index,
+        on_delete,
+        on_update,
+        deferral: key.deferral,
+    })
 }
 
 fn failure(code: &[u8; 5], message: String) -> SqlError {

@@ -180,7 +180,7 @@ impl<'c> Compiler<'c> {
         for key in self.keys_by_turn(table.id) {
             let of = self.key_values(key, values);
             if !key.on_delete.changes_children() {
-                self.check_child(out, table, key, &of)?;
+                self.check_child(out, table, (key, key.on_delete), &of)?;
                 continue;
             }
             let mut changes = Vec::new();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
-    Catalog, Check, Column, Commented, DeclaredRouting, ForeignKey, Generated, Grants, Hidden,
-    IndexDefinition, Membership, NamedType, Numbering, Object, ObjectKind, PartitionKey,
+    Catalog, Check, Column, Commented, DeclaredRouting, Deferral, ForeignKey, Generated, Grants,
+    Hidden, IndexDefinition, Membership, NamedType, Numbering, Object, ObjectKind, PartitionKey,
     Partitioning, ReferentialAction, Role, RowSecurity, Sequence, Table, Trigger, TriggerFunction,
     View, local,
 };
@@ -166,6 +166,15 @@ pub enum CatalogChange {
         table: TableId,
         /// which
         name: String,
+    },
+    /// ALTER CONSTRAINT of a foreign key
+    SetDeferral {
+        /// of which table
+        table: TableId,
+        /// which
+        name: String,
+        /// when it is checked
+        deferral: Deferral,
     },
     /// CREATE [OR REPLACE] TRIGGER, and ALTER TABLE ... ENABLE and DISABLE TRIGGER
     SetTrigger {
@@ -464,6 +473,7 @@ impl TableDefinition {
                 unique: index.unique,
                 kind: index.kind,
                 is_constraint: index.is_constraint,
+                deferral: index.deferral,
             }
         };
         let key = |key: &ForeignKey| ForeignKeyDefinition {
@@ -472,6 +482,7 @@ impl TableDefinition {
             parent: Some(key.parent).filter(|parent: &TableId| *parent != table.id),
             parent_columns: catalog.index(key.parent_index).columns.clone(),
             actions: [key.on_delete, key.on_update],
+            deferral: key.deferral,
         };
         Self {
             name: table.name.clone(),
@@ -503,6 +514,8 @@ pub struct ForeignKeyDefinition {
     pub parent_columns: Vec<ColumnId>,
     /// ON DELETE and ON UPDATE
     pub actions: [ReferentialAction; 2],
+    /// when it is checked
+    pub deferral: Deferral,
 }
 
 /// A sequence before its table has an id.

@@ -4,7 +4,7 @@
 //! Role         compiles what `column_syntax` has read, each as a statement of its own
 //! Source       PostgreSQL 15, "ALTER TABLE"
 
-use hotrow_transaction::catalog::{Index, IndexKind, Table};
+use hotrow_transaction::catalog::{Deferral, Index, IndexKind, Table};
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
@@ -122,7 +122,9 @@ impl Compiler<'_> {
         let name = using.name.as_ref().unwrap_or(&using.index);
         let kind = if using.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
         let of = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
-        let text = format!("ALTER TABLE {of} ADD CONSTRAINT {} {kind} ({columns})", quoted(name));
+        let (name_quoted, when) = (quoted(name), using.deferral.clause());
+        let text =
+            format!("ALTER TABLE {of} ADD CONSTRAINT {name_quoted} {kind} ({columns}){when}");
         let mut changes = vec![CatalogChange::DropIndex(index.id)];
         let mut next = self.catalog.clone();
         apply(&mut next, &changes[0])?;
@@ -171,11 +173,11 @@ impl Compiler<'_> {
         Ok(columns.collect::<Vec<_>>().join(", "))
     }
 
-    /// ALTER CONSTRAINT of a foreign key: when it is checked, which is always at once.
+    /// ALTER CONSTRAINT of a foreign key: when it is checked.
     pub(crate) fn constraint_checked(
         &self,
         written: &AlterSyntax,
-        name: &str,
+        (name, deferral): (&str, Deferral),
     ) -> Result<Vec<CatalogChange>> {
         if written.if_exists && self.table_named(&written.name).is_none() {
             return self.missing(written);
@@ -186,7 +188,7 @@ impl Compiler<'_> {
             let message = format!("constraint \"{name}\" of relation \"{of}\" does not exist");
             return Err(error(b"42704", written.place, message));
         }
-        let text = "DEFERRABLE has no effect: foreign keys are checked by each statement";
-        Ok(vec![CatalogChange::Nothing(left_out(text.to_owned()))])
+        let (table, name) = (table.id, name.to_owned());
+        Ok(vec![CatalogChange::SetDeferral { table, name, deferral }])
     }
 }

@@ -1,8 +1,10 @@
 //! What ALTER TABLE says that the parser does not know, as it is read.
 
-use hotrow_transaction::catalog::Numbering;
+use hotrow_transaction::catalog::{Deferral, Numbering};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Place;
 
-use crate::error::Result;
+use crate::error::{Result, error};
 use crate::token::Cursor;
 
 /// What ALTER COLUMN does.
@@ -25,6 +27,7 @@ pub(crate) struct UsingIndex {
     pub(crate) name: Option<String>,
     pub(crate) is_primary: bool,
     pub(crate) index: String,
+    pub(crate) deferral: Deferral,
 }
 
 /// `ALTER [COLUMN] column` and one of these; none: another action, of which nothing was read.
@@ -74,16 +77,27 @@ pub(crate) fn using_index(cursor: &mut Cursor<'_>) -> Result<Option<UsingIndex>>
         return Ok(None);
     }
     let index = ahead.identifier()?;
-    deferrability(&mut ahead);
+    let deferral = deferrability(&mut ahead)?.unwrap_or_default();
     *cursor = ahead;
-    Ok(Some(UsingIndex { name, is_primary, index }))
+    Ok(Some(UsingIndex { name, is_primary, index, deferral }))
 }
 
-/// `[NOT] DEFERRABLE [INITIALLY {DEFERRED | IMMEDIATE}]`, which has no effect; whether it stood
-/// here.
-pub(crate) fn deferrability(cursor: &mut Cursor<'_>) -> bool {
-    let deferrable = cursor.accept_all(&["not", "deferrable"]) || cursor.accept("deferrable");
-    let initially = cursor.accept_all(&["initially", "deferred"])
-        || cursor.accept_all(&["initially", "immediate"]);
-    deferrable || initially
+/// `[NOT] DEFERRABLE [INITIALLY {DEFERRED | IMMEDIATE}]`; none: it does not stand here.
+pub(crate) fn deferrability(cursor: &mut Cursor<'_>) -> Result<Option<Deferral>> {
+    let place = cursor.place();
+    let is_not = cursor.accept_all(&["not", "deferrable"]);
+    let is_deferrable = !is_not && cursor.accept("deferrable");
+    let is_late = cursor.accept_all(&["initially", "deferred"]);
+    let is_said = !is_late && cursor.accept_all(&["initially", "immediate"]);
+    match (is_late, is_deferrable) {
+        (true, _) if is_not => Err(never_deferred(place)),
+        (true, _) => Ok(Some(Deferral::Deferred)),
+        (false, true) => Ok(Some(Deferral::Immediate)),
+        (false, false) => Ok((is_not || is_said).then_some(Deferral::Never)),
+    }
+}
+
+/// The error of INITIALLY DEFERRED behind NOT DEFERRABLE.
+pub(crate) fn never_deferred(place: Place) -> SqlError {
+    error(b"42601", place, "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
 }

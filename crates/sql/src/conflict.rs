@@ -7,6 +7,7 @@
 use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Index, Table};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, Statement, StatementKind,
 };
@@ -78,6 +79,10 @@ impl Compiler<'_> {
         };
         match (&conflict.action, target) {
             (ast::OnConflictAction::DoNothing, target) => {
+                let mut keys = into.table.secondary.iter().map(|id| self.catalog.index(*id));
+                if target.is_none() && keys.any(|index| index.deferral.is_deferrable()) {
+                    return Err(late_arbiter(place));
+                }
                 let only = self.unique_indexes(into.table).count() == 1;
                 Ok(OnConflict::Ignore(target.filter(|_| !only)))
             }
@@ -94,6 +99,23 @@ impl Compiler<'_> {
 
     fn unique_indexes<'t>(&'t self, table: &'t Table) -> impl Iterator<Item = IndexId> + 't {
         table.declared_indexes().filter(|id| self.catalog.index(*id).unique)
+    }
+
+    /// The unique index that is meant; 55000 if it is one that is checked later.
+    fn arbiter(
+        &self,
+        table: &Table,
+        mut is_meant: impl FnMut(&IndexId) -> bool,
+        place: Place,
+    ) -> Result<Option<IndexId>> {
+        if let Some(found) = self.unique_indexes(table).find(&mut is_meant) {
+            return Ok(Some(found));
+        }
+        let is_late = |id: &IndexId| self.catalog.index(*id).deferral.is_deferrable();
+        match table.secondary.iter().filter(|id| is_late(id)).any(is_meant) {
+            true => Err(late_arbiter(place)),
+            false => Ok(None),
+        }
     }
 
     /// The unique index that a conflict target means.
@@ -142,12 +164,12 @@ impl Compiler<'_> {
                         && key.iter().all(|c| columns.contains(c))
                         && is_held(table, &row, index, &held)
                 };
-                self.unique_indexes(table).find(same).ok_or_else(no_index)
+                self.arbiter(table, same, place)?.ok_or_else(no_index)
             }
             ast::ConflictTarget::OnConstraint(name) => {
                 let name = object_name(name, place)?;
                 let named = |id: &IndexId| self.catalog.index(*id).name == name;
-                self.unique_indexes(table).find(named).ok_or_else(|| {
+                self.arbiter(table, named, place)?.ok_or_else(|| {
                     let table = &table.name;
                     let message =
                         format!("constraint \"{name}\" for table \"{table}\" does not exist");
@@ -285,4 +307,11 @@ impl Compiler<'_> {
 fn is_held(table: &Table, row: &Row, index: &Index, conditions: &[Expr]) -> bool {
     let Some(column) = table.condition_of(index) else { return true };
     held_conditions(table, row, conditions, &[]).iter().any(|bound| bound.column == column)
+}
+
+/// The error of ON CONFLICT with a constraint that is checked later.
+fn late_arbiter(place: Place) -> SqlError {
+    let message = "ON CONFLICT does not support deferrable unique constraints/exclusion \
+                   constraints as arbiters";
+    error(b"55000", place, message)
 }

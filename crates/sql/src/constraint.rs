@@ -2,13 +2,15 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_transaction::catalog::{
-    Check, Column, IndexDefinition, IndexKind, Numbering, ReferentialAction, is_temporary, split,
+    Check, Column, Deferral, IndexDefinition, IndexKind, Numbering, ReferentialAction,
+    is_temporary, split,
 };
 use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
 use hotrow_transaction::walk::{self, reads_any};
 use sqlparser::ast::{self, ColumnOption, TableConstraint};
 
 use crate::changes::ForeignKeyDefinition;
+use crate::column_syntax::never_deferred;
 use crate::definition::{Draft, column_of, joined_name};
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::index::{check_key, column_name, key_columns};
@@ -52,14 +54,12 @@ impl Compiler<'_> {
                 }
                 ColumnOption::PrimaryKey(key) => {
                     primary_key(draft, given, vec![id], place)?;
-                    let key = (draft.table.primary.clone(), key.characteristics.as_ref());
-                    tell_key(draft, key, place)?;
+                    tell_primary(draft, key.characteristics.as_ref(), place)?;
                 }
                 ColumnOption::Unique(key) => {
                     check_key(&draft.table.columns, &[id], place)?;
                     self.unique(draft, given, vec![id]);
-                    let key = (draft.table.unique.last().cloned(), key.characteristics.as_ref());
-                    tell_key(draft, key, place)?;
+                    defer_key(draft, key.characteristics.as_ref(), place)?;
                 }
                 ColumnOption::Check(check) => {
                     self.check(draft, given, &check.expr, place)?;
@@ -133,8 +133,7 @@ impl Compiler<'_> {
             TableConstraint::PrimaryKey(key) => {
                 let columns = key_columns(&draft.table, &key.columns, place)?;
                 primary_key(draft, named(&key.name), columns, place)?;
-                let key = (draft.table.primary.clone(), key.characteristics.as_ref());
-                tell_key(draft, key, place)
+                tell_primary(draft, key.characteristics.as_ref(), place)
             }
             TableConstraint::Unique(unique) => {
                 let columns = key_columns(&draft.table, &unique.columns, place)?;
@@ -142,8 +141,7 @@ impl Compiler<'_> {
                     return Err(unsupported(place, "NULLS NOT DISTINCT", "declare NOT NULL"));
                 }
                 self.unique(draft, named(&unique.name), columns);
-                let key = (draft.table.unique.last().cloned(), unique.characteristics.as_ref());
-                tell_key(draft, key, place)
+                defer_key(draft, unique.characteristics.as_ref(), place)
             }
             TableConstraint::Exclude(excluded) => {
                 let name = named(&excluded.name);
@@ -217,8 +215,7 @@ impl Compiler<'_> {
             "constraint \"{name}\" is UNIQUE of its columns: who violates it is told so (23505)"
         ));
         self.unique(draft, Some(name), columns);
-        let key = (draft.table.unique.last().cloned(), written.characteristics.as_ref());
-        tell_key(draft, key, place)
+        defer_key(draft, written.characteristics.as_ref(), place)
     }
 
     pub(crate) fn check(
@@ -338,6 +335,23 @@ impl Compiler<'_> {
         let matches = |key: &Vec<ColumnId>| {
             key.len() == parent_columns.len() && key.iter().all(|c| parent_columns.contains(c))
         };
+        let late = match parent {
+            Some(table) => {
+                table.secondary.iter().map(|id| self.catalog.index(*id)).find_map(|index| {
+                    index.deferral.is_deferrable().then_some(&index.columns).filter(|c| matches(c))
+                })
+            }
+            None => {
+                let unique = draft.table.unique.iter().filter(|key| key.deferral.is_deferrable());
+                unique.map(|key| &key.columns).find(|columns| matches(columns))
+            }
+        };
+        if late.is_some() && !keys.iter().any(matches) {
+            let message = format!(
+                "cannot use a deferrable unique constraint for referenced table \"{parent_name}\""
+            );
+            return Err(error(b"55000", at, message));
+        }
         if !keys.iter().any(matches) {
             return Err(error(
                 b"42830",
@@ -371,18 +385,14 @@ impl Compiler<'_> {
                 )));
             }
         }
-        if is_deferred(written.characteristics.as_ref(), place)? {
-            draft.told.push(format!(
-                "constraint \"{name}\" is checked at the end of each statement, never later: \
-                 DEFERRABLE has no effect"
-            ));
-        }
+        let deferral = deferral(written.characteristics.as_ref(), place)?;
         draft.table.foreign_keys.push(ForeignKeyDefinition {
             name,
             child_columns: columns,
             parent: parent.map(|table| table.id),
             parent_columns,
             actions,
+            deferral,
         });
         Ok(())
     }
@@ -411,35 +421,51 @@ pub(crate) fn primary_key(
     Ok(())
 }
 
-/// Tells of a key that it is not deferred, as was asked for.
-fn tell_key(
+/// Has the UNIQUE that came last be checked when it is declared to be.
+fn defer_key(
     draft: &mut Draft,
-    (key, written): (Option<IndexDefinition>, Option<&ast::ConstraintCharacteristics>),
+    written: Option<&ast::ConstraintCharacteristics>,
     place: Place,
 ) -> Result<()> {
-    if let Some(key) = key.filter(|_| written.is_some())
-        && is_deferred(written, place)?
-    {
-        let name = key.name;
-        draft
-            .told
-            .push(format!("constraint \"{name}\" is checked row by row: DEFERRABLE has no effect"));
+    let deferral = deferral(written, place)?;
+    if let Some(key) = draft.table.unique.last_mut() {
+        key.defer(deferral);
     }
     Ok(())
 }
 
-/// Whether a constraint is declared to be checked later than it is.
-fn is_deferred(written: Option<&ast::ConstraintCharacteristics>, place: Place) -> Result<bool> {
-    let Some(written) = written else { return Ok(false) };
+/// Tells that the primary key is not deferred, as was asked for: engines know rows by it.
+fn tell_primary(
+    draft: &mut Draft,
+    written: Option<&ast::ConstraintCharacteristics>,
+    place: Place,
+) -> Result<()> {
+    let is_deferrable = deferral(written, place)?.is_deferrable();
+    if let Some(key) = draft.table.primary.as_ref().filter(|_| is_deferrable) {
+        let name = &key.name;
+        draft.told.push(format!(
+            "primary key \"{name}\" is checked row by row: DEFERRABLE has no effect; write UNIQUE \
+             DEFERRABLE and NOT NULL to have it"
+        ));
+    }
+    Ok(())
+}
+
+/// When a constraint is declared to be checked.
+fn deferral(written: Option<&ast::ConstraintCharacteristics>, place: Place) -> Result<Deferral> {
+    let Some(written) = written else { return Ok(Deferral::Never) };
     let is_late = written.initially == Some(ast::DeferrableInitial::Deferred);
     if is_late && written.deferrable == Some(false) {
-        let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
-        return Err(error(b"42601", place, message));
+        return Err(never_deferred(place));
     }
     if written.enforced == Some(false) {
         return Err(unsupported(place, "NOT ENFORCED", "leave the constraint out"));
     }
-    Ok(is_late || written.deferrable == Some(true))
+    Ok(match written.deferrable {
+        _ if is_late => Deferral::Deferred,
+        Some(true) => Deferral::Immediate,
+        _ => Deferral::Never,
+    })
 }
 
 /// ON DELETE and ON UPDATE.

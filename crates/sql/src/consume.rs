@@ -3,8 +3,8 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, Raise, ResultColumn,
-    RowSetId, RowsTo, Slot, SlotId, Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, FOUND, OfConstraint, Place, ROW_COUNT, Raise,
+    ResultColumn, RowSetId, RowsTo, Slot, SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk::{self, can_fail, reads_any};
 
@@ -78,23 +78,24 @@ impl Compiler<'_> {
         message: String,
         detail: Option<Expr>,
     ) {
-        self.emit_violation(out, sqlstate, message, (detail, None));
+        self.emit_violation(out, sqlstate, message, (detail, (None, None)));
     }
 
-    /// As [`Compiler::emit_raise`], of a constraint: table and name.
+    /// As [`Compiler::emit_raise`], of a constraint, with what is asked by when it is checked
+    /// again.
     pub(crate) fn emit_violation(
         &self,
         out: &mut Vec<Statement>,
         sqlstate: &[u8; 5],
         message: String,
-        (detail, of): (Option<Expr>, Option<(String, String)>),
+        (detail, (hint, of)): (Option<Expr>, (Option<Expr>, Option<OfConstraint>)),
     ) {
         let raise = Raise {
             sqlstate: *sqlstate,
             message: vec![message],
             arguments: Vec::new(),
             detail,
-            hint: None,
+            hint,
             of,
             is_again: false,
             parts: Vec::new(),

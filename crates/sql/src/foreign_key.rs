@@ -1,17 +1,24 @@
-//! Foreign keys: enforced by accesses added around the statements that change either side.
+//! Foreign keys, and keys that can be deferred: enforced by accesses added around the statements
+//! that change either side.
 //!
 //! Role         called by INSERT, UPDATE and DELETE. The engine knows no foreign keys: a check is
 //!              a read of the other table's index, planned and locked like any other
 //! Invariants   I1 a child row is written only if its parent was read, or one of its referencing
 //!              columns is NULL (MATCH SIMPLE)
 //!              I2 a parent row is removed only after a look for children found none
+//!              I3 where the constraint is deferrable, what was not so is told whoever commits, and
+//!                 the statement goes on ([`hotrow_transaction::deferred`])
 
-use hotrow_base::ids::ColumnId;
+use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{ForeignKey, IndexKind, Table};
+use hotrow_transaction::catalog::{
+    Deferral, ForeignKey, Index, IndexKind, ReferentialAction, Table,
+};
+use hotrow_transaction::deferred::{ESCAPES, SEPARATOR, Violated};
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, FOUND, Path, RowsTo, SlotId, Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, FOUND, Function, OfConstraint, Path, RowsTo, SlotId,
+    Statement, StatementKind,
 };
 
 use crate::comparison::negated;
@@ -20,33 +27,59 @@ use crate::path::truth;
 use crate::scope::Compiler;
 use crate::source::Source;
 use crate::state::Row;
-use crate::typing::{cast, constant, joined, scalar};
+use crate::typing::{bigint, cast, constant, joined, scalar};
+
+/// What is checked of a row by reads beside the change itself.
+#[derive(Clone, Copy)]
+pub(crate) enum CheckedBehind<'c> {
+    /// a foreign key: that there is a parent
+    Parent(&'c ForeignKey),
+    /// UNIQUE that can be deferred, whose index takes equal values: that there is no other row
+    Key(&'c Index),
+}
+
+impl<'c> CheckedBehind<'c> {
+    pub(crate) fn columns(self) -> &'c [ColumnId] {
+        match self {
+            Self::Parent(key) => &key.child_columns,
+            Self::Key(index) => &index.columns,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'c str {
+        match self {
+            Self::Parent(key) => &key.name,
+            Self::Key(index) => &index.name,
+        }
+    }
+}
 
 /// SET: columns and their new values.
 type NewValues = Vec<(ColumnId, Expr)>;
 
-impl Compiler<'_> {
+impl<'c> Compiler<'c> {
     /// Checks the parents of a row about to be inserted. Returns the statements that must follow
-    /// the insert instead: where a row may refer to itself, or a conflict may drop it.
-    pub(crate) fn check_parents_of_insert(
+    /// the insert instead: where a row may refer to itself, or a conflict may drop it, and where
+    /// another one may have the same key.
+    pub(crate) fn check_insert(
         &mut self,
         out: &mut Vec<Statement>,
         table: &Table,
         values: &mut [Expr],
         ignore_conflict: bool,
     ) -> Result<Vec<Statement>> {
+        let table = self.catalog.table(table.id); // for as long as there is a catalog
         let mut late = Vec::new();
-        for key in &table.foreign_keys {
-            for column in &key.child_columns {
+        for of in self.checked_behind(table) {
+            for column in of.columns() {
                 self.held(out, &mut values[column.index()])?;
             }
-            let key_values: Vec<Expr> =
-                key.child_columns.iter().map(|c| values[c.index()].clone()).collect();
-            if ignore_conflict || key.parent == key.child {
-                self.check_parent(&mut late, table, key, &key_values);
-            } else {
-                self.check_parent(out, table, key, &key_values);
-            }
+            let own: Vec<Expr> = of.columns().iter().map(|c| values[c.index()].clone()).collect();
+            let is_late = match of {
+                CheckedBehind::Parent(key) => ignore_conflict || key.parent == key.child,
+                CheckedBehind::Key(_) => true,
+            };
+            self.check_behind(if is_late { &mut late } else { out }, table, of, &own);
         }
         if !late.is_empty() {
             self.emit_touched(&mut late, 1);
@@ -54,25 +87,25 @@ impl Compiler<'_> {
         Ok(late)
     }
 
-    /// Prepares the checks of an UPDATE that changes referencing columns; `sure`: a foreign key
-    /// that needs none. Returns the new values and the checks that follow the update.
-    pub(crate) fn check_parents_of_update(
+    /// Prepares the checks of an UPDATE that changes their columns; `sure`: a foreign key that
+    /// needs none. Returns the new values and the checks that follow the update.
+    pub(crate) fn check_update(
         &mut self,
         out: &mut Vec<Statement>,
-        table: &Table,
+        table: &'c Table,
         row: &Row,
         (mut set, sure): (NewValues, Option<&str>),
     ) -> Result<(NewValues, Vec<Statement>)> {
         let mut late = Vec::new();
-        for key in &table.foreign_keys {
-            let mut new = set.iter().filter(|(column, _)| key.child_columns.contains(column));
+        for of in self.checked_behind(table) {
+            let mut new = set.iter().filter(|(column, _)| of.columns().contains(column));
             let is_null = |value: &Expr| matches!(value.kind, ExprKind::Constant(Value::Null));
-            let is_left = new.clone().next().is_none() || sure == Some(key.name.as_str());
+            let is_left = new.clone().next().is_none() || sure == Some(of.name());
             if is_left || new.any(|(_, value)| is_null(value)) {
                 continue;
             }
             let mut values = Vec::new();
-            for column in &key.child_columns {
+            for column in of.columns() {
                 let value = set.iter_mut().find(|(c, _)| c == column).map(|(_, value)| value);
                 match value {
                     Some(value) if !row.is_read_by(value) => {
@@ -82,16 +115,68 @@ impl Compiler<'_> {
                     _ => {
                         self.needs_query = Some(unsupported(
                             self.place,
-                            format!("this UPDATE of foreign key \"{}\"", key.name),
+                            format!("this UPDATE of constraint \"{}\"", of.name()),
                             "set all its columns to values, or give the table a primary key",
                         ));
                         return Ok((set, late));
                     }
                 }
             }
-            self.check_parent(&mut late, table, key, &values);
+            self.check_behind(&mut late, table, of, &values);
         }
         Ok((set, late))
+    }
+
+    /// What is checked of a table's new rows by reads beside the change itself.
+    pub(crate) fn checked_behind(&self, table: &'c Table) -> Vec<CheckedBehind<'c>> {
+        let keys = table.secondary.iter().map(|id| self.catalog.index(*id));
+        let keys = keys.filter(|index| index.deferral.is_deferrable()).map(CheckedBehind::Key);
+        table.foreign_keys.iter().map(CheckedBehind::Parent).chain(keys).collect()
+    }
+
+    /// Checks one of these, of a row with these values of its columns.
+    pub(crate) fn check_behind(
+        &self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        of: CheckedBehind<'_>,
+        values: &[Expr],
+    ) {
+        match of {
+            CheckedBehind::Parent(key) => self.check_parent(out, table, key, values),
+            CheckedBehind::Key(index) => self.check_key(out, table, index, values),
+        }
+    }
+
+    /// Looks for a second row with the values of a row that has been written; where there is one, a
+    /// unique constraint that can be deferred is violated for now.
+    fn check_key(&self, out: &mut Vec<Statement>, table: &Table, index: &Index, values: &[Expr]) {
+        let typed = values.iter().zip(&index.columns);
+        let prefix = typed
+            .map(|(value, column)| key_of(value.clone(), table.columns[column.index()].data_type));
+        let (id, prefix) = (index.id, prefix.collect());
+        let path = Path::Range { index: id, prefix, lower: None, upper: None, descending: false };
+        let offset = Some(bigint(1));
+        let consume = Consume::First { into: vec![], strict: false, order_by: vec![], offset };
+        let effect = Effect::Read(consume);
+        let access = Access { table: table.id, path, bind: Vec::new(), filter: None, effect };
+        let mut check = Vec::new();
+        self.emit(&mut check, StatementKind::Access(Box::new(access)));
+        let name = index.name.as_str();
+        let message = format!("duplicate key value violates unique constraint \"{name}\"");
+        let detail = key_detail(table, &index.columns, values, " already exists.");
+        let of = OfConstraint {
+            table: table.name.clone(),
+            name: name.to_owned(),
+            deferral: index.deferral,
+            is_early: true,
+        };
+        let violated = violated(table.id, of, values);
+        let mut then = Vec::new();
+        self.emit_violation(&mut then, b"23505", message, (Some(detail), violated));
+        let condition = self.slot_expr(FOUND);
+        self.emit(&mut check, StatementKind::If { condition, then, otherwise: Vec::new() });
+        self.guarded(out, values, check);
     }
 
     /// Checks that follow an UPDATE: only when it touched a row, and leaving FOUND and the row
@@ -146,8 +231,8 @@ impl Compiler<'_> {
         let end = format!(" is not present in table \"{}\".", parent.name);
         let detail = key_detail(table, &key.child_columns, values, &end);
         let mut then = Vec::new();
-        let of = Some((table.name.clone(), key.name.clone()));
-        self.emit_violation(&mut then, b"23503", message, (Some(detail), of));
+        let violated = violated(key.child, of_key(key, table, key.deferral), values);
+        self.emit_violation(&mut then, b"23503", message, (Some(detail), violated));
         let condition = negated(self.slot_expr(FOUND));
         self.emit(&mut check, StatementKind::If { condition, then, otherwise: Vec::new() });
         self.guarded(out, values, check);
@@ -204,7 +289,7 @@ impl Compiler<'_> {
             }
             let values = values.clone();
             for key in &keys {
-                self.check_child(out, table, key, &values)?;
+                self.check_child(out, table, (key, key.on_delete), &values)?;
             }
             return Ok(());
         }
@@ -236,7 +321,7 @@ impl Compiler<'_> {
                 into.push(slot);
                 values.push(self.slot_expr(slot));
             }
-            self.check_child(&mut body, table, key, &values)?;
+            self.check_child(&mut body, table, (key, key.on_delete), &values)?;
         }
         let rows = self.row_set();
         let consume = Consume::all_rows(RowsTo::Loop(rows), columns);
@@ -246,12 +331,13 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Looks for one child of a parent key. `values` are in the order of the parent's index.
+    /// Looks for one child of a parent key, whose action is NO ACTION or RESTRICT. `values` are in
+    /// the order of the parent's index.
     pub(crate) fn check_child(
         &mut self,
         out: &mut Vec<Statement>,
         table: &Table,
-        key: &ForeignKey,
+        (key, action): (&ForeignKey, ReferentialAction),
         values: &[Expr],
     ) -> Result<()> {
         let child = self.catalog.table(key.child);
@@ -272,8 +358,12 @@ impl Compiler<'_> {
         let referenced = &self.catalog.index(key.parent_index).columns;
         let detail = key_detail(table, referenced, values, &end);
         let mut then = Vec::new();
-        let of = Some((child.name.clone(), key.name.clone()));
-        self.emit_violation(&mut then, b"23503", message, (Some(detail), of));
+        let deferral = match action {
+            ReferentialAction::Restrict => Deferral::Never,
+            _ => key.deferral,
+        };
+        let violated = violated(key.child, of_key(key, child, deferral), values);
+        self.emit_violation(&mut then, b"23503", message, (Some(detail), violated));
         let condition = self.slot_expr(FOUND);
         self.emit(&mut check, StatementKind::If { condition, then, otherwise: Vec::new() });
         self.guarded(out, values, check);
@@ -332,6 +422,37 @@ pub(crate) fn key_of(value: Expr, column: DataType) -> Expr {
     let same_family = value.data_type().is_integer() && column.is_integer()
         || value.data_type().is_text() && column.is_text();
     if same_family { value } else { cast(value, column) }
+}
+
+/// What the error of a foreign key is of.
+fn of_key(key: &ForeignKey, table: &Table, deferral: Deferral) -> OfConstraint {
+    // The rows of one statement may refer to each other.
+    let is_early = key.parent == key.child;
+    OfConstraint { table: table.name.clone(), name: key.name.clone(), deferral, is_early }
+}
+
+/// What an error tells of a table's constraint that is violated for these values of its columns,
+/// and what whoever checks it again asks by.
+fn violated(
+    table: TableId,
+    of: OfConstraint,
+    values: &[Expr],
+) -> (Option<Expr>, Option<OfConstraint>) {
+    if !of.deferral.is_deferrable() {
+        return (None, Some(of));
+    }
+    let text = |text: String| constant(Value::Text(text), DataType::Text);
+    let mut hint = text(Violated::begin(table, &of.name));
+    for value in values {
+        hint = concat(hint, text(SEPARATOR.to_string()));
+        let escape = |value, (from, to): (&str, &str)| {
+            let arguments = vec![value, text(from.to_owned()), text(to.to_owned())];
+            scalar(ExprKind::Call(Function::Replace, arguments), DataType::Text)
+        };
+        let value = cast(value.clone(), DataType::Text);
+        hint = concat(hint, ESCAPES.into_iter().fold(value, escape));
+    }
+    (Some(hint), Some(of))
 }
 
 /// `Key (a, b)=(1, 2)` and an end.

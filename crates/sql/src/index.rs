@@ -3,7 +3,7 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
-    Column, IndexDefinition, IndexKind, Table, local, qualified, split,
+    Column, Deferral, IndexDefinition, IndexKind, Table, local, qualified, split,
 };
 use hotrow_transaction::program::{CompareOp, ExprKind, Place};
 use sqlparser::ast;
@@ -116,8 +116,15 @@ impl Compiler<'_> {
             tell(format!("index \"{name}\" is ascending, and read in both directions"));
         }
         let unique = written.unique;
-        let definition =
-            IndexDefinition { name, columns, descending, unique, kind, is_constraint: false };
+        let definition = IndexDefinition {
+            name,
+            columns,
+            descending,
+            unique,
+            kind,
+            is_constraint: false,
+            deferral: Deferral::Never,
+        };
         let primary = self.free_index_name(&table.schema, identity_name(&table.name));
         changes.extend(needed.into_change(primary));
         changes.push(CatalogChange::CreateIndex { table: table.qualified_name(), definition });

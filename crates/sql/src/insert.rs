@@ -256,7 +256,7 @@ impl<'c> Compiler<'c> {
             self.as_by(by, |this| this.check_new_row(out, (table, Insert), new))?;
         }
         self.check_inserted(target, &mut row.values)?;
-        let late = self.check_parents_of_insert(out, table, &mut row.values, ignore_conflict)?;
+        let late = self.check_insert(out, table, &mut row.values, ignore_conflict)?;
         if on.acts() {
             self.keep_row(out, table, &mut row.values)?;
         }

@@ -87,7 +87,7 @@ impl<'c> Compiler<'c> {
         let changes_keys = moved || !followed.is_empty();
         if !changes_keys && !self.checks_by_row(table, &updated) {
             let Updated { source, set, sure } = updated;
-            let (set, late) = self.check_parents_of_update(out, table, &source.row, (set, sure))?;
+            let (set, late) = self.check_update(out, table, &source.row, (set, sure))?;
             let make = |consume| Effect::Update { set, consume };
             self.change(out, source, make, returns, columns, into)?;
             return self.emit_late_checks(out, late);
@@ -110,15 +110,15 @@ impl<'c> Compiler<'c> {
         compiled
     }
 
-    /// Whether the parents to be looked for differ from row to row.
-    fn checks_by_row(&self, table: &Table, updated: &Updated<'_>) -> bool {
+    /// Whether what is to be looked for differs from row to row.
+    fn checks_by_row(&self, table: &'c Table, updated: &Updated<'_>) -> bool {
         let Updated { source, set, sure } = updated;
-        let mut keys = table.foreign_keys.iter().filter(|key| *sure != Some(key.name.as_str()));
-        keys.any(|key| {
+        let checked = self.checked_behind(table);
+        checked.iter().filter(|of| *sure != Some(of.name())).any(|checked| {
             let new = |column: &ColumnId| set.iter().find(|(of, _)| of == column);
-            let values: Vec<_> = key.child_columns.iter().filter_map(new).collect();
+            let values: Vec<_> = checked.columns().iter().filter_map(new).collect();
             let is_null = |value: &Expr| matches!(value.kind, ExprKind::Constant(Value::Null));
-            let is_part = !values.is_empty() && values.len() < key.child_columns.len();
+            let is_part = !values.is_empty() && values.len() < checked.columns().len();
             let is_nothing = values.iter().any(|(_, value)| is_null(value));
             let reads = values.iter().any(|(_, value)| source.row.is_read_by(value));
             (is_part || reads) && !is_nothing && table.primary.is_some()
@@ -143,8 +143,8 @@ impl<'c> Compiler<'c> {
             old_columns.extend((0..table.columns.len()).map(|at| ColumnId(at as u16)));
             let mut seen = Vec::new();
             let is_needed = |column: &ColumnId| {
-                let of_key =
-                    table.foreign_keys.iter().any(|key| key.child_columns.contains(column));
+                let checked = self.checked_behind(table);
+                let of_key = checked.iter().any(|of| of.columns().contains(column));
                 let new = !seen.contains(column);
                 seen.push(*column);
                 new && (key.contains(column)
@@ -192,7 +192,7 @@ impl<'c> Compiler<'c> {
             let change = Source { row: self.row_of(table.id, &table.name), path, filter: None };
             self.emit(&mut body, StatementKind::Access(Box::new(change.access(effect))));
         }
-        self.check_parents_of_row(&mut then, &changed, sure);
+        self.check_row(&mut then, &changed, sure);
         for key in followed {
             self.follow(&mut then, &changed, key)?;
         }
@@ -232,21 +232,16 @@ impl<'c> Compiler<'c> {
         Ok(())
     }
 
-    /// Looks for the parents of a changed row.
-    fn check_parents_of_row(
-        &self,
-        out: &mut Vec<Statement>,
-        changed: &Changed<'_>,
-        sure: Option<&str>,
-    ) {
-        for key in &changed.table.foreign_keys {
+    /// Checks a changed row.
+    fn check_row(&self, out: &mut Vec<Statement>, changed: &Changed<'c>, sure: Option<&str>) {
+        for of in self.checked_behind(changed.table) {
             let is_set = |column: &ColumnId| changed.new.iter().any(|(of, _)| of == column);
-            if sure == Some(key.name.as_str()) || !key.child_columns.iter().any(is_set) {
+            if sure == Some(of.name()) || !of.columns().iter().any(is_set) {
                 continue;
             }
-            let values = key.child_columns.iter().filter_map(|column| changed.after(*column));
+            let values = of.columns().iter().filter_map(|column| changed.after(*column));
             let values: Vec<Expr> = values.cloned().collect();
-            self.check_parent(out, changed.table, key, &values);
+            self.check_behind(out, changed.table, of, &values);
         }
     }
 
@@ -266,7 +261,7 @@ impl<'c> Compiler<'c> {
         if key.on_update.changes_children() {
             self.set_children(&mut changes, (key, key.on_update), &before, &after)?;
         } else {
-            self.check_child(&mut changes, changed.table, key, &before)?;
+            self.check_child(&mut changes, changed.table, (key, key.on_update), &before)?;
         }
         let mut then = Vec::new();
         self.where_present(&mut then, key, &before, changes);

@@ -186,6 +186,7 @@ impl Compiler<'_> {
                         unique: index.unique,
                         kind: index.kind,
                         is_constraint: index.is_constraint,
+                        deferral: index.deferral,
                     },
                 });
             }

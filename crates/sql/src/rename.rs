@@ -36,7 +36,7 @@ impl Compiler<'_> {
             Altering::Storage(column) => self.storage(written, column.as_deref()),
             Altering::Column(name, change) => self.column_change(written, (name, change)),
             Altering::UseIndex(using) => self.constraint_of_index(written, using),
-            Altering::Checked(name) => self.constraint_checked(written, name),
+            Altering::Checked(name, of) => self.constraint_checked(written, (name, *of)),
             Altering::Trigger(from, to) => self.rename_trigger(written, (from, to)),
         }
     }

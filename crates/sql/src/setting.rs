@@ -45,8 +45,13 @@ pub enum Setting {
     Transaction(TransactionModes),
     /// SET SESSION CHARACTERISTICS AS TRANSACTION
     Characteristics(TransactionModes),
-    /// SET CONSTRAINTS: none is ever deferred
-    Constraints,
+    /// SET CONSTRAINTS
+    Constraints {
+        /// which, each perhaps with its schema; none: ALL
+        names: Vec<String>,
+        /// DEFERRED, not IMMEDIATE
+        is_deferred: bool,
+    },
     /// RESET
     Reset(String),
     /// RESET ALL
@@ -185,13 +190,28 @@ fn role_value(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
     cursor.identifier().map(Some)
 }
 
+/// What follows SET CONSTRAINTS.
+fn constraints(cursor: &mut Cursor<'_>) -> Result<Setting> {
+    let mut names = Vec::new();
+    if !cursor.accept("all") {
+        names.push(cursor.object_name()?);
+        while cursor.accept_token(&Token::Comma) {
+            names.push(cursor.object_name()?);
+        }
+    }
+    let is_deferred = cursor.accept("deferred");
+    if !is_deferred && !cursor.accept("immediate") {
+        return Err(cursor.unexpected("DEFERRED or IMMEDIATE"));
+    }
+    Ok(Setting::Constraints { names, is_deferred })
+}
+
 fn set(cursor: &mut Cursor<'_>) -> Result<Setting> {
     if cursor.accept("transaction") {
         return transaction_modes(cursor).map(Setting::Transaction);
     }
     if cursor.accept("constraints") {
-        cursor.rest();
-        return Ok(Setting::Constraints);
+        return constraints(cursor);
     }
     let local = cursor.accept("local");
     let is_session = !local && cursor.accept("session");

@@ -19,7 +19,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::row::{Field, RowLayout};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Column, Deferral, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{NoHook, run};
@@ -195,6 +195,7 @@ fn main() {
         unique: true,
         kind: IndexKind::Hash,
         is_constraint: false,
+        deferral: Deferral::Never,
     };
     let mut catalog = Catalog::default();
     let table = catalog.add_table("t", columns, Some(primary)).expect("a small table");

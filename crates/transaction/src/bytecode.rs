@@ -23,10 +23,11 @@ use hotrow_base::datum::Datum;
 use hotrow_base::types::{DataType, SqlType};
 
 use crate::access::Reads;
+use crate::catalog::Deferral;
 use crate::outcome::NoticeLevel;
 use crate::program::{
-    ArithmeticOp, Catch, CompareOp, ErrorPart, Function, Place, ResultColumn, RowLocks, RowSetId,
-    RowSource,
+    ArithmeticOp, Catch, CompareOp, ErrorPart, Function, OfConstraint, Place, ResultColumn,
+    RowLocks, RowSetId, RowSource,
 };
 
 /// How two datums are compared.
@@ -494,8 +495,8 @@ pub struct RaiseCode {
     pub detail: Option<(u16, SqlType)>,
     /// slot and type of HINT
     pub hint: Option<(u16, SqlType)>,
-    /// table and constraint
-    pub of: Option<(String, String)>,
+    /// what is violated
+    pub of: Option<OfConstraint>,
 }
 
 /// A block whose errors are caught.
@@ -692,6 +693,12 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether it may leave a violated constraint to its caller to check.
+    pub fn may_defer(&self) -> bool {
+        let of = self.raises.iter().filter_map(|raise| raise.of.as_ref());
+        of.map(|of| of.deferral).any(Deferral::is_deferrable)
+    }
+
     /// Whether it runs statements whose text is known only then.
     pub fn has_dynamic(&self) -> bool {
         self.operators.iter().any(|of| matches!(of.source, RowSource::Dynamic(_)))

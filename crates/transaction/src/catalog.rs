@@ -12,7 +12,9 @@
 
 mod by_id;
 mod comments;
+mod deferral;
 mod foreign_key;
+mod index;
 mod named;
 mod partition;
 mod policy;
@@ -27,13 +29,15 @@ use std::sync::{Arc, LazyLock};
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{KeyLayout, KeyPart};
-use hotrow_base::row::{ColumnType, Field, RowLayout};
+use hotrow_base::row::{ColumnType, RowLayout};
 use hotrow_base::types::{DataType, SqlType};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
 pub use self::comments::{Commented, CommentedPart, Comments};
+pub use self::deferral::Deferral;
 pub use self::foreign_key::{ForeignKey, ReferentialAction};
+pub use self::index::{Index, IndexDefinition, IndexKind};
 pub use self::named::{Domain, NamedType, View, ViewCheck, ViewKind, kept_name, query_name};
 pub use self::partition::{
     Partition, PartitionBound, PartitionCheck, PartitionKey, PartitionKeyPart, PartitionStrategy,
@@ -134,42 +138,6 @@ pub enum Hidden {
     Condition,
     /// the primary key of a table that was given none, and has indexes all the same
     Identity,
-}
-
-/// How an index is built.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IndexKind {
-    /// point look-ups of the whole key only
-    Hash,
-    /// ordered: points, prefixes and ranges
-    BTree,
-}
-
-/// An index, primary or secondary.
-#[derive(Clone, Debug)]
-pub struct Index {
-    /// its id, also the name of its lock space
-    pub id: IndexId,
-    /// its name
-    pub name: String,
-    /// the table it belongs to
-    pub table: TableId,
-    /// declared key columns
-    pub columns: Vec<ColumnId>,
-    /// those of them whose greater values come first
-    pub descending: Vec<ColumnId>,
-    /// no two rows have equal declared columns (rows with a NULL in them aside)
-    pub unique: bool,
-    /// hash or B+-tree
-    pub kind: IndexKind,
-    /// PRIMARY KEY or UNIQUE of a table, not an index of its own
-    pub is_constraint: bool,
-    /// columns of the entry's key: `columns`, then what makes a non-unique entry unique (I2)
-    pub entry_columns: Vec<ColumnId>,
-    /// encoding of `entry_columns`
-    pub key: KeyLayout,
-    /// where `entry_columns` lie in a row
-    pub fields: Vec<Field>,
 }
 
 /// How a table is declared to be routed: `WITH (routing = ...)`.
@@ -316,31 +284,6 @@ impl Table {
     }
 }
 
-/// What CREATE INDEX and PRIMARY KEY say.
-#[derive(Clone, Debug)]
-pub struct IndexDefinition {
-    /// its name
-    pub name: String,
-    /// declared key columns
-    pub columns: Vec<ColumnId>,
-    /// those of them whose greater values are to come first, where keys can say that
-    pub descending: Vec<ColumnId>,
-    /// UNIQUE
-    pub unique: bool,
-    /// hash or B+-tree
-    pub kind: IndexKind,
-    /// PRIMARY KEY or UNIQUE of a table, not an index of its own
-    pub is_constraint: bool,
-}
-
-impl IndexDefinition {
-    /// That of PRIMARY KEY or UNIQUE.
-    pub fn of_constraint(name: String, columns: Vec<ColumnId>, kind: IndexKind) -> Self {
-        let descending = Vec::new();
-        Self { name, columns, descending, unique: true, kind, is_constraint: true }
-    }
-}
-
 /// All tables and indexes of a database, its roles and their rights.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
@@ -432,6 +375,7 @@ impl Catalog {
             unique: definition.unique,
             kind: definition.kind,
             is_constraint: definition.is_constraint,
+            deferral: definition.deferral,
             entry_columns,
             key,
             fields,
@@ -861,6 +805,7 @@ static NO_INDEX: LazyLock<Index> = LazyLock::new(|| Index {
     unique: false,
     kind: IndexKind::BTree,
     is_constraint: false,
+    deferral: Deferral::Never,
     entry_columns: Vec::new(),
     key: KeyLayout::new(&[]).expect("no key is too long"),
     fields: Vec::new(),

@@ -23,7 +23,7 @@ use hotrow_base::types::SqlType;
 
 use crate::bytecode::{PACKED_BYTES_MAX, Program, ReturnCode};
 use crate::interpret::{Fault, Totals};
-use crate::invocation::{Arguments, Invocation};
+use crate::invocation::{Arguments, Invocation, Leaves};
 use crate::outcome::{Notice, NoticeLevel, SqlError};
 use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
 
@@ -75,6 +75,8 @@ pub struct Machine {
     interrupt: Option<Arc<Interrupt>>,
     /// of the session that makes the call
     pub(crate) conventions: Conventions,
+    /// what the call leaves to its caller to check
+    pub(crate) leaves: Leaves,
     rows_max: RowsMax,
     budget: memory::Budget,
     /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
@@ -219,6 +221,7 @@ impl Frame {
         let machine = &mut self.machine;
         machine.serve(invocation.interrupt.as_ref());
         machine.conventions = invocation.conventions;
+        machine.leaves = invocation.leaves;
         machine.slots.begin(&program.image);
         machine.heap.clear();
         machine.elements.clear();
@@ -365,6 +368,10 @@ impl Frame {
     /// What was said, from the first to the last.
     pub fn notices(&self) -> &[Notice] {
         &self.machine.notices.0
+    }
+
+    pub(crate) fn notices_mut(&mut self) -> &mut Vec<Notice> {
+        &mut self.machine.notices.0
     }
 }
 

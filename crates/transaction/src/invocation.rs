@@ -98,6 +98,22 @@ impl Arguments {
     }
 }
 
+/// Which violations of constraints that can be deferred a call only tells
+/// ([`NoticeLevel::Violation`]), as its caller looks again before it commits.
+///
+/// [`NoticeLevel::Violation`]: crate::outcome::NoticeLevel::Violation
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Leaves {
+    /// none, as nobody would look again: what is deferred makes the caller make the call again, as
+    /// somebody who does ([`crate::deferred::as_deferred`])
+    #[default]
+    Nothing,
+    /// those of constraints that are declared INITIALLY DEFERRED
+    Deferred,
+    /// all, as SET CONSTRAINTS has said something else than what is declared
+    Any,
+}
+
 /// One call: which procedure, with what, and when.
 #[derive(Clone, Default, Debug)]
 pub struct Invocation {
@@ -113,6 +129,8 @@ pub struct Invocation {
     pub interrupt: Option<Arc<Interrupt>>,
     /// its caller has more to do before it waits for the call to be durable
     pub is_patient: bool,
+    /// what it leaves to its caller to check
+    pub leaves: Leaves,
     /// the caller's name for this one call, by which a repetition is known; empty: none
     pub key: Vec<u8>,
 }

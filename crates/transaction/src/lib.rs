@@ -23,6 +23,7 @@ pub mod catalog;
 pub mod coarse;
 pub mod compiled;
 pub mod constant;
+pub mod deferred;
 pub mod draw;
 pub mod dynamic;
 pub mod explain;

@@ -10,6 +10,7 @@ use hotrow_base::panics::{Panicked, contained};
 use hotrow_base::stack::Exhausted;
 use hotrow_base::value::{Value, ValueError};
 
+use crate::deferred::is_deferred;
 use crate::draw::NUMBERS_SPENT;
 use crate::program::Place;
 
@@ -127,6 +128,10 @@ pub enum NoticeLevel {
     /// NOTIFY: no notice, but what whoever listens is sent once the call has committed. The
     /// channel is the detail, the payload the hint
     Notification,
+    /// no notice, but the error of a constraint that is violated for now and is checked again by
+    /// whoever commits ([`crate::invocation::Leaves`]). The hint says what of
+    /// ([`crate::deferred::Violated`])
+    Violation,
 }
 
 impl NoticeLevel {
@@ -139,6 +144,7 @@ impl NoticeLevel {
             Self::Warning => "WARNING",
             Self::Info => "INFO",
             Self::Notification => "NOTIFICATION",
+            Self::Violation => "VIOLATION",
         }
     }
 }
@@ -174,7 +180,9 @@ impl SqlError {
     /// Whether no handler of a procedure may catch it: it tells of an interruption, of the memory
     /// or the stack of the process, or of a bug; or the call is to be made again.
     pub fn is_beyond_handlers(&self) -> bool {
-        self.is_refusal() || matches!(&self.sqlstate, b"54001" | b"XX000" | &NUMBERS_SPENT)
+        self.is_refusal()
+            || matches!(&self.sqlstate, b"54001" | b"XX000" | &NUMBERS_SPENT)
+            || is_deferred(self)
     }
 
     /// An error with nothing but a code and a message.

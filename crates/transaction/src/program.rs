@@ -22,7 +22,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
-use crate::catalog::{PUBLIC, TriggerFunction, local, split};
+use crate::catalog::{Deferral, PUBLIC, TriggerFunction, local, split};
 use crate::draw::Draw;
 use crate::dynamic::DynamicStatement;
 use crate::needs::Needs;
@@ -531,10 +531,25 @@ pub struct Raise {
     pub detail: Option<Expr>,
     /// USING HINT
     pub hint: Option<Expr>,
-    /// the table and the constraint of it that is violated, where it stands for one
-    pub of: Option<(String, String)>,
+    /// what is violated, where it stands for a constraint
+    pub of: Option<OfConstraint>,
     /// RAISE without anything, in a handler: the error that this handler has caught, as it was
     pub is_again: bool,
+}
+
+/// The constraint that a RAISE stands for.
+#[derive(Clone, Debug)]
+pub struct OfConstraint {
+    /// name of the table that the error is of
+    pub table: String,
+    /// the constraint's name
+    pub name: String,
+    /// when it is checked; where that may be later, the hint is for who checks it then
+    /// ([`crate::deferred::Violated`])
+    pub deferral: Deferral,
+    /// what the statement does behind it may mend it, so that not even one that is not deferred is
+    /// violated before the statement's end
+    pub is_early: bool,
 }
 
 /// How an access finds its rows.

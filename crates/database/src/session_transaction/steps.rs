@@ -38,14 +38,17 @@ impl SessionTransaction {
         let done = match open {
             None => Err(SqlError::new(b"25P01", "the transaction of the block has ended").into()),
             Some(open) => {
-                let mut invocation = Invocation::at(open.now_us);
+                let leaves = open.deferred.leaves();
+                let mut invocation = Invocation { leaves, ..Invocation::at(open.now_us) };
                 context.drawn().begin_again();
                 let given = (values, || Ok(values.to_vec()));
                 run_work(context, compiled, given, (&mut invocation, frame), open)
             }
         };
         self.put_down(taken);
-        done
+        let rows = done?;
+        self.check_deferred(context, false)?;
+        Ok(rows)
     }
 
     /// Begins what can be taken back, in whatever transaction is open.

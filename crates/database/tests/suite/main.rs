@@ -15,6 +15,7 @@ mod changes;
 mod copy_binary;
 mod damage;
 mod deep;
+mod deferred;
 mod definitions;
 mod draws;
 mod durability;

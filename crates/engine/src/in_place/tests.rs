@@ -8,7 +8,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{self, KeyBuffer};
 use hotrow_base::types::DataType;
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Column, Deferral, IndexDefinition, IndexKind};
 use hotrow_transaction::outcome::{Conflict, Stop};
 
 use super::{InPlace, Part, Scratch};
@@ -43,6 +43,7 @@ impl World {
             unique,
             kind,
             is_constraint: false,
+            deferral: Deferral::Never,
         };
         let columns = ["number", "group", "code"].map(bigint).into();
         let primary = index("primary", 0, true, IndexKind::Hash);

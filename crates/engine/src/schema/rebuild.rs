@@ -577,6 +577,16 @@ impl Schema {
         }
     }
 
+    /// As [`Schema::key_of`]; none for a row with a NULL in its key, which is equal to none.
+    pub(super) fn whole_key_of<W: Words + ?Sized>(&self, index: &Index, row: &W) -> Option<String> {
+        let table = self.catalog.table(index.table);
+        let is_null = |column: &ColumnId| {
+            read_field(table.layout.field(*column), row, &mut Vec::new()).is_null()
+        };
+        let has_null = table.key_of(index).iter().any(is_null);
+        (!has_null).then(|| self.key_of(index, row))
+    }
+
     /// `Key (a, b)=(1, 2)`, for messages.
     pub(super) fn key_of<W: Words + ?Sized>(&self, index: &Index, row: &W) -> String {
         let table = self.catalog.table(index.table);

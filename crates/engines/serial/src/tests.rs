@@ -9,7 +9,7 @@ use hotrow_engine::journal::Journal;
 use hotrow_engine::schema::{Memory, SharedSchema};
 use hotrow_engine::source::{End, Fetch, Ticket};
 use hotrow_engine::trace::SerialTrace;
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Column, Deferral, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Outcome;
@@ -131,6 +131,7 @@ fn counters() -> Schema {
         unique: true,
         kind: IndexKind::Hash,
         is_constraint: false,
+        deferral: Deferral::Never,
     };
     let mut catalog = Catalog::default();
     let columns = vec![column("id"), column("n")];

@@ -2,6 +2,8 @@
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 
+use super::Deferral;
+
 /// A foreign key; `sql` enforces it by adding accesses to the procedures that write either side.
 #[derive(Clone, Debug)]
 pub struct ForeignKey {
@@ -19,6 +21,8 @@ pub struct ForeignKey {
     pub on_delete: ReferentialAction,
     /// ON UPDATE
     pub on_update: ReferentialAction,
+    /// when it is checked
+    pub deferral: Deferral,
 }
 
 /// What becomes of children whose parent goes or gets another key.
@@ -27,7 +31,7 @@ pub enum ReferentialAction {
     /// while there are children, it is an error
     #[default]
     NoAction,
-    /// as `NoAction`: statements are checked at their end alike
+    /// as `NoAction`, but never later than the statement
     Restrict,
     /// they go, too, or get the new key
     Cascade,

@@ -6,9 +6,37 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
 use crate::bytecode::Program;
+use crate::catalog::Deferral;
+use crate::deferred::as_deferred;
 use crate::frame::Machine;
 use crate::interpret::Fault;
-use crate::outcome::SqlError;
+use crate::invocation::Leaves;
+use crate::outcome::{Notice, NoticeLevel, SqlError};
+use crate::program::OfConstraint;
+
+/// Ends the call with what RAISE statement number `raise` says. Where it stands for a constraint
+/// that the caller looks at again, it is told him, and the call goes on.
+#[cold]
+pub(crate) fn raise(program: &Program, raise: u16, machine: &mut Machine) -> Result<(), Fault> {
+    let of = program.raises[raise as usize].of.as_ref();
+    let (deferral, is_early) = of.map_or((Deferral::Never, false), |of| (of.deferral, of.is_early));
+    let mut said = error(program, raise, machine)?;
+    let waits = match deferral {
+        Deferral::Never => false,
+        Deferral::Immediate => is_early || machine.leaves == Leaves::Any,
+        Deferral::Deferred => true,
+    };
+    if !waits {
+        said.hint = said.hint.filter(|_| deferral == Deferral::Never);
+        return Err(said.into());
+    }
+    match machine.leaves {
+        Leaves::Nothing => Err(as_deferred(said).into()),
+        Leaves::Deferred | Leaves::Any => {
+            machine.tell(Notice { level: NoticeLevel::Violation, said })
+        }
+    }
+}
 
 /// What RAISE statement number `raise` says.
 #[cold]
@@ -38,8 +66,8 @@ pub(crate) fn error(
     };
     error.detail = optional(code.detail);
     error.hint = optional(code.hint);
-    if let Some((table, constraint)) = &code.of {
-        (error.table, error.constraint) = (Some(table.clone()), Some(constraint.clone()));
+    if let Some(OfConstraint { table, name, .. }) = &code.of {
+        (error.table, error.constraint) = (Some(table.clone()), Some(name.clone()));
     }
     for (part, &(slot, sql_type)) in code.parts.iter().zip(&code.arguments[own..]) {
         if machine.slots[slot].is_null() {

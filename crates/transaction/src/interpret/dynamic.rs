@@ -165,6 +165,7 @@ fn invoke<A: RecordAccess>(
         now_us: frame.slot(NOW).as_int(),
         conventions: frame.machine.conventions,
         interrupt: frame.machine.interrupt().cloned(),
+        leaves: frame.machine.leaves,
         ..Invocation::default()
     };
     let arguments = &mut invocation.arguments;

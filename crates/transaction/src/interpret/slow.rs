@@ -131,7 +131,7 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
         }
         Op::Unprotect { depth } => machine.protected.truncate(usize::from(depth)),
         Op::RaiseAgain { caught } => return Err(protect::again(machine, caught)),
-        Op::Raise { raise } => return Err(functions::raise::error(program, raise, machine)?.into()),
+        Op::Raise { raise } => functions::raise::raise(program, raise, machine)?,
         Op::Notice { level, raise } => {
             let said = functions::raise::error(program, raise, machine)?;
             machine.tell(Notice { level, said })?;

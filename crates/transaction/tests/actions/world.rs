@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Column, Deferral, IndexDefinition, IndexKind};
 use hotrow_transaction::reference::ModelStore;
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -52,6 +52,7 @@ fn index(name: &str, columns: &[u16], unique: bool) -> IndexDefinition {
         unique,
         kind: IndexKind::BTree,
         is_constraint: false,
+        deferral: Deferral::Never,
     }
 }
 

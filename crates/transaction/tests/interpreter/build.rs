@@ -6,7 +6,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::bytecode::Program;
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Column, Deferral, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
@@ -180,7 +180,15 @@ pub fn column(name: &str, data_type: DataType, nullable: bool) -> Column {
 pub fn index(name: &str, columns: &[ColumnId], unique: bool) -> IndexDefinition {
     let (name, columns, descending) = (name.to_owned(), columns.to_vec(), Vec::new());
     let kind = IndexKind::BTree;
-    IndexDefinition { name, columns, descending, unique, kind, is_constraint: false }
+    IndexDefinition {
+        name,
+        columns,
+        descending,
+        unique,
+        kind,
+        is_constraint: false,
+        deferral: Deferral::Never,
+    }
 }
 
 pub fn account_catalog() -> Catalog {

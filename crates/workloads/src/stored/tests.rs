@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Column, Deferral, IndexDefinition, IndexKind};
 
 use super::{LoadError, StoredContext, StoredRows, load_rows};
 use crate::workload::{Share, Workload};
@@ -32,6 +32,7 @@ fn catalog(filler: u32) -> Catalog {
         unique: true,
         kind: IndexKind::Hash,
         is_constraint: false,
+        deferral: Deferral::Never,
     };
     let mut catalog = Catalog::default();
     catalog.add_table("usertable", columns, Some(primary)).expect("the table is small");

@@ -9,7 +9,7 @@ use hotrow_base::key::{self, KeyBuffer};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::access::{Inserted, Reads, RecordAccess};
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Column, Deferral, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::program::{
@@ -109,6 +109,7 @@ impl World {
             unique,
             kind,
             is_constraint: false,
+            deferral: Deferral::Never,
         };
         let columns = ["number", "code", "label"].map(bigint).into();
         let primary = index("primary", 0, true, IndexKind::BTree);

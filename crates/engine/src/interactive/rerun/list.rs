@@ -87,6 +87,7 @@ impl Step {
             arguments: invocation.arguments.clone(),
             now_us: invocation.now_us,
             conventions: invocation.conventions,
+            leaves: invocation.leaves,
             ..Invocation::default()
         };
         let (given, moment, changes, is_undone) = (Given::Nothing, 0, true, false);

@@ -3,7 +3,7 @@
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Column, Deferral, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::program::*;
 
@@ -28,6 +28,7 @@ pub fn index(name: &str, columns: &[u16], unique: bool, kind: IndexKind) -> Inde
         unique,
         kind,
         is_constraint: false,
+        deferral: Deferral::Never,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, ReferentialAction, Table};
+use hotrow_transaction::catalog::{Catalog, Deferral, ForeignKey, Index, ReferentialAction, Table};
 
 use crate::relation::system::cells::{indexes, schema_number, small, smalls, tables, text};
 
@@ -25,9 +25,9 @@ pub(crate) fn index_row(context: &SystemContext<'_>, table: &Table, index: &Inde
         ("indrelid", Value::BigInt(TABLES.of(table.id.index()))),
         ("indnatts", small(count)),
         ("indnkeyatts", small(count)),
-        ("indisunique", Value::Bool(index.unique)),
+        ("indisunique", Value::Bool(index.unique || index.deferral.is_deferrable())),
         ("indisprimary", Value::Bool(table.primary == Some(index.id))),
-        ("indimmediate", Value::Bool(true)),
+        ("indimmediate", Value::Bool(!index.deferral.is_deferrable())),
         ("indisvalid", Value::Bool(true)),
         ("indisready", Value::Bool(true)),
         ("indislive", Value::Bool(true)),
@@ -63,10 +63,9 @@ pub(crate) fn constraint(
 
 /// Of a unique index: the primary key's, or one that makes a UNIQUE constraint.
 pub(crate) fn key_kind(table: &Table, index: &Index) -> Option<&'static str> {
-    match (index.unique, table.primary == Some(index.id)) {
-        (_, true) => Some("p"),
-        (true, false) if index.is_constraint => Some("u"),
-        _ => None,
+    match table.primary == Some(index.id) {
+        true => Some("p"),
+        false => index.is_constraint.then_some("u"),
     }
 }
 
@@ -78,6 +77,7 @@ pub(crate) fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
         let oid = CONSTRAINTS.of(index.id.index());
         let mut fields = constraint(catalog, oid, &index.name, kind, table, &index.columns);
         fields.push(("conindid", Value::BigInt(INDEXES.of(index.id.index()))));
+        fields.extend(deferral_of(index.deferral));
         all.push(fields);
     }
     for table in tables(context) {
@@ -97,10 +97,19 @@ pub(crate) fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
             fields.push(("confdeltype", text(action_letter(key.on_delete))));
             fields.push(("confmatchtype", text("s")));
             fields.push(("confkey", smalls(parents)));
+            fields.extend(deferral_of(key.deferral));
             all.push(fields);
         }
     }
     all
+}
+
+/// When a constraint is checked.
+fn deferral_of(deferral: Deferral) -> Fields {
+    vec![
+        ("condeferrable", Value::Bool(deferral.is_deferrable())),
+        ("condeferred", Value::Bool(deferral == Deferral::Deferred)),
+    ]
 }
 
 pub(crate) fn action_letter(action: ReferentialAction) -> &'static str {

@@ -248,7 +248,8 @@ fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
         let (table, index) =
             index(context, number.checked_sub(CONSTRAINTS.0)?.checked_add(INDEXES.0)?)?;
         let kind = if table.primary == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
-        return Some(format!("{kind} ({})", column_list(table, &index.columns)));
+        let columns = column_list(table, &index.columns);
+        return Some(format!("{kind} ({columns}){}", index.deferral.clause()));
     }
     for table in context.catalog.tables().iter() {
         let at = table.id.index();
@@ -273,6 +274,7 @@ fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
                         text.push_str(&format!(" ON {event} {}", action.name()));
                     }
                 }
+                text.push_str(key.deferral.clause());
                 return Some(text);
             }
         }

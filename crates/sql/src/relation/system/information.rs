@@ -3,7 +3,7 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Column, Object, Table, ViewCheck, is_temporary};
+use hotrow_transaction::catalog::{Column, Deferral, Object, Table, ViewCheck, is_temporary};
 
 use crate::relation::system::cells::{
     default_text, identity, indexes, is_function, sequences, tables, text, views,
@@ -122,12 +122,12 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             }
         }
         "information_schema.table_constraints" => {
-            for (name, kind, table) in named_constraints(context) {
+            for (name, kind, table, deferral) in named_constraints(context) {
                 let mut fields = of_constraint(&table.schema, name);
                 fields.extend(of_table(table));
                 fields.push(("constraint_type", text(kind)));
-                fields.push(("is_deferrable", text("NO")));
-                fields.push(("initially_deferred", text("NO")));
+                fields.push(("is_deferrable", yes_or_no(deferral.is_deferrable())));
+                fields.push(("initially_deferred", yes_or_no(deferral == Deferral::Deferred)));
                 all.push(fields);
             }
         }
@@ -276,16 +276,20 @@ fn column_information(
     ]
 }
 
-fn named_constraints<'c>(context: &SystemContext<'c>) -> Vec<(&'c str, &'static str, &'c Table)> {
+fn named_constraints<'c>(
+    context: &SystemContext<'c>,
+) -> Vec<(&'c str, &'static str, &'c Table, Deferral)> {
     let keys = indexes(context).filter_map(|(table, index)| {
         let kind = key_kind(table, index)?;
         let kind = if kind == "p" { "PRIMARY KEY" } else { "UNIQUE" };
-        Some((index.name.as_str(), kind, table))
+        Some((index.name.as_str(), kind, table, index.deferral))
     });
     let mut all: Vec<_> = keys.collect();
-    all.extend(foreign_keys(context).map(|(table, key)| (key.name.as_str(), "FOREIGN KEY", table)));
+    let references = foreign_keys(context);
+    all.extend(references.map(|(table, key)| (&*key.name, "FOREIGN KEY", table, key.deferral)));
     for table in tables(context) {
-        all.extend(table.checks.iter().map(|check| (check.name.as_str(), "CHECK", table)));
+        let checks = table.checks.iter();
+        all.extend(checks.map(|check| (&*check.name, "CHECK", table, Deferral::Never)));
     }
     all
 }

@@ -44,7 +44,8 @@ pub(super) fn index_definition(
     (table, index): (&Table, &Index),
     brackets: Brackets,
 ) -> String {
-    let unique = if index.unique { "UNIQUE " } else { "" };
+    let is_unique = index.unique || index.deferral.is_deferrable();
+    let unique = if is_unique { "UNIQUE " } else { "" };
     let method = match index.kind {
         IndexKind::Hash => "hash",
         IndexKind::BTree => "btree",

@@ -1,0 +1,185 @@
+//! Constraints that are checked behind the statements that violate them.
+
+use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::split;
+use hotrow_transaction::deferred::{Violated, as_told};
+use hotrow_transaction::outcome::SqlError;
+
+use super::{REPETITIONS_MAX, SessionTransaction, is_conflict};
+use crate::context::Context;
+use crate::deferred::{FEW_VALUES, Look};
+use crate::error::Error;
+use crate::parts::run_in;
+use crate::prepare::prepare_own;
+use crate::prepared::Prepared;
+use crate::rows::Rows;
+use crate::transaction::{OpenTransaction, TransactionState};
+
+impl SessionTransaction {
+    /// SET CONSTRAINTS of these names, or of all; false: no transaction is open.
+    pub(crate) fn set_constraints(
+        &mut self,
+        context: &Context,
+        names: &[String],
+        is_deferred: bool,
+    ) -> Result<bool, Error> {
+        let Some(open) = &mut self.open else { return Ok(false) };
+        let schema = context.core.schema.current();
+        let catalog = &schema.catalog;
+        let mut named = Vec::new();
+        for name in names {
+            let path = context.path();
+            let found = match split(name) {
+                (Some(schema), name) => catalog.constraints_named(schema, name),
+                (None, name) => path
+                    .schemas()
+                    .map(|schema| catalog.constraints_named(schema, name))
+                    .find(|found| !found.is_empty())
+                    .unwrap_or_default(),
+            };
+            if found.is_empty() {
+                let message = format!("constraint \"{}\" does not exist", split(name).1);
+                return Err(SqlError::new(b"42704", message).into());
+            }
+            for (table, name, deferral) in found {
+                if !deferral.is_deferrable() {
+                    let message = format!("constraint \"{name}\" is not deferrable");
+                    return Err(SqlError::new(b"42809", message).into());
+                }
+                named.push((table, name));
+            }
+        }
+        match names.is_empty() {
+            true => open.set_constraints(None, is_deferred),
+            false => named.into_iter().for_each(|of| open.set_constraints(Some(of), is_deferred)),
+        }
+        self.check_deferred(context, false)?;
+        Ok(true)
+    }
+
+    /// The end of a statement, behind a look at what it has violated and must not.
+    pub(super) fn checked(
+        &mut self,
+        context: &Context,
+        done: Result<Rows, Error>,
+    ) -> Result<Rows, Error> {
+        let rows = done?;
+        self.check_deferred(context, false)?;
+        Ok(rows)
+    }
+
+    /// Looks again at constraints that statements have found violated: at all before COMMIT, else
+    /// at those that are not deferred any more. Fails with the error of the first that still is.
+    pub(super) fn check_deferred(&mut self, context: &Context, at_end: bool) -> Result<(), Error> {
+        let is_open = |open: &&mut OpenTransaction| {
+            open.state() == TransactionState::Open && !open.deferred.is_empty()
+        };
+        let Some(open) = self.open.as_mut().filter(is_open) else { return Ok(()) };
+        let due = open.deferred.take_due(&context.core.schema.current().catalog, at_end);
+        let mut by_constraint: Vec<(&Violated, Vec<usize>)> = Vec::new();
+        for (number, (violated, _)) in due.iter().enumerate() {
+            let is_same = |of: &Violated| (of.table, &of.name) == (violated.table, &violated.name);
+            match by_constraint.iter_mut().find(|(of, _)| is_same(of)) {
+                Some((_, numbers)) => numbers.push(number),
+                None => by_constraint.push((violated, vec![number])),
+            }
+        }
+        let mut first = None;
+        for (violated, numbers) in by_constraint {
+            let look = Look::at(&context.core.schema.current().catalog, violated);
+            let Some(look) = look else { continue }; // the constraint was dropped
+            let values = numbers.iter().map(|number| look.values(&due[*number].0));
+            let values = values.collect::<Result<Vec<_>, _>>()?;
+            let found = match numbers.len() <= FEW_VALUES {
+                true => self.first_of_few(context, &look, &values)?,
+                false => self.first_of_many(context, &look, &values)?,
+            };
+            first = found.map(|at| numbers[at]).into_iter().chain(first).min();
+        }
+        match first.and_then(|number| due.into_iter().nth(number)) {
+            Some((_, error)) => Err(as_told(error).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The first of a constraint's values for which it is violated.
+    fn first_of_few(
+        &mut self,
+        context: &Context,
+        look: &Look,
+        all: &[Vec<Value>],
+    ) -> Result<Option<usize>, Error> {
+        let mut queries = Vec::with_capacity(look.queries.len());
+        for (text, gives_row) in &look.queries {
+            queries.push((prepare_own(context, self, text, &[])?, *gives_row));
+        }
+        'values: for (at, values) in all.iter().enumerate() {
+            for (query, gives_row) in &queries {
+                if self.look(context, query, values)?.is_empty() == *gives_row {
+                    continue 'values;
+                }
+            }
+            return Ok(Some(at));
+        }
+        Ok(None)
+    }
+
+    /// The same by one query, which takes lists of the values.
+    fn first_of_many(
+        &mut self,
+        context: &Context,
+        look: &Look,
+        all: &[Vec<Value>],
+    ) -> Result<Option<usize>, Error> {
+        let types: Vec<_> = look.types.iter().map(|of| Some(SqlType::Array(*of))).collect();
+        let query = prepare_own(context, self, &look.of_many, &types)?;
+        let list = |column: usize| all.iter().map(|values| values[column].clone()).collect();
+        let lists: Vec<_> =
+            (0..look.types.len()).map(|column| Value::Array(list(column))).collect();
+        let rows = self.look(context, &query, &lists)?;
+        Ok(match rows.values() {
+            [Value::BigInt(number)] => usize::try_from(number - 1).ok(),
+            _ => None,
+        })
+    }
+
+    fn look(
+        &mut self,
+        context: &Context,
+        query: &Prepared,
+        values: &[Value],
+    ) -> Result<Rows, Error> {
+        let taken = self.take_up(context);
+        let Self { open, frame, .. } = self;
+        let rows = match open {
+            Some(open) => run_in(context, (query, values), open.now_us, frame, open),
+            None => Ok(Rows::default()),
+        };
+        self.put_down(taken);
+        rows
+    }
+
+    /// Does something as a transaction of its own, which checks constraints before it commits;
+    /// again after a conflict.
+    pub(crate) fn alone<T>(
+        &mut self,
+        context: &Context,
+        mut act: impl FnMut(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut repetitions = 0;
+        loop {
+            self.begin_unless_open(context)?;
+            let done = act(self);
+            let done = done.and_then(|done| self.commit_own(context).map(|()| done));
+            self.abandon();
+            match done {
+                Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
+                    self.pause(repetitions)?;
+                    repetitions += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+}
