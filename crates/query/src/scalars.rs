@@ -6,7 +6,7 @@ use crate::plan::{Scalar, Scalars};
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::value::Value;
 use hotrow_transaction::access::NoRows;
-use hotrow_transaction::frame::Frame;
+use hotrow_transaction::frame::SpareFrame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
@@ -32,7 +32,7 @@ pub(crate) struct Reader<'q> {
 
 /// What runs programs.
 pub(crate) struct Calculator {
-    frame: Frame,
+    frame: SpareFrame,
     invocation: Invocation,
     /// values of slots of rows around, and of parameters
     pub(crate) around: Vec<Value>,
@@ -57,7 +57,7 @@ impl<'q> Reader<'q> {
 impl Calculator {
     pub(crate) fn new(slots: usize, now_us: i64, interrupt: Option<Arc<Interrupt>>) -> Self {
         let invocation = Invocation::at(now_us); // whoever runs a query has entered its zone
-        let mut frame = Frame::new();
+        let mut frame = SpareFrame::take();
         frame.set_interrupt(interrupt);
         Self { frame, invocation, around: vec![Value::Null; slots] }
     }

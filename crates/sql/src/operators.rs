@@ -26,7 +26,7 @@ use crate::change::Receiver;
 use crate::consume::Sink;
 use crate::error::{Result, refuse_operators, unsupported};
 use crate::relation::extended;
-use crate::relation::level::Level;
+use crate::relation::level::{Level, WishedRead};
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::source::Source;
@@ -140,16 +140,14 @@ impl Compiler<'_> {
     pub(crate) fn procedure_read(
         &mut self,
         row: Row,
-        conditions: Vec<Expr>,
+        WishedRead { chosen, limit: most, .. }: WishedRead,
     ) -> Result<(usize, Vec<SlotId>)> {
-        self.refuse_found(&conditions)?;
-        let chosen = self.choose(&row, conditions, &[], &[])?;
         let own: Vec<SlotId> = row.bound.iter().map(|(_, slot)| *slot).collect();
         let values: Vec<Expr> = own.iter().map(|slot| self.slot_expr(*slot)).collect();
         let columns = values.iter().map(Expr::data_type).collect();
         let rows = self.row_set();
         let source = Source { row, path: chosen.path, filter: chosen.filter };
-        let effect = Effect::Read(Consume::all_rows(RowsTo::Loop(rows), values));
+        let effect = Effect::Read(Consume::first_rows(RowsTo::Loop(rows), values, most));
         let access = self.access(source, effect)?; // I1
         let reads = self.reads.as_mut().expect("a query is compiled for a procedure");
         let mut parameters = Vec::new();

@@ -10,6 +10,7 @@ mod memory;
 mod result;
 mod row_set;
 mod slots;
+mod spare;
 mod texts;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
 pub use result::{RowStore, StoredRows};
 pub(crate) use row_set::RowSet;
 pub use slots::{SLOTS_MAX, Slots};
+pub use spare::SpareFrame;
 pub(crate) use texts::Texts;
 
 /// Loop iterations and visited rows that one call may use, unless said otherwise.

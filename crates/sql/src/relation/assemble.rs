@@ -17,7 +17,7 @@ use hotrow_transaction::walk::{expr_slots, operands_mut};
 
 use crate::error::Result;
 use crate::path::choose;
-use crate::relation::level::{Late, RelationKind};
+use crate::relation::level::{Late, ReadWish, RelationKind, WishedRead};
 use crate::scope::Compiler;
 use crate::state::Row;
 use crate::typing::{for_rows, joined};
@@ -404,13 +404,19 @@ impl Compiler<'_> {
         let RelationKind::Table(table) = relation.kind else { unreachable!("of tables only") };
         let row_locks = self.row_locks_of(relation);
         let row = relation.row(table);
+        let none = ReadWish { is_of_operators: true, ..ReadWish::default() };
+        let wish = self.level().wish.take().unwrap_or(none);
+        if self.reads.is_some() {
+            self.refuse_found(&conditions)?;
+        }
+        let read = self.wished_read(&row, conditions, &wish)?;
+        self.level().is_read_in_order = read.is_ordered && !wish.order.is_empty();
         if self.reads.is_some() {
             let outputs = row.bound.iter().map(|(_, slot)| *slot).collect();
-            let (fetch, inputs) = self.procedure_read(row, conditions)?;
+            let (fetch, inputs) = self.procedure_read(row, read)?;
             return Ok(Plan::Fetch { fetch, inputs, outputs });
         }
-        self.note_indexed(&row, &conditions);
-        let chosen = choose(self.catalog, &row, conditions, &[]);
+        let WishedRead { chosen, limit, .. } = read;
         let mut renumbering = Renumbering::new(&self.slots);
         let own: Vec<SlotId> = row.bound.iter().map(|(_, slot)| *slot).collect();
         // Parameters come first: what is read and no column of this table.
@@ -425,13 +431,15 @@ impl Compiler<'_> {
                 }
             });
         };
-        chosen.filter.iter().for_each(&mut note);
+        chosen.filter.iter().chain(&limit).for_each(&mut note);
         path_exprs(&chosen.path).into_iter().for_each(&mut note);
         let bind = renumbering.bind(&row);
         let path = renumbered_path(chosen.path, &renumbering);
         let filter = chosen.filter.map(|filter| renumbering.expr(filter));
+        let most = limit.map(|limit| renumbering.expr(limit));
         let Renumbering { slots, inputs, .. } = renumbering;
-        let fetch = self.add_fetch(&row, (path, bind, filter), (slots, inputs.len()), row_locks);
+        let parameters = (slots, inputs.len());
+        let fetch = self.add_fetch(&row, (path, bind, filter), parameters, (row_locks, most));
         Ok(Plan::Fetch { fetch, inputs, outputs: own })
     }
 
@@ -442,7 +450,7 @@ impl Compiler<'_> {
         row: &Row,
         (path, bind, filter): (Path, Vec<(ColumnId, SlotId)>, Option<Expr>),
         (slots, parameters): (Vec<Slot>, usize),
-        row_locks: RowLocks,
+        (row_locks, most): (RowLocks, Option<Expr>),
     ) -> usize {
         let (mut columns, mut result) = (Vec::new(), Vec::new());
         for &(column, slot) in &bind {
@@ -451,7 +459,7 @@ impl Compiler<'_> {
             let name = row.columns[column.index()].name.clone();
             result.push(ResultColumn::new(name, sql_type.packed()));
         }
-        let effect = Effect::Read(Consume::all_rows(RowsTo::Result, columns));
+        let effect = Effect::Read(Consume::first_rows(RowsTo::Result, columns, most));
         let access = Access { table: row.table, path, bind, filter, effect };
         let kind = StatementKind::Access(Box::new(access));
         self.fetches.push(Procedure {

@@ -9,9 +9,10 @@ use hotrow_query::{
     Frame, FrameBound, GroupAggregate, HostFunction, Plan, SortKey, Step, WindowFunction,
 };
 use hotrow_transaction::catalog::View;
-use hotrow_transaction::program::{Expr, SlotId};
+use hotrow_transaction::program::{Expr, OrderKey, SlotId};
 use sqlparser::ast;
 
+use crate::path::Chosen;
 use crate::state::{ReadOf, Row, RowColumn, Star};
 
 /// What is in scope of one SELECT.
@@ -38,6 +39,30 @@ pub(crate) struct Level {
     pub(crate) expanding: Vec<Expansion>,
     /// FOR UPDATE and its kin
     pub(crate) locks: Vec<Clause>,
+    /// how its one table is best read
+    pub(crate) wish: Option<ReadWish>,
+    /// it is read in the order that was wished for
+    pub(crate) is_read_in_order: bool,
+}
+
+/// How the rows of a table are best read, where nothing stands between them and the query's end but
+/// ORDER BY and LIMIT.
+#[derive(Default)]
+pub(crate) struct ReadWish {
+    /// in this order
+    pub(crate) order: Vec<OrderKey>,
+    /// no more than so many, if they come in it
+    pub(crate) limit: Option<Expr>,
+    /// by operators, not by a program of its own
+    pub(crate) is_of_operators: bool,
+}
+
+/// A path for such a read, and what comes of the wish.
+pub(crate) struct WishedRead {
+    pub(crate) chosen: Chosen,
+    /// the path visits rows in the order
+    pub(crate) is_ordered: bool,
+    pub(crate) limit: Option<Expr>,
 }
 
 impl Level {

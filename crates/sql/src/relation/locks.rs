@@ -169,7 +169,7 @@ impl Compiler<'_> {
         let slots = renumbering.into_slots();
         let path = Path::Point { index: primary, key: given };
         let row_locks = RowLocks::ExclusiveAtOnce;
-        let fetch = self.add_fetch(&row, (path, bind, None), (slots, key.len()), row_locks);
+        let fetch = self.add_fetch(&row, (path, bind, None), (slots, key.len()), (row_locks, None));
         LockedRows { fetch, key, columns }
     }
 }

@@ -7,12 +7,12 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Aggregation, GroupAggregate, SortKey};
 use hotrow_transaction::catalog::Table;
 use hotrow_transaction::program::{
-    Aggregate, AggregateFunction, Expr, ExprKind, OrderKey, Path, SlotId,
+    Aggregate, AggregateFunction, Expr, ExprKind, OrderKey, Path, RowLocks, SlotId,
 };
 
 use crate::error::Result;
 use crate::path::{ColumnOrder, choose, column_of};
-use crate::relation::level::{AskedAggregates, How, RelationKind};
+use crate::relation::level::{AskedAggregates, How, ReadWish, RelationKind, WishedRead};
 use crate::relation::select::unlisted_order;
 use crate::row_order::is_ordered;
 use crate::scope::Compiler;
@@ -163,13 +163,12 @@ impl Compiler<'_> {
             }
         }
         let order_by: Vec<OrderKey> = order.into_iter().map(order_key).collect();
-        let columns_of = column_order(self.catalog.table(table), &row, &order_by);
-        let by_columns = columns_of.as_deref().unwrap_or_default();
-        let chosen = self.choose(&row, conditions, by_columns, &[])?;
-        let sorted =
-            chosen.ordered && columns_of.is_some() && is_ordered(self.catalog, &chosen.path);
-        let source = Source { row, path: chosen.path, filter: chosen.filter };
         let [limit, offset] = counts;
+        let wish = ReadWish { order: order_by, limit, is_of_operators: false };
+        let read = self.wished_read(&row, conditions, &wish)?;
+        let (chosen, sorted) = (read.chosen, read.is_ordered);
+        let ReadWish { order: order_by, limit, .. } = wish;
+        let source = Source { row, path: chosen.path, filter: chosen.filter };
         let kind = SelectedKind::Rows {
             source,
             distinct: distinct == Distinct::All,
@@ -178,6 +177,58 @@ impl Compiler<'_> {
             offset,
         };
         Ok(Selected { columns, kind })
+    }
+
+    /// The path by which a table is best read, and whether it meets rows in the order wished for.
+    pub(crate) fn wished_read(
+        &mut self,
+        row: &Row,
+        conditions: Vec<Expr>,
+        wish: &ReadWish,
+    ) -> Result<WishedRead> {
+        let columns = column_order(self.catalog.table(row.table), row, &wish.order);
+        let order = columns.as_deref().unwrap_or_default();
+        let chosen = match self.reads.is_some() || !wish.is_of_operators {
+            true => self.choose(row, conditions, order, &[])?,
+            // Operators have other ways to go through lists.
+            false => {
+                self.note_indexed(row, &conditions);
+                choose(self.catalog, row, conditions, order)
+            }
+        };
+        let is_ordered =
+            chosen.ordered && columns.is_some() && is_ordered(self.catalog, &chosen.path);
+        // Without an order any of them will do.
+        let has_first = is_ordered || wish.order.is_empty();
+        let limit = wish.limit.clone().filter(|_| has_first);
+        Ok(WishedRead { chosen, is_ordered, limit })
+    }
+
+    /// How the one table of a SELECT is best read that is compiled to operators; none: there are
+    /// several, or something decides between it and the end which rows there are.
+    pub(super) fn wish_of(&self, select: &BoundSelect) -> Option<ReadWish> {
+        let level = self.levels.last()?;
+        let BoundSelect { wanted, distinct, order, counts: [limit, offset], .. } = select;
+        let is_plain = matches!(self.one_relation(&select.tree)?, From::Table)
+            && wanted.steps.is_empty()
+            && wanted.late.is_empty()
+            && level.expanding.is_empty()
+            && select.windows.is_empty()
+            && *distinct == Distinct::No
+            && !select.is_grouped
+            && !select.with_ties;
+        if !is_plain {
+            return None;
+        }
+        let order = order.iter().map(|(of, key)| OrderKey {
+            value: of.value.clone(),
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        });
+        // Of SKIP LOCKED nobody knows how many are left out.
+        let skips = self.reads.is_none() && strongest(&level.locks) == RowLocks::Free;
+        let limit = limit.clone().filter(|_| offset.is_none() && !skips);
+        Some(ReadWish { order: order.collect(), limit, is_of_operators: true })
     }
 
     fn selected_aggregates(

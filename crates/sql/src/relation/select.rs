@@ -226,12 +226,14 @@ impl Compiler<'_> {
 
     /// Operators for a SELECT.
     pub(super) fn assembled(&mut self, select: BoundSelect) -> Result<Bound> {
+        self.level().wish = self.wish_of(&select);
         let BoundSelect { place, tree, wanted, mut columns, having, distinct, is_grouped, .. } =
             select;
         let BoundSelect { distinct_on, order, asked, mut windows, steps, keys, counts, .. } =
             select;
         let mut having = conjuncts(having);
         let mut plan = self.narrowed(tree, wanted)?;
+        let is_in_order = std::mem::take(&mut self.level().is_read_in_order);
         let expanding = std::mem::take(&mut self.level().expanding);
         let expansions = self.expansion_steps(expanding)?;
         let mut order_exprs: Vec<Expr> = order.iter().map(|(of, _)| of.value.clone()).collect();
@@ -278,6 +280,7 @@ impl Compiler<'_> {
             .collect();
         let ties = if select.with_ties { order.clone() } else { Vec::new() };
         plan = match distinct {
+            Distinct::No if is_in_order => plan,
             Distinct::No => sorted(plan, order),
             Distinct::All => {
                 let on: Vec<SlotId> = slots[..count].to_vec();

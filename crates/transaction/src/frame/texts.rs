@@ -11,7 +11,7 @@ use crate::granule::TableUse;
 use crate::interpret::Fault;
 use crate::outcome::{Notice, NoticeLevel, SqlError};
 
-use super::Frame;
+use super::{Frame, SpareFrame};
 
 /// See the module.
 #[derive(Default, Debug)]
@@ -75,10 +75,10 @@ impl Frame {
     }
 
     /// A frame for a text of the call in this one, with the steps that are left.
-    pub(crate) fn within(&mut self) -> Self {
+    pub(crate) fn within(&mut self) -> SpareFrame {
         let is_protected = self.is_protected();
         let depth = self.texts().depth + 1;
-        let mut inner = Self::new();
+        let mut inner = SpareFrame::take();
         inner.step_budget = self.machine.steps();
         inner.machine.rows_max = self.machine.rows_max;
         *inner.texts() = Texts { depth, is_protected, ..Texts::default() };

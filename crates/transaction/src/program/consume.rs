@@ -51,4 +51,13 @@ impl Consume {
         let (distinct, order_by, limit, offset) = (false, Vec::new(), None, None);
         Self::Rows { to, columns, distinct, order_by, limit, offset, counted: None }
     }
+
+    /// The first rows that a path meets: no more than `limit` says, if it says something.
+    pub fn first_rows(to: RowsTo, columns: Vec<Expr>, most: Option<Expr>) -> Self {
+        let mut all = Self::all_rows(to, columns);
+        if let Self::Rows { limit, .. } = &mut all {
+            *limit = most;
+        }
+        all
+    }
 }
