@@ -16,6 +16,9 @@ use crate::arguments::StoryArguments;
 use crate::failure::{Failure, write_file};
 use crate::show::Style;
 
+/// Bytes that the rows of a query that checks a run may take.
+const CHECKED_BYTES_MAX: usize = 8 << 30;
+
 pub(crate) fn run(arguments: &StoryArguments) -> Result<(), Failure> {
     if arguments.list {
         return list();
@@ -90,6 +93,8 @@ fn on_engine(
     let threads = variant.entry.threads_near(arguments.threads.into());
     let mut config = Config::default().engine(variant.entry.name).threads(threads);
     config.settings.clone_from(&variant.settings);
+    // Queries that look at all that the clients have left, of whatever length the run was.
+    config.result_bytes_max = CHECKED_BYTES_MAX;
     let directory = match &arguments.data {
         Some(around) => Some(RunDirectory::new(around)?),
         None => None,

@@ -23,9 +23,16 @@ const TOTAL_BYTES: usize = size_of::<Total<'_>>() + size_of::<Running>();
 /// An aggregate while rows are added to it.
 pub(crate) struct Total<'q> {
     aggregate: &'q GroupAggregate,
-    seen: Set,
     state: State,
-    /// rows of an aggregate with an order, added at the end
+    /// what few aggregates need: there is a total for each group
+    beside: Option<Box<Beside>>,
+}
+
+/// What an aggregate with DISTINCT or ORDER BY has met.
+#[derive(Default)]
+struct Beside {
+    seen: Set,
+    /// rows, added in order at the end
     rows: Vec<Row>,
 }
 
@@ -60,13 +67,14 @@ impl<'q> Total<'q> {
             Aggregation::JsonObject(..) => State::Pairs(Vec::new()),
             Aggregation::Ordered(of) => State::Ordered(Box::new(Ordered::new(of))),
         };
-        Self { aggregate, seen: Set::default(), state, rows: Vec::new() }
+        let needs = aggregate.distinct || !aggregate.order.is_empty();
+        Self { aggregate, state, beside: needs.then(Box::default) }
     }
 
     /// Adds a row; how many bytes are kept of it.
     pub(crate) fn add(&mut self, row: &Row, layout: &[SlotId]) -> Result<usize, SqlError> {
         if !self.aggregate.order.is_empty() {
-            self.rows.push(row.clone());
+            self.beside.get_or_insert_default().rows.push(row.clone());
             return Ok(bytes_of(row));
         }
         self.take(row, layout)
@@ -101,7 +109,7 @@ impl<'q> Total<'q> {
         if self.aggregate.distinct {
             let key = key_of([value]);
             kept = bytes_of_key(&key);
-            if !self.seen.insert(key) {
+            if !self.beside.get_or_insert_default().seen.insert(key) {
                 return Ok(0);
             }
         }
@@ -164,8 +172,8 @@ impl<'q> Total<'q> {
 
     /// The value of all rows so far.
     pub(crate) fn result(&mut self, layout: &[SlotId], held: &mut Held) -> Result<Value, SqlError> {
-        if !self.rows.is_empty() {
-            let mut rows = std::mem::take(&mut self.rows);
+        let rows = self.beside.as_mut().map(|beside| std::mem::take(&mut beside.rows));
+        if let Some(mut rows) = rows.filter(|rows| !rows.is_empty()) {
             let places = sort_places(layout, &self.aggregate.order);
             let look = || current::check().map_err(SqlError::from);
             let order = order_of(&rows, &places, look)?;
