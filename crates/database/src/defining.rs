@@ -24,7 +24,10 @@ use hotrow_base::interrupt::Interruption;
 use hotrow_engine::interactive::SchemaCompanion;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
-use hotrow_sql::{ScriptStatement, Sender, compile_for, refuse_not_entitled, with_sender};
+use hotrow_sql::{
+    Compiled, ScriptStatement, Sender, compile_for, refuse_not_entitled, refuse_other_routine,
+    with_sender,
+};
 use hotrow_transaction::catalog::BOOTSTRAP;
 use hotrow_transaction::outcome::{SqlError, apart};
 use parking_lot::MutexGuard;
@@ -82,7 +85,14 @@ impl<'a> Wanted<'a> {
             let asked = (*statement, &definition);
             refuse_not_entitled(catalog, &registered, role.as_deref(), asked)
                 .map_err(|error| of_database(error, &context.identity().database))?;
-            make(schema, &context.core.sources.read(), definition, &self.entry())
+            let sources = context.core.sources.read();
+            if let Compiled::CreateProcedure { procedure, .. } = &definition
+                && let Some((id, old)) = schema.procedure_named(&procedure.name)
+                && let Some(source) = sources.get(id)
+            {
+                refuse_other_routine((&old.procedure, source), (procedure, statement))?;
+            }
+            make(schema, &sources, definition, &self.entry())
         })
     }
 }

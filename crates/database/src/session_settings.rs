@@ -14,7 +14,9 @@ use crate::error::Error;
 use crate::result::StatementResult;
 use crate::rows::Rows;
 use crate::session_transaction::{Said, SessionTransaction};
-use crate::settings::{AUTHORIZATION, ROLE, TransactionStep, is_without_effect, shown_columns};
+use crate::settings::{
+    AUTHORIZATION, ROLE, TransactionStep, is_without_effect, no_effect, shown_columns,
+};
 use crate::transaction::{TransactionState, notice_serializable, outside};
 
 /// BEGIN, COMMIT and the like; settings go with the transaction.
@@ -138,10 +140,9 @@ fn set(
         context.settings().step(TransactionStep::Committed);
     }
     let warning = is_outside.then(|| Notice::warning(outside("SET LOCAL")));
-    let idle = value.is_some_and(|_| is_without_effect(name)).then(|| {
-        let text = format!("setting \"{name}\" is PostgreSQL's: it has no effect here");
-        Notice::new(SqlError::new(b"00000", text))
-    });
+    let idle = value
+        .is_some_and(|_| is_without_effect(name))
+        .then(|| Notice::new(SqlError::new(b"00000", no_effect(name))));
     let notices = warning.into_iter().chain(idle).chain(weaker(is_isolation && asks_less));
     let notices = notices.collect();
     Ok(StatementResult { notices, ..StatementResult::of_tag("SET") })

@@ -43,6 +43,11 @@ pub(crate) fn is_without_effect(name: &str) -> bool {
     known(name).is_some_and(|known| known.is_without_effect)
 }
 
+/// What is said of such a setting.
+pub(crate) fn no_effect(name: &str) -> String {
+    format!("setting \"{name}\" is PostgreSQL's: it has no effect here")
+}
+
 /// What SET ROLE says.
 pub(crate) const ROLE: &str = "role";
 /// What SET SESSION AUTHORIZATION says.
@@ -274,6 +279,23 @@ impl Settings {
             DATE_STYLE => known.check_date_style(value, &self.get("datestyle")?),
             _ => known.check(value),
         }
+    }
+
+    /// Fails where sessions to come cannot begin with a value (none: with its default), and says
+    /// what is to be said of a setting that nothing asks for.
+    pub(crate) fn check_for_others(
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<Option<String>, SqlError> {
+        let nobodys = Self::default();
+        match (known(name), value) {
+            _ if name == ROLE => return Ok(None), // whose it is, is looked at when it begins
+            (Some(known), Some(value)) => drop(nobodys.checked(known, value)?),
+            (Some(known), None) => known.refuse_fixed()?,
+            (None, Some(value)) => nobodys.check_custom(name, value)?,
+            (None, None) => {} // which nothing is forgotten of
+        }
+        Ok(value.filter(|_| is_without_effect(name)).map(|_| no_effect(name)))
     }
 
     fn check_custom(&self, name: &str, value: &str) -> Result<(), SqlError> {

@@ -18,6 +18,7 @@ use rand::rngs::OsRng;
 use sha2::{Digest, Sha256};
 
 use crate::error::advised;
+use crate::settings::Settings;
 
 /// Iterations for a password that comes plain: RFC 7677's least, and PostgreSQL's.
 const ITERATIONS: u32 = 4096;
@@ -139,9 +140,11 @@ impl fmt::Debug for Verifier {
     }
 }
 
-/// A statement with what is kept of its password in place of it.
+/// A statement with what is kept of its password in place of it, whose setting for sessions to
+/// come, if it names one, is one that they can begin with.
 pub(crate) fn conceal(statement: ScriptStatement) -> Result<ScriptStatement, SqlError> {
     let statement = statement.with_attributes();
+    let statement = statement.with_setting_checked(Settings::check_for_others)?;
     let Some(password) = statement.password() else { return Ok(statement) };
     let verifier = match Verifier::parse(password) {
         Some(given) => given,

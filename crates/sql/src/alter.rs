@@ -57,6 +57,7 @@ impl Compiler<'_> {
                 Some(catalog) => {
                     let mut compiler = Compiler::new(catalog).seeing(&self.path);
                     (compiler.place, compiler.settles_times) = (self.place, self.settles_times);
+                    compiler.is_own = self.is_own;
                     compiler.role.clone_from(&self.role);
                     compiler.altered_by(catalog.table(id), operations, place)?
                 }
@@ -83,6 +84,7 @@ impl Compiler<'_> {
         let definition = TableDefinition::of(self.catalog, table);
         let draft = Draft::of(definition, IndexKind::BTree, place);
         let mut altered = Altered::new(table, draft);
+        altered.is_own = self.is_own;
         for operation in operations {
             self.operation(&mut altered, operation)?;
         }
@@ -94,14 +96,18 @@ impl Compiler<'_> {
         let place = altered.draft.place;
         match operation {
             Operation::AddConstraint { constraint, not_valid } => {
-                if *not_valid {
-                    let text = "NOT VALID has no effect: rows that are there are checked, too";
-                    altered.draft.told.push(text.to_owned());
+                let had = altered.draft.table.checks.len();
+                let had = (had, altered.draft.table.foreign_keys.len());
+                if *not_valid && !self.is_own {
+                    refuse_not_valid(constraint, place)?;
                 }
-                self.add_constraint(altered, constraint)
+                self.add_constraint(altered, constraint)?;
+                if *not_valid {
+                    altered.mark_not_valid(had);
+                }
+                Ok(())
             }
-            // Rows were checked when it was added.
-            Operation::ValidateConstraint { name } => altered.refuse_unknown(name),
+            Operation::ValidateConstraint { name } => altered.validate(name),
             Operation::AddColumn { if_not_exists, column_def, .. } => {
                 self.add_column(altered, column_def, *if_not_exists)
             }
@@ -240,17 +246,22 @@ impl Compiler<'_> {
         match operation {
             AlterColumnOperation::SetNotNull | AlterColumnOperation::DropNotNull => {
                 let nullable = matches!(operation, AlterColumnOperation::DropNotNull);
+                let column = &altered.draft.table.columns[id.index()];
+                let is_required = self.domain_of_column(column).is_some_and(|of| !of.nullable);
                 let table = &mut altered.draft.table;
                 if nullable && table.primary.as_ref().is_some_and(|key| key.columns.contains(&id)) {
                     let column = &table.columns[id.index()].name;
                     let text = format!("column \"{column}\" is in a primary key");
                     return Err(error(b"42P16", place, text));
                 }
-                altered.rebuilds |= table.columns[id.index()].nullable != nullable;
-                table.columns[id.index()].nullable = nullable;
+                let next = nullable && !is_required;
+                altered.rebuilds |= table.columns[id.index()].nullable != next;
+                table.columns[id.index()].nullable = next;
+                altered.change_domain(id, |of| of.gives_not_null = nullable && is_required);
             }
             AlterColumnOperation::SetDefault { value } => {
                 altered.refuse_identity(id, place)?;
+                altered.change_domain(id, |of| of.gives_default = false);
                 let column = &altered.draft.table.columns[id.index()];
                 if let Some(draws) = self.drawn_by_default(value, place)? {
                     if !column.data_type.is_integer() {
@@ -300,12 +311,20 @@ impl Compiler<'_> {
             }
             AlterColumnOperation::DropDefault => {
                 altered.refuse_identity(id, place)?;
-                if altered.draft.table.columns[id.index()].draws.is_some() {
+                altered.change_domain(id, |of| of.gives_default = true);
+                let column = &altered.draft.table.columns[id.index()];
+                let default = match self.domain_of_column(column) {
+                    Some(of) => self.default_of_domain(&altered.draft, &column.name, &of)?,
+                    None => None,
+                };
+                if column.draws.is_some() {
                     altered.set_draws(id, None);
-                    return Ok(());
+                    if default.is_none() {
+                        return Ok(());
+                    }
                 }
-                altered.draft.table.columns[id.index()].default = None;
-                altered.set_default(id, None);
+                altered.draft.table.columns[id.index()].default.clone_from(&default);
+                altered.set_default(id, default);
             }
         }
         Ok(())
@@ -319,7 +338,11 @@ impl Compiler<'_> {
         (written, using): (&ast::DataType, Option<&ast::Expr>),
         place: Place,
     ) -> Result<()> {
-        let to = data_type(written, self.type_names(), place)?;
+        let domain = self.domain(written, place);
+        let to = match &domain {
+            Some(domain) => domain.of,
+            None => data_type(written, self.type_names(), place)?,
+        };
         let old = altered.draft.table.columns[id.index()].clone();
         let Filled::Old(from) = altered.filled[id.index()].clone() else {
             let hint = "write an ALTER TABLE of its own for it";
@@ -357,9 +380,15 @@ impl Compiler<'_> {
             ));
         }
         altered.filled[id.index()] = Filled::Converted(Generated { column: from, ..converted });
-        altered.draft.table.columns[id.index()] = Column { default, ..column };
+        altered.leave_domain(id);
+        let of_domain = self.of_domain((written, &[]), place)?;
+        let name = column.name.clone();
+        altered.draft.table.columns[id.index()] = Column { default, domain: of_domain, ..column };
         altered.rebuilds = true;
-        Ok(())
+        match domain {
+            Some(domain) => self.join_domain(&mut altered.draft, (id, &name), &domain, place),
+            None => Ok(()),
+        }
     }
 }
 
@@ -393,6 +422,17 @@ fn pass_of(operation: &Operation) -> u8 {
         Operation::AlterColumn { .. } => 5,
         _ => 7,
     }
+}
+
+/// Fails for a constraint that cannot be NOT VALID.
+fn refuse_not_valid(constraint: &ast::TableConstraint, place: Place) -> Result<()> {
+    let kind = match constraint {
+        ast::TableConstraint::PrimaryKey(_) => "PRIMARY KEY",
+        ast::TableConstraint::Unique(_) => "UNIQUE",
+        ast::TableConstraint::Exclude(_) => "EXCLUDE",
+        _ => return Ok(()),
+    };
+    Err(error(b"0A000", place, format!("{kind} constraints cannot be marked NOT VALID")))
 }
 
 fn cascades(behavior: &Option<ast::DropBehavior>) -> bool {

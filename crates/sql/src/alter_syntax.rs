@@ -5,7 +5,9 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::attribute_syntax::AttributeChange;
 use crate::column_syntax::{ColumnChange, UsingIndex};
+use crate::domain_syntax::DomainChange;
 use crate::numbers_syntax::NumbersSyntax;
 use crate::token::{is_word, quoted};
 use crate::written::object_name;
@@ -73,6 +75,12 @@ pub(crate) enum Altering {
     Trigger(String, String),
     /// ALTER CONSTRAINT of this name: when it is checked
     Checked(String, Deferral),
+    /// ALTER TYPE, of attributes
+    Attributes(Vec<AttributeChange>),
+    /// ALTER DOMAIN
+    Domain(Box<DomainChange>),
+    /// ALTER TYPE and DOMAIN ... SET SCHEMA
+    Schema(String),
 }
 
 /// Where WITH [NO] DATA begins, if a statement ends with it, and whether it says NO.

@@ -5,9 +5,11 @@
 //!              form, then one for each constraint
 //! Invariants   I1 what the draft has of indexes and constraints beyond what the table had is new
 
+use std::sync::Arc;
+
 use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_transaction::catalog::{
-    Catalog, Column, DeclaredRouting, Draws, Generated, Hidden, Table, qualified,
+    Catalog, Check, Column, DeclaredRouting, Draws, Generated, Hidden, OfDomain, Table, qualified,
 };
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -36,14 +38,19 @@ pub(crate) struct Altered<'c> {
     dropped: Vec<CatalogChange>,
     /// names and defaults of columns change, or a key is new
     pub(crate) changes: Vec<CatalogChange>,
+    /// names of new constraints that rows which are there need not obey
+    not_valid: Vec<String>,
+    /// it took effect before, when constraints of domains were the table's
+    pub(crate) is_own: bool,
 }
 
 impl<'c> Altered<'c> {
     /// A table that there is, as it is.
     pub(crate) fn new(table: &'c Table, draft: Draft) -> Self {
         let filled = (0..table.columns.len()).map(|at| Filled::Old(ColumnId(at as u16))).collect();
-        let (dropped, changes) = (Vec::new(), Vec::new());
-        Self { table, draft, filled, rebuilds: false, dropped, changes }
+        let (dropped, changes, not_valid) = (Vec::new(), Vec::new(), Vec::new());
+        let (rebuilds, is_own) = (false, false);
+        Self { table, draft, filled, rebuilds, dropped, changes, not_valid, is_own }
     }
     /// ENABLE and DISABLE TRIGGER
     pub(crate) fn switch_trigger(&mut self, written: &ast::Ident, is_enabled: bool) -> Result<()> {
@@ -100,7 +107,10 @@ impl<'c> Altered<'c> {
     /// Fails where something was compiled for the type that a column has.
     pub(crate) fn refuse_needed_type(&self, name: &str, id: ColumnId, place: Place) -> Result<()> {
         let table = &self.draft.table;
-        let check = table.checks.iter().find(|check| check.columns.contains(&id));
+        let of_domain = table.columns[id.index()].domain.as_deref();
+        let goes = |check: &Check| of_domain.is_some_and(|of| of.has_check(&check.name));
+        let mut checks = table.checks.iter();
+        let check = checks.find(|check| check.columns.contains(&id) && !goes(check));
         let mut keys = table.foreign_keys.iter();
         let key = keys.find(|key| key.child_columns.contains(&id));
         let mut generated = table.generated.iter();
@@ -127,6 +137,25 @@ impl<'c> Altered<'c> {
             let text = format!("column \"{name}\" of relation \"{table}\" does not exist");
             error(b"42703", place, text)
         })
+    }
+
+    /// Changes what a column has of its domain, if it is of one.
+    pub(crate) fn change_domain(&mut self, column: ColumnId, change: impl FnOnce(&mut OfDomain)) {
+        let table = self.table.id;
+        if let Some(of) = &mut self.draft.table.columns[column.index()].domain {
+            change(Arc::make_mut(of));
+            let domain = Some(Arc::clone(of));
+            self.changes.push(CatalogChange::SetColumnDomain { table, column, domain });
+        }
+    }
+
+    /// Has a column be of no domain any more, whose constraints go.
+    pub(crate) fn leave_domain(&mut self, column: ColumnId) {
+        let Some(of) = self.draft.table.columns[column.index()].domain.take() else { return };
+        for (_, name) in &of.checks {
+            let (table, name) = (self.table.id, name.clone());
+            self.dropped.push(CatalogChange::DropConstraint { table, name });
+        }
     }
 
     pub(crate) fn set_default(
@@ -292,14 +321,36 @@ impl<'c> Altered<'c> {
         Err(error(b"2BP01", self.draft.place, text).detail(detail).hint(hint))
     }
 
-    pub(crate) fn refuse_unknown(&self, written: &ast::Ident) -> Result<()> {
+    /// VALIDATE CONSTRAINT
+    pub(crate) fn validate(&mut self, written: &ast::Ident) -> Result<()> {
         let name = folded(&written.value, written.quote_style.is_some());
-        if self.draft.table.constraint_names().any(|known| known == name) {
-            return Ok(());
+        let place = ident_place(written, self.draft.place);
+        let table = &self.draft.table;
+        let is_check = table.checks.iter().any(|check| check.name == name);
+        let is_key = table.foreign_keys.iter().any(|key| key.name == name);
+        let of = &self.table.name;
+        if !is_check && !is_key {
+            let is_known = table.constraint_names().any(|known| known == name);
+            let (code, what) = match is_known {
+                true => (b"42809", "is not a foreign key or check constraint"),
+                false => (b"42704", "does not exist"),
+            };
+            let text = format!("constraint \"{name}\" of relation \"{of}\" {what}");
+            return Err(error(code, place, text));
         }
-        let text =
-            format!("constraint \"{name}\" of relation \"{}\" does not exist", self.table.name);
-        Err(error(b"42704", ident_place(written, self.draft.place), text))
+        if self.table.not_valid.contains(&name) {
+            let table = self.table.id;
+            self.changes.push(CatalogChange::Validate { table, name });
+        }
+        Ok(())
+    }
+
+    /// NOT VALID, of the constraints of the draft behind so many checks and foreign keys.
+    pub(crate) fn mark_not_valid(&mut self, (checks, keys): (usize, usize)) {
+        let table = &self.draft.table;
+        let checks = table.checks.iter().skip(checks).map(|check| &check.name);
+        let keys = table.foreign_keys.iter().skip(keys).map(|key| &key.name);
+        self.not_valid.extend(checks.chain(keys).cloned());
     }
 
     /// DROP CONSTRAINT
@@ -325,6 +376,7 @@ impl<'c> Altered<'c> {
                 self.dropped.push(CatalogChange::DropIndex(index.id));
             }
         } else if table.checks.iter().any(|check| check.name == name)
+            && (self.is_own || !table.is_of_domain(&name))
             || table.foreign_keys.iter().any(|key| key.name == name)
         {
             self.dropped.push(CatalogChange::DropConstraint { table: table.id, name });
@@ -372,7 +424,8 @@ impl<'c> Altered<'c> {
             self.draft.told.push(text.to_owned());
         }
         self.settle_identity(identity);
-        let Self { table, draft, filled, rebuilds, dropped: mut all, changes } = self;
+        let Self { table, draft, filled, rebuilds, dropped: mut all, changes, not_valid, .. } =
+            self;
         let TableDefinition {
             name,
             schema,
@@ -401,7 +454,10 @@ impl<'c> Altered<'c> {
         all.extend(changes);
         let (had, id) = (table.checks.len(), table.id);
         let new = checks.into_iter().skip(had);
-        all.extend(new.map(|check| CatalogChange::AddCheck { table: id, check }));
+        all.extend(new.map(|check| {
+            let is_valid = !not_valid.contains(&check.name);
+            CatalogChange::AddCheck { table: id, check, is_valid }
+        }));
         all.extend(draft.told.into_iter().map(|text| CatalogChange::Nothing(left_out(text))));
         let had = table.secondary.len();
         let new = unique.into_iter().skip(had);
@@ -410,7 +466,10 @@ impl<'c> Altered<'c> {
             new.map(|definition| CatalogChange::CreateIndex { table: named.clone(), definition }),
         );
         let new = foreign_keys.into_iter().skip(table.foreign_keys.len());
-        all.extend(new.map(|key| CatalogChange::AddForeignKey { table: table.id, key }));
+        all.extend(new.map(|key| {
+            let is_valid = !not_valid.contains(&key.name);
+            CatalogChange::AddForeignKey { table: table.id, key, is_valid }
+        }));
         all
     }
 }

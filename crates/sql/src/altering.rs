@@ -4,7 +4,9 @@ use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
 use crate::alter_syntax::{AlterSyntax, Altering, RefreshSyntax, RelationKind};
+use crate::attribute_syntax::attribute_changes;
 use crate::column_syntax::{column_change, deferrability, using_index};
+use crate::domain_syntax::domain_change;
 use crate::error::{Result, syntax};
 use crate::numbers_syntax::{numbers, numbers_of_column};
 use crate::syntax::Syntax;
@@ -37,6 +39,17 @@ pub(crate) fn altering(cursor: &mut Cursor<'_>) -> Result<Option<Syntax>> {
     let Ok(name) = cursor.object_name() else { return Ok(None) };
     let what = match () {
         () if cursor.accept_all(&["rename", "to"]) => Altering::Name(cursor.identifier()?),
+        () if is_type && cursor.accept_all(&["set", "schema"]) => {
+            Altering::Schema(cursor.identifier()?)
+        }
+        () if kind == RelationKind::Type => match attribute_changes(cursor)? {
+            Some(changes) => Altering::Attributes(changes),
+            None => return Ok(None),
+        },
+        () if kind == RelationKind::Domain => match domain_change(cursor)? {
+            Some(change) => Altering::Domain(Box::new(change)),
+            None => return Ok(None),
+        },
         () if kind == RelationKind::Any && cursor.accept_all(&["rename", "constraint"]) => {
             let from = cursor.identifier()?;
             cursor.expect("to")?;

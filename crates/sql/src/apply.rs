@@ -16,6 +16,7 @@ use crate::changes::{
     CatalogChange, Columns, Filled, ForeignKeyDefinition, Made, MadeName, SequenceDefinition,
     TableDefinition,
 };
+use crate::columns_of_domain::{columns_of_domain, rename_domain};
 use crate::error::{Advice, Result, error};
 use crate::named_type::column_of_type;
 use crate::relation::key_name;
@@ -83,8 +84,8 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             let table = catalog.table_mut(*table);
             let checks = table.checks.iter_mut().map(|check| &mut check.name);
             let keys = table.foreign_keys.iter_mut().map(|key| &mut key.name);
-            let mut named = checks.chain(keys).filter(|known| *known == name);
-            named.by_ref().for_each(|known| known.clone_from(to));
+            let named = checks.chain(keys).chain(&mut table.not_valid);
+            named.filter(|known| *known == name).for_each(|known| known.clone_from(to));
             Ok(())
         }
         CatalogChange::RenameView { name, to } => {
@@ -131,17 +132,30 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.table_mut(*table).columns[column.index()].default.clone_from(default);
             Ok(())
         }
-        CatalogChange::AddCheck { table, check } => {
-            catalog.table_mut(*table).checks.push(check.clone());
+        CatalogChange::SetColumnDomain { table, column, domain } => {
+            catalog.table_mut(*table).columns[column.index()].domain.clone_from(domain);
             Ok(())
         }
-        CatalogChange::AddForeignKey { table, key } => {
+        CatalogChange::AddCheck { table, check, is_valid } => {
+            let table = catalog.table_mut(*table);
+            table.checks.push(check.clone());
+            table.not_valid.extend((!is_valid).then(|| check.name.clone()));
+            Ok(())
+        }
+        CatalogChange::AddForeignKey { table, key, is_valid } => {
             let key = foreign_key(catalog, *table, key)?;
-            catalog.table_mut(*table).foreign_keys.push(key);
+            let table = catalog.table_mut(*table);
+            table.not_valid.extend((!is_valid).then(|| key.name.clone()));
+            table.foreign_keys.push(key);
+            Ok(())
+        }
+        CatalogChange::Validate { table, name } => {
+            catalog.table_mut(*table).not_valid.retain(|known| known != name);
             Ok(())
         }
         CatalogChange::DropConstraint { table, name } => {
             let table = catalog.table_mut(*table);
+            table.not_valid.retain(|known| known != name);
             table.checks.retain(|check| check.name != *name);
             table.foreign_keys.retain(|key| key.name != *name);
             Ok(())
@@ -192,16 +206,26 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             Ok(())
         }
         CatalogChange::SetType { name, named } => {
-            if let NamedType::Enum(next) = *named
-                && let Some(&NamedType::Enum(before)) =
-                    catalog.type_seen(&SearchPath::default(), name).map(|known| &**known)
-            {
-                replace_type(catalog, DataType::Enum(before), DataType::Enum(next));
+            let before = catalog.type_seen(&SearchPath::default(), name);
+            match (before.map(|known| &**known), named) {
+                (Some(&NamedType::Enum(before)), &NamedType::Enum(next)) => {
+                    replace_type(catalog, DataType::Enum(before), DataType::Enum(next));
+                }
+                (Some(&NamedType::Composite(before)), &NamedType::Composite(next)) => {
+                    let (before, next) = (DataType::Composite(before), DataType::Composite(next));
+                    replace_type(catalog, before, next);
+                }
+                _ => {}
             }
             catalog.set_type(name, named.clone());
             Ok(())
         }
         CatalogChange::DropType(name) => {
+            // Of a schema that goes: what they have of it is theirs.
+            let columns = columns_of_domain(catalog, name).map(|of| (of.table.id, of.id));
+            for (table, column) in columns.collect::<Vec<_>>() {
+                catalog.table_mut(table).columns[column.index()].domain = None;
+            }
             catalog.drop_type(name);
             Ok(())
         }
@@ -215,6 +239,11 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
         }
         CatalogChange::SetMembership { role, member, how } => {
             catalog.rights_mut().set_membership(role, member, how.clone());
+            Ok(())
+        }
+        CatalogChange::SetSessionSetting { scope, name, value } => {
+            let (name, value) = (name.as_deref(), value.as_deref());
+            catalog.rights_mut().set_session_setting(scope, name, value);
             Ok(())
         }
         CatalogChange::SetOwner { object, owner } => {
@@ -319,6 +348,7 @@ fn rename_type(catalog: &mut Catalog, name: &str, to: &str) {
     let before = object(name);
     let object = object(to);
     catalog.move_comments(&before, &object);
+    rename_domain(catalog, name, to);
     catalog.drop_type(name);
     catalog.set_type(to, next);
     let kind = catalog.kind_of(&object);
@@ -497,6 +527,7 @@ pub(crate) fn add_sequence(catalog: &mut Catalog, definition: &SequenceDefinitio
         nullable: false,
         default: None,
         draws: None,
+        domain: None,
     };
     let columns = vec![
         column("only", DataType::Boolean),

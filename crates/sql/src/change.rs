@@ -167,6 +167,19 @@ impl<'c> Compiler<'c> {
         for (at, (name, written)) in one_by_one(assignments, place)?.into_iter().enumerate() {
             let value = found.and_then(|found| found.value(at)).unwrap_or(written);
             let at = place_in(name, place);
+            if let Some((column, of, fields)) = self.assigned_field(target, name, at)? {
+                refuse_given_generated(table, column, false, at)?;
+                let described = &table.columns[column.index()];
+                let before = set.iter().position(|(other, _)| *other == column);
+                let row = match before {
+                    Some(before) => set.remove(before).1,
+                    None => self.expr(&column_of_target(target, name))?,
+                };
+                let of_row = (row, of);
+                let value = self.with_field(of_row, (&described.name, &fields), &value, at)?;
+                set.push((column, value));
+                continue;
+            }
             let column = self.changed_column(target, name, (TriggerEvent::Update, at))?;
             if set.iter().any(|(other, _)| *other == column) {
                 let name = object_name(name, at)?;
@@ -396,4 +409,11 @@ pub(crate) fn is_of_query(statement: &ast::Statement) -> bool {
         ast::Statement::Merge(_) => true,
         _ => false,
     }
+}
+
+/// The column of what is changed whose field an assignment names, as it is before.
+fn column_of_target(target: &Target<'_>, assigned: &ast::ObjectName) -> ast::Expr {
+    let column = assigned.0.first().and_then(|part| part.as_ident()).cloned();
+    let alias = ast::Ident::with_quote('"', &target.alias);
+    ast::Expr::CompoundIdentifier([Some(alias), column].into_iter().flatten().collect())
 }

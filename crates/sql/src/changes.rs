@@ -5,9 +5,9 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{
     Catalog, Check, Column, Commented, DeclaredRouting, Deferral, ForeignKey, Generated, Grants,
-    Hidden, IndexDefinition, Membership, NamedType, Numbering, Object, ObjectKind, PartitionKey,
-    Partitioning, ReferentialAction, Role, RowSecurity, Sequence, Table, Trigger, TriggerFunction,
-    View, local,
+    Hidden, IndexDefinition, Membership, NamedType, Numbering, Object, ObjectKind, OfDomain,
+    PartitionKey, Partitioning, ReferentialAction, Role, RowSecurity, Sequence, SettingScope,
+    Table, Trigger, TriggerFunction, View, local,
 };
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Expr;
@@ -146,19 +146,39 @@ pub enum CatalogChange {
         /// none: NULL
         default: Option<Expr>,
     },
+    /// ALTER DOMAIN, and ALTER COLUMN of a column of a domain
+    SetColumnDomain {
+        /// whose
+        table: TableId,
+        /// which
+        column: ColumnId,
+        /// what it has of a domain then; none: it is of none
+        domain: Option<Arc<OfDomain>>,
+    },
     /// ADD CHECK
     AddCheck {
         /// of which table
         table: TableId,
-        /// the condition, which may be false for none of the rows that there are
+        /// the condition
         check: Check,
+        /// it may be false for none of the rows that there are; otherwise, NOT VALID, nobody looks
+        is_valid: bool,
     },
-    /// ADD FOREIGN KEY: the rows that there are have to be checked
+    /// ADD FOREIGN KEY
     AddForeignKey {
         /// of which table
         table: TableId,
         /// what it refers to
         key: ForeignKeyDefinition,
+        /// the rows that there are have to be checked; otherwise, NOT VALID, nobody looks
+        is_valid: bool,
+    },
+    /// VALIDATE CONSTRAINT, of a CHECK or a foreign key that was NOT VALID
+    Validate {
+        /// of which table
+        table: TableId,
+        /// which
+        name: String,
     },
     /// DROP CONSTRAINT, of a CHECK or a foreign key
     DropConstraint {
@@ -241,6 +261,15 @@ pub enum CatalogChange {
     },
     /// DROP ROLE
     DropRole(String),
+    /// ALTER ROLE and ALTER DATABASE ... SET and RESET
+    SetSessionSetting {
+        /// whose sessions begin with it
+        scope: SettingScope,
+        /// which; none: all of them are forgotten
+        name: Option<String>,
+        /// none: it is forgotten
+        value: Option<String>,
+    },
     /// GRANT and REVOKE of a role
     SetMembership {
         /// which
@@ -298,6 +327,7 @@ impl CatalogChange {
             Self::SetRole { .. }
                 | Self::DropRole(_)
                 | Self::SetMembership { .. }
+                | Self::SetSessionSetting { .. }
                 | Self::SetOwner { .. }
                 | Self::SetGrants { .. }
                 | Self::SetComment { .. }

@@ -328,15 +328,7 @@ pub(crate) fn sql_statement(
             Ok(Compiled::Catalog(vec![compiler.create_type(name, representation.as_ref())?]))
         }
         ast::Statement::AlterType(written) => compiler.alter_type(written).map(Compiled::Catalog),
-        ast::Statement::DropDomain(ast::DropDomain { if_exists, name, drop_behavior }) => {
-            if drop_behavior == &Some(ast::DropBehavior::Cascade) {
-                let hint = "columns keep what the domain asked of them: leave it out";
-                return Err(unsupported(place, "CASCADE", hint));
-            }
-            let named = object_name(name, place)?;
-            let change = compiler.drop_type("domain", (&named, place), *if_exists)?;
-            Ok(Compiled::Catalog(vec![change]))
-        }
+        ast::Statement::DropDomain(written) => compiler.drop_domain(written),
         ast::Statement::Drop { object_type, if_exists, names, cascade, .. } => {
             drop_relations(compiler, *object_type, (*if_exists, *cascade), names)
         }

@@ -15,6 +15,7 @@ use sqlparser::ast::{self, SelectItem};
 
 use crate::change::Receiver;
 use crate::comparison::negated;
+use crate::conflict_again::Again;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::key_change::Updated;
 use crate::path::{choose, column_of, conjuncts, held_conditions};
@@ -56,6 +57,8 @@ pub(crate) struct Duplicate<'a> {
     /// one per column, each a slot
     pub(crate) values: Vec<Expr>,
     pub(crate) returning: Option<&'a [SelectItem]>,
+    /// how it is found out that the statement has changed its row before
+    pub(crate) again: Again,
 }
 
 impl Compiler<'_> {
@@ -213,7 +216,16 @@ impl Compiler<'_> {
             self.emit_touched(out, 0);
             return Ok(());
         };
-        self.emit_conflict_update(out, (target, update), duplicate, into)
+        // Keys are kept of rows that were changed; a number tells nothing of that.
+        let is_sure = update.selection.is_none() || matches!(duplicate.again, Again::Hits(_));
+        if is_sure {
+            self.emit_once_only(out, target, duplicate)?;
+        }
+        self.emit_conflict_update(out, (target, update), duplicate, into)?;
+        if !is_sure {
+            self.emit_once_only_changed(out, duplicate)?;
+        }
+        self.emit_hit_changed(out, target, duplicate)
     }
 
     fn emit_conflict_update(

@@ -49,7 +49,14 @@ impl Draft {
     /// That of a table without a name, to try what can be said of a column.
     pub(crate) fn of_one_column(name: &str, data_type: DataType, place: Place) -> Self {
         let (default, draws) = (None, None);
-        let column = Column { name: name.to_owned(), data_type, nullable: true, default, draws };
+        let column = Column {
+            name: name.to_owned(),
+            data_type,
+            nullable: true,
+            default,
+            draws,
+            domain: None,
+        };
         let table = TableDefinition { columns: vec![column], ..TableDefinition::default() };
         Self::of(table, IndexKind::BTree, place)
     }
@@ -206,7 +213,14 @@ impl Compiler<'_> {
                 return Err(error(b"42701", draft.place, message));
             }
             let (default, draws) = (None, None);
-            draft.table.columns.push(Column { name, data_type, nullable: true, default, draws });
+            draft.table.columns.push(Column {
+                name,
+                data_type,
+                nullable: true,
+                default,
+                draws,
+                domain: None,
+            });
         }
         if draft.table.columns.is_empty() {
             return Err(syntax(draft.place, "a table needs at least one column"));
@@ -289,8 +303,10 @@ impl Compiler<'_> {
                 return Err(error(b"54000", place, "the row is too long")
                     .hint("write text or varchar(n) in place of char(n)"));
             }
-            let (default, draws) = (None, None);
-            draft.table.columns.push(Column { name, data_type, nullable: true, default, draws });
+            let (nullable, default, draws) = (true, None, None);
+            let domain = self.of_domain((&column.data_type, &column.options), place)?;
+            let column = Column { name, data_type, nullable, default, draws, domain };
+            draft.table.columns.push(column);
             if numbered.is_some() {
                 let id = ColumnId((draft.table.columns.len() - 1) as u16);
                 self.number(draft, id, (Numbering::Serial, &[]), place)?;

@@ -1,8 +1,13 @@
-//! CREATE DOMAIN as it is written; the parser takes its parts in one order only, PostgreSQL in any.
+//! CREATE and ALTER DOMAIN as they are written. The parser takes the parts of the first in one
+//! order only, PostgreSQL in any.
 //!
 //! ```text
 //! CREATE DOMAIN name [AS] type [COLLATE collation]
 //!     {DEFAULT value | [CONSTRAINT name] {NOT NULL | NULL | CHECK (condition)}} ...
+//! ALTER DOMAIN name {SET DEFAULT value | DROP DEFAULT | {SET | DROP} NOT NULL
+//!     | ADD [CONSTRAINT name] CHECK (condition) [NOT VALID]
+//!     | DROP CONSTRAINT [IF EXISTS] name [RESTRICT | CASCADE] | RENAME CONSTRAINT name TO name
+//!     | VALIDATE CONSTRAINT name}
 //! ```
 
 use hotrow_transaction::catalog::local;
@@ -24,6 +29,68 @@ pub(crate) struct DomainSyntax {
     pub(crate) nullable: bool,
     /// with the names that they were given
     pub(crate) checks: Vec<(Option<String>, ast::Expr)>,
+}
+
+/// What ALTER DOMAIN changes.
+#[derive(Debug)]
+pub(crate) enum DomainChange {
+    /// SET DEFAULT; none: DROP DEFAULT
+    Default(Option<ast::Expr>),
+    /// DROP NOT NULL, or SET NOT NULL
+    Nullable(bool),
+    Add {
+        name: Option<String>,
+        condition: ast::Expr,
+        not_valid: bool,
+    },
+    Drop {
+        name: String,
+        if_exists: bool,
+    },
+    Rename {
+        name: String,
+        to: String,
+    },
+    Validate(String),
+}
+
+/// What stands behind ALTER DOMAIN name; none: another action.
+pub(crate) fn domain_change(cursor: &mut Cursor<'_>) -> Result<Option<DomainChange>> {
+    Ok(Some(match () {
+        () if cursor.accept_all(&["set", "default"]) => {
+            let value = cursor.rest();
+            DomainChange::Default(Some(parse_expression(value, cursor.place())?))
+        }
+        () if cursor.accept_all(&["drop", "default"]) => DomainChange::Default(None),
+        () if cursor.accept_all(&["set", "not", "null"]) => DomainChange::Nullable(false),
+        () if cursor.accept_all(&["drop", "not", "null"]) => DomainChange::Nullable(true),
+        () if cursor.accept_all(&["drop", "constraint"]) => {
+            let if_exists = cursor.accept_all(&["if", "exists"]);
+            let name = cursor.identifier()?;
+            let _ = cursor.accept("restrict") || cursor.accept("cascade"); // nothing depends on it
+            DomainChange::Drop { name, if_exists }
+        }
+        () if cursor.accept_all(&["rename", "constraint"]) => {
+            let name = cursor.identifier()?;
+            cursor.expect("to")?;
+            DomainChange::Rename { name, to: cursor.identifier()? }
+        }
+        () if cursor.accept_all(&["validate", "constraint"]) => {
+            DomainChange::Validate(cursor.identifier()?)
+        }
+        () if cursor.accept("add") => {
+            let name = match cursor.accept("constraint") {
+                true => Some(cursor.identifier()?),
+                false => None,
+            };
+            cursor.expect("check")?;
+            let condition = cursor.take_brackets()?;
+            let condition = parse_expression(condition, cursor.place())?;
+            let not_valid = cursor.accept_all(&["not", "valid"]);
+            DomainChange::Add { name, condition, not_valid }
+        }
+        () => return Ok(None),
+    }))
 }
 
 /// CREATE DOMAIN; none: another statement.

@@ -107,7 +107,8 @@ pub(crate) fn drop_relations(
             },
             ast::ObjectType::View => changes.push(compiler.drop_view((&name, place), if_exists)?),
             ast::ObjectType::Type => {
-                changes.push(compiler.drop_type("type", (&name, place), if_exists)?);
+                let how = (if_exists, cascades);
+                changes.extend(compiler.drop_type("type", (&name, place), how)?);
             }
             ast::ObjectType::Schema => {
                 changes.extend(compiler.drop_schema(written, (if_exists, cascades))?);
@@ -129,9 +130,7 @@ pub(crate) fn drop_relations(
     changes.extend(tables.filter_map(|table| without_unused(catalog, table, &dropped)));
     changes.extend(compiler.policies_gone(&changes, cascades)?);
     if cascades {
-        changes.extend(compiler.views_lost(&changes)?);
-        let does_any = |change: &CatalogChange| !matches!(change, CatalogChange::Nothing(_));
-        changes.extend(changes.iter().any(does_any).then_some(CatalogChange::DropDependents));
+        changes.extend(compiler.gone_by_cascade(&changes)?);
     }
     Ok(Compiled::Catalog(changes))
 }

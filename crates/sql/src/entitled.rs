@@ -7,7 +7,7 @@
 
 use hotrow_base::ids::TableId;
 use hotrow_transaction::catalog::{
-    Actor, Attribute, Catalog, Object, PUBLIC, Privileges, Role, local, split,
+    Actor, Attribute, Catalog, Object, PUBLIC, Privileges, Role, SettingScope, local, split,
 };
 use hotrow_transaction::needs::denied;
 use hotrow_transaction::outcome::SqlError;
@@ -192,6 +192,7 @@ impl Asked<'_> {
             CatalogChange::SetRole { name, role } => self.sets_role(name, role),
             CatalogChange::DropRole(name) => self.drops_role(name),
             CatalogChange::SetMembership { role, .. } => self.admits(role),
+            CatalogChange::SetSessionSetting { scope, .. } => self.sets_for(scope),
             CatalogChange::SetComment { about: (object, _), .. } => self.owner(object),
             CatalogChange::SetOwner { object, owner } => {
                 self.owner(object)?;
@@ -302,6 +303,22 @@ impl Asked<'_> {
             // His own password everybody may change.
             () if self.actor.name() == Some(name) && own_password == *role => Ok(()),
             () => must("permission denied"),
+        }
+    }
+
+    /// ALTER ROLE and ALTER DATABASE ... SET.
+    fn sets_for(&self, scope: &SettingScope) -> Result<()> {
+        let must = |what: &str| Err::<(), SqlError>(denied(what.to_owned()));
+        match &scope.role {
+            _ if self.actor.is_superuser() => Ok(()),
+            None if scope.in_database => self.owner(&Object::Database),
+            None => must("must be superuser to alter settings globally"),
+            Some(role) if self.catalog.rights().is_superuser(role) => {
+                must("must be superuser to alter superusers")
+            }
+            Some(role) if self.actor.name() == Some(role) => Ok(()),
+            Some(_) if self.actor.has(Attribute::CreateRole) => Ok(()),
+            Some(_) => must("permission denied"),
         }
     }
 

@@ -288,10 +288,12 @@ impl Compiler<'_> {
     fn type_name(&mut self, written: &ast::Expr) -> Result<Expr> {
         let name = match self.operand(written)? {
             Operand::Unknown(_) => "unknown".to_owned(),
-            Operand::Typed(Expr { sql_type: SqlType::Array(of), .. }) => {
-                format!("{}[]", known_type(of).standard)
-            }
-            Operand::Typed(value) => known_type(value.data_type()).standard.to_owned(),
+            Operand::Typed(value @ Expr { sql_type: SqlType::Array(of), .. }) => self
+                .domain_told(written, &value)
+                .unwrap_or_else(|| format!("{}[]", known_type(of).standard)),
+            Operand::Typed(value) => self
+                .domain_told(written, &value)
+                .unwrap_or_else(|| known_type(value.data_type()).standard.to_owned()),
             Operand::Parameter(at) => {
                 let place = place_in(written, self.place);
                 let message = format!("could not determine data type of parameter ${}", at + 1);

@@ -365,6 +365,11 @@ impl Compiler<'_> {
         Ok(changes)
     }
 
+    /// What who made the database is called.
+    pub(crate) fn maker_name(&self) -> &str {
+        self.maker.as_deref().unwrap_or(BOOTSTRAP)
+    }
+
     /// Whether a name is that of who made the database, where no role has it.
     pub(crate) fn is_maker(&self, name: &str) -> bool {
         self.maker.as_deref() == Some(name) || [BOOTSTRAP, "postgres"].contains(&name)

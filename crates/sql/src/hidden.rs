@@ -61,7 +61,7 @@ impl<'t> Needed<'t> {
         let column = ColumnId(self.columns.len() as u16);
         let (name, data_type) = (key_name(self.table, &value), value.value.data_type());
         let (default, draws) = (None, None);
-        self.columns.push(Column { name, data_type, nullable: true, default, draws });
+        self.columns.push(Column { name, data_type, nullable: true, default, draws, domain: None });
         self.new.push((hidden, Generated { column, ..value }));
         column
     }
@@ -100,6 +100,7 @@ pub(crate) fn identity_column() -> Column {
         nullable: false,
         default: Some(call(ordered, Vec::new(), DataType::Uuid)),
         draws: None,
+        domain: None,
     }
 }
 

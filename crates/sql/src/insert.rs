@@ -9,6 +9,7 @@ use sqlparser::ast::{self, SetExpr};
 
 use crate::assignment::ColumnValue;
 use crate::conflict::{Duplicate, OnConflict};
+use crate::conflict_again::Again;
 use crate::consume::{Sink, no_values};
 use crate::error::{Advice, Result, error, place_in, syntax};
 use crate::generated::refuse_given_generated;
@@ -92,6 +93,10 @@ impl<'c> Compiler<'c> {
             }
             _ => None,
         };
+        let hits = match (several, on) {
+            (Some(_), OnConflict::Update(index, _)) => Some(self.begin_hits(out, (table, index))?),
+            _ => None,
+        };
         for row in rows {
             if insert.source.is_some() && row.len() > columns.len() {
                 let at = row.get(columns.len()).map_or(place, |value| value.place(place));
@@ -108,7 +113,11 @@ impl<'c> Compiler<'c> {
             self.draws_once = draws_once;
             let values = values?;
             let returning = insert.returning.as_deref();
-            let row = Duplicate { target, values, returning };
+            let again = match hits {
+                Some(hits) => Again::Hits(hits),
+                None => found.and_then(|of| of.again.clone()).map_or(Again::Never, Again::Row),
+            };
+            let row = Duplicate { target, values, returning, again };
             self.insert_row(out, row, on, into)?;
             if let Some(inserted) = inserted {
                 let sum = self.row_sum(inserted);
@@ -142,7 +151,7 @@ impl<'c> Compiler<'c> {
         Ok(target)
     }
 
-    fn insert_columns(
+    pub(crate) fn insert_columns(
         &self,
         insert: &ast::Insert,
         target: &Target<'_>,
@@ -278,6 +287,7 @@ impl<'c> Compiler<'c> {
         let mut then = late;
         let (mut otherwise, mut conflicting) = (Vec::new(), Vec::new());
         self.emit_conflict(&mut conflicting, on, &row, into)?;
+        self.emit_hit(&mut then, on, &row)?;
         if returning.is_some() {
             match self.receiver(into, &columns)? {
                 Sink::Discard => {}

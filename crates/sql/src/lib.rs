@@ -24,7 +24,7 @@
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
 //! | blocks that are run statement by statement | `interpreted` and what is in it |
-//! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `altered`, `rename`, `like`, `materialized`, `apply` |
+//! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `altered`, `rename`, `domain_column`, `alter_domain`, `drop_type`, `like`, `materialized`, `apply` |
 //! | the rest | `maintenance`, `copy`, `setting`, `parameters`, `literals` |
 //! | what comes out | `compiled`, `compile` |
 //!
@@ -37,6 +37,8 @@ mod absent_syntax;
 mod advisory;
 mod aggregate;
 mod alter;
+mod alter_attributes;
+mod alter_domain;
 mod alter_routine;
 mod alter_routine_syntax;
 mod alter_syntax;
@@ -47,6 +49,7 @@ mod ambiguity;
 mod anonymous;
 mod apply;
 mod assignment;
+mod attribute_syntax;
 mod block;
 mod block_loop;
 mod call;
@@ -59,6 +62,7 @@ mod choices;
 mod collation;
 mod column_change;
 mod column_syntax;
+mod columns_of_domain;
 mod comment;
 mod comparison;
 mod compile;
@@ -66,6 +70,7 @@ mod compiled;
 mod composite;
 mod condition;
 mod conflict;
+mod conflict_again;
 mod constraint;
 mod consume;
 mod copy;
@@ -76,9 +81,11 @@ mod cursors;
 mod declaration;
 mod definition;
 mod domain;
+mod domain_column;
 mod domain_syntax;
 mod drawn;
 mod drop;
+mod drop_type;
 mod dynamic;
 mod dynamic_syntax;
 mod dynamic_text;
@@ -92,6 +99,7 @@ mod exception;
 mod explain;
 mod expression;
 mod extension;
+mod field_assignment;
 mod fire;
 mod foreign_key;
 mod frame_syntax;
@@ -156,6 +164,7 @@ mod recursion;
 mod relation;
 mod rename;
 mod renamed_schema;
+mod replaced_routine;
 mod returned_queries;
 mod role;
 mod roles;
@@ -173,6 +182,8 @@ mod script;
 mod search_path;
 mod secured;
 mod sequence;
+mod session_setting;
+mod session_setting_syntax;
 mod setting;
 mod source;
 mod star_syntax;
@@ -197,6 +208,7 @@ mod typing;
 mod variadic;
 mod variadic_call;
 mod view;
+mod view_stars;
 mod whole_row;
 mod written;
 mod written_subscripts;
@@ -230,6 +242,7 @@ pub use relation::{
     system_rows, table_number,
 };
 pub use renamed_schema::{renamed_in_definition, renamed_in_text};
+pub use replaced_routine::refuse_other_routine;
 pub use role::shown;
 pub use script::{Offsets, Script, TREES_MAX, parse_script};
 pub use search_path::{

@@ -4,15 +4,18 @@
 //!              `like_syntax` has it; its indexes once all columns are known
 //! Source       PostgreSQL 15, "CREATE TABLE", `transformTableLikeClause`
 
+use std::sync::Arc;
+
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{
-    Check, Column, Draws, Generated, Hidden, IndexDefinition, Numbering, Table, View,
+    Check, Column, Draws, Generated, Hidden, IndexDefinition, Numbering, OfDomain, Table, View,
 };
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
 use crate::changes::TableDefinition;
+use crate::columns_of_domain::name_in_table;
 use crate::constraint::{primary_key, refuse_taken};
 use crate::definition::{Draft, joined_name};
 use crate::error::{Advice, Result, error, ident_place, syntax, unsupported};
@@ -126,6 +129,9 @@ impl Compiler<'_> {
             add_column(draft, &column.name, column.data_type, place)?;
             let last = draft.table.columns.len() - 1;
             draft.table.columns[last].nullable = column.nullable;
+            if let Some(of) = &column.domain {
+                like_of_domain(draft, (table, last), (of, &column.default), moved);
+            }
             if parts.has("defaults") {
                 draft.table.columns[last].default.clone_from(&column.default);
             }
@@ -153,7 +159,10 @@ impl Compiler<'_> {
             }));
         }
         if parts.has("constraints") {
-            for check in &table.checks {
+            let of_domains = table.columns.iter().filter_map(|column| column.domain.as_deref());
+            let of_domains = of_domains.flat_map(|of| &of.checks).map(|(_, name)| name);
+            let of_domains: Vec<_> = of_domains.collect();
+            for check in table.checks.iter().filter(|check| !of_domains.contains(&&check.name)) {
                 refuse_taken(draft, Some(&check.name), place)?;
                 let columns = check.columns.iter().map(moved).collect();
                 let (name, condition) = (check.name.clone(), check.condition.clone());
@@ -253,6 +262,29 @@ fn hidden_column(
 }
 
 /// LIKE of a view: its columns.
+/// Has the last column of a draft be of a domain as the one that it is copied from.
+fn like_of_domain(
+    draft: &mut Draft,
+    (table, last): (&Table, usize),
+    (of, default): (&OfDomain, &Option<Expr>),
+    moved: impl Fn(&ColumnId) -> ColumnId,
+) {
+    let mut next = of.clone();
+    for (own, name) in &mut next.checks {
+        let Some(check) = table.checks.iter().find(|check| check.name == *name) else { continue };
+        let column = &draft.table.columns[last].name;
+        *name = name_in_table(&draft.table.name, column, own);
+        let columns = check.columns.iter().map(&moved).collect();
+        let (name, condition) = (name.clone(), check.condition.clone());
+        draft.table.checks.push(Check { name, columns, condition });
+    }
+    let column = &mut draft.table.columns[last];
+    if of.gives_default {
+        column.default.clone_from(default);
+    }
+    column.domain = Some(Arc::new(next));
+}
+
 fn like_view(draft: &mut Draft, view: &View, place: Place) -> Result<()> {
     for (name, sql_type) in &view.columns {
         let SqlType::Scalar(data_type) = sql_type else {
@@ -269,6 +301,13 @@ fn add_column(draft: &mut Draft, name: &str, data_type: DataType, place: Place) 
         return Err(error(b"42701", place, message));
     }
     let (name, default, draws) = (name.to_owned(), None, None);
-    draft.table.columns.push(Column { name, data_type, nullable: true, default, draws });
+    draft.table.columns.push(Column {
+        name,
+        data_type,
+        nullable: true,
+        default,
+        draws,
+        domain: None,
+    });
     Ok(())
 }

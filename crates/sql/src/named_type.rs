@@ -1,11 +1,9 @@
-//! CREATE TYPE, ALTER TYPE, CREATE DOMAIN and DROP of either.
+//! CREATE TYPE, ALTER TYPE of enums, and CREATE DOMAIN.
 //!
 //! Role         turns them into catalog changes. Enums are types of their own; a domain is the type
-//!              that it is made from, whose constraints a column takes over; a composite type names
-//!              the columns of a function's rows
-//! Source       PostgreSQL 15, "CREATE TYPE" and "CREATE DOMAIN". We differ: an enum's labels stay
-//!              what and where they are, new ones come behind them; a domain with constraints is
-//!              for columns only, and what breaks one breaks a constraint of the table
+//!              that it is made from, whose constraints a column takes over
+//!              ([`crate::domain_column`]); a composite type has rows as values
+//! Source       PostgreSQL 15, "CREATE TYPE" and "CREATE DOMAIN"
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -72,60 +70,22 @@ impl Compiler<'_> {
         let of = data_type(&written.of, self.type_names(), place)?;
         let mut checks = Vec::new();
         for (given, condition) in &written.checks {
-            let own = given.clone().unwrap_or_else(|| match checks.len() {
-                0 => format!("{}_check", local(&name)),
-                others => format!("{}_check{others}", local(&name)),
-            });
-            if checks.iter().any(|(known, _)| *known == own) {
-                let message =
-                    format!("constraint \"{own}\" for domain \"{}\" already exists", local(&name));
-                return Err(error(b"42710", place, message));
-            }
+            let own = constraint_name((&name, &checks), given.clone(), place)?;
             checks.push((own, condition.to_string()));
         }
         let default = written.default.as_ref().map(ToString::to_string);
-        let domain = Domain { of, default, nullable: written.nullable, checks };
+        let nullable = written.nullable;
+        let domain = Domain { of, default, nullable, checks, not_valid: Vec::new(), number: 0 };
         self.try_domain(&domain, place)?;
         Ok(CatalogChange::SetType { name, named: NamedType::Domain(domain) })
     }
 
     /// Fails where a column of a domain could not be declared: its constraints are no conditions
     /// over its values.
-    fn try_domain(&mut self, domain: &Domain, place: Place) -> Result<()> {
+    pub(crate) fn try_domain(&mut self, domain: &Domain, place: Place) -> Result<()> {
         const VALUE: &str = "value";
         let mut draft = Draft::of_one_column(VALUE, domain.of, place);
         self.take_over(&mut draft, VALUE, domain, place)
-    }
-
-    /// Gives a column of a draft what its domain asks for.
-    pub(crate) fn take_over(
-        &mut self,
-        draft: &mut Draft,
-        column: &str,
-        domain: &Domain,
-        place: Place,
-    ) -> Result<()> {
-        for (own, condition) in &domain.checks {
-            let condition = with_value(condition, column)?;
-            let name = format!("{}_{column}_{own}", draft.table.name);
-            self.check(draft, Some(name), &condition, place)?;
-        }
-        let columns = &mut draft.table.columns;
-        if let (false, Some(at)) =
-            (domain.nullable, columns.iter().position(|known| known.name == column))
-        {
-            columns[at].nullable = false;
-        }
-        if let Some(default) = &domain.default {
-            let default = with_value(default, column)?;
-            let columns = &mut draft.table.columns;
-            let Some(at) = columns.iter().position(|known| known.name == column) else {
-                return Ok(());
-            };
-            let value = self.default_value(&default, &draft.table.columns[at])?;
-            draft.table.columns[at].default = Some(value);
-        }
-        Ok(())
     }
 
     /// ALTER TYPE.
@@ -197,28 +157,6 @@ impl Compiler<'_> {
         };
         changes.push(CatalogChange::SetType { name, named: NamedType::Enum(next) });
         Ok(changes)
-    }
-
-    /// DROP TYPE or DOMAIN, of one; `kind` is the word.
-    pub(crate) fn drop_type(
-        &self,
-        kind: &str,
-        (name, place): (&str, Place),
-        if_exists: bool,
-    ) -> Result<CatalogChange> {
-        let Some(named) = self.type_named(name) else {
-            return match if_exists {
-                true => Ok(CatalogChange::Nothing(left_out(format!(
-                    "{kind} \"{name}\" does not exist, skipping"
-                )))),
-                false => Err(no_type(kind, name, place)),
-            };
-        };
-        if kind == "domain" && !matches!(**named, NamedType::Domain(_)) {
-            return Err(error(b"42809", place, format!("\"{name}\" is not a domain")));
-        }
-        self.refuse_needed_type(name, None, place)?;
-        self.found_type_name(name).map(CatalogChange::DropType)
     }
 
     /// Fails with 2BP01 where a column has a type; columns in a schema are not asked.
@@ -376,6 +314,30 @@ fn enum_of(name: &str, labels: &[ast::Ident], place: Place) -> Result<EnumType> 
     Ok(EnumType::of(name, &labels))
 }
 
+/// What a constraint of a domain is called: as was given, or by counting up.
+///
+/// Errors: 42710 where another one is called so.
+pub(crate) fn constraint_name(
+    (domain, checks): (&str, &[(String, String)]),
+    given: Option<String>,
+    place: Place,
+) -> Result<String> {
+    let is_taken = |name: &str| checks.iter().any(|(known, _)| *known == *name);
+    let domain = local(domain);
+    match given {
+        Some(name) if is_taken(&name) => {
+            let message = format!("constraint \"{name}\" for domain \"{domain}\" already exists");
+            Err(error(b"42710", place, message))
+        }
+        Some(name) => Ok(name),
+        None => {
+            let counted = (1..).map(|n| format!("{domain}_check{n}"));
+            let mut all = [format!("{domain}_check")].into_iter().chain(counted);
+            Ok(all.find(|name| !is_taken(name)).unwrap_or_default())
+        }
+    }
+}
+
 /// An expression, with a column in place of `VALUE`.
 pub(crate) fn with_value(text: &str, column: &str) -> Result<ast::Expr> {
     let place = Place { line: 1, column: 1 };
@@ -389,7 +351,8 @@ pub(crate) fn with_value(text: &str, column: &str) -> Result<ast::Expr> {
     parse_expression(&tokens, place)
 }
 
-fn no_type(kind: impl Display, name: &str, place: Place) -> SqlError {
+/// 42704
+pub(crate) fn no_type(kind: impl Display, name: &str, place: Place) -> SqlError {
     error(b"42704", place, format!("{kind} \"{name}\" does not exist"))
 }
 

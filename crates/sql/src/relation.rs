@@ -41,6 +41,7 @@ mod shared;
 mod shown_rows;
 mod subquery;
 mod system;
+mod upsert;
 mod window;
 
 use hotrow_base::ids::{ColumnId, TableId};
@@ -141,7 +142,7 @@ impl Compiler<'_> {
             .hint("write parts of it as statements of their own"))
     }
 
-    fn level(&mut self) -> &mut Level {
+    pub(crate) fn level(&mut self) -> &mut Level {
         self.levels.last_mut().expect("a query is being compiled")
     }
 
@@ -274,6 +275,9 @@ impl Compiler<'_> {
             });
             if let Some(at) = at {
                 let Some(column) = self.levels[depth].relations[at].column(name) else {
+                    if schema.is_none() && self.takes_row(name) {
+                        return self.field_by_function(relation, name).map(Some);
+                    }
                     let message = format!("column {relation}.{name} does not exist");
                     return Err(error(b"42703", place, message));
                 };

@@ -37,6 +37,9 @@ impl Compiler<'_> {
             Altering::Column(name, change) => self.column_change(written, (name, change)),
             Altering::UseIndex(using) => self.constraint_of_index(written, using),
             Altering::Checked(name, of) => self.constraint_checked(written, (name, *of)),
+            Altering::Attributes(changes) => self.alter_attributes(written, changes),
+            Altering::Domain(change) => self.alter_domain(written, change),
+            Altering::Schema(schema) => self.move_type(written, schema),
             Altering::Trigger(from, to) => self.rename_trigger(written, (from, to)),
         }
     }
@@ -128,19 +131,44 @@ impl Compiler<'_> {
 
     fn rename_type(&self, written: &AlterSyntax, to: &str) -> Result<Vec<CatalogChange>> {
         let AlterSyntax { kind, name, place, .. } = written;
-        let Some(named) = self.type_named(name) else {
-            return Err(error(b"42704", *place, format!("type \"{name}\" does not exist")));
-        };
-        if *kind == RelationKind::Domain && !matches!(**named, NamedType::Domain(_)) {
-            return Err(error(b"42809", *place, format!("{name} is not a domain")));
-        }
-        let name = self.found_type_name(name)?;
+        let name = self.altered_type((*kind, name), *place)?;
         let schema = split(&name).0;
         let next = schema.map_or_else(|| to.to_owned(), |schema| qualified(schema, to));
         if self.type_named(&next).is_some() {
             return Err(error(b"42710", *place, format!("type \"{to}\" already exists")));
         }
         Ok(vec![CatalogChange::RenameType { name, to: next }])
+    }
+
+    /// The name, with its schema, of a type or a domain that is altered.
+    pub(crate) fn altered_type(
+        &self,
+        (kind, name): (RelationKind, &str),
+        place: Place,
+    ) -> Result<String> {
+        let Some(named) = self.type_named(name) else {
+            return Err(error(b"42704", place, format!("type \"{name}\" does not exist")));
+        };
+        if kind == RelationKind::Domain && !matches!(**named, NamedType::Domain(_)) {
+            return Err(error(b"42809", place, format!("{name} is not a domain")));
+        }
+        self.found_type_name(name)
+    }
+
+    /// ALTER TYPE and DOMAIN ... SET SCHEMA
+    fn move_type(&self, written: &AlterSyntax, schema: &str) -> Result<Vec<CatalogChange>> {
+        let AlterSyntax { kind, name, place, .. } = written;
+        let name = self.altered_type((*kind, name), *place)?;
+        let to = self.new_name(&qualified(schema, local(&name)), *place)?;
+        if split(&name).0.unwrap_or(PUBLIC) == schema {
+            return Ok(Vec::new());
+        }
+        if self.type_named(&to).is_some() {
+            let message =
+                format!("type \"{}\" already exists in schema \"{schema}\"", local(&name));
+            return Err(error(b"42710", *place, message));
+        }
+        Ok(vec![CatalogChange::RenameType { name, to }])
     }
 
     /// Indexes that constraints are.
@@ -153,6 +181,8 @@ impl Compiler<'_> {
     pub(crate) fn constraint_names<'t>(&'t self, table: &'t Table) -> Vec<&'t str> {
         let keys = self.keys_of(table).map(|index| &*index.name);
         let checks = table.checks.iter().map(|check| &*check.name);
+        // Older versions had those of domains as the table's.
+        let checks = checks.filter(|name| self.is_own || !table.is_of_domain(name));
         keys.chain(checks).chain(table.foreign_keys.iter().map(|key| &*key.name)).collect()
     }
 
@@ -164,7 +194,7 @@ impl Compiler<'_> {
         let Some(table) = self.table_named(&written.name) else { return self.missing(written) };
         let place = written.place;
         let all = self.constraint_names(table);
-        if all.contains(&to) {
+        if all.contains(&to) || !self.is_own && table.is_of_domain(to) {
             let of = &table.name;
             let message = format!("constraint \"{to}\" for relation \"{of}\" already exists");
             return Err(error(b"42710", place, message));

@@ -9,12 +9,20 @@ use hotrow_transaction::catalog::{Catalog, Domain, NamedType, View, qualified};
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
+use crate::columns_of_domain::rename_domain;
 use crate::script::Offsets;
 use crate::search_path::with_path_renamed;
 use crate::token::{folded, tokenize};
 
 /// Gives a schema another name, in the texts of views, policies, triggers and domains, too.
 pub(crate) fn apply_renamed(catalog: &mut Catalog, from: &str, to: &str) {
+    let of_domains = catalog
+        .types()
+        .filter(|(schema, _, named)| *schema == from && matches!(***named, NamedType::Domain(_)));
+    let of_domains: Vec<_> = of_domains.map(|(_, name, _)| name.to_owned()).collect();
+    for name in of_domains {
+        rename_domain(catalog, &qualified(from, &name), &qualified(to, &name));
+    }
     catalog.rename_schema(from, to);
     let text = |text: &String| renamed_in_text(text, from, to);
     for view in catalog.views().cloned().collect::<Vec<_>>() {

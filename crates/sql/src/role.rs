@@ -4,6 +4,7 @@
 //! CREATE {ROLE | USER | GROUP} name [WITH] [option ...]
 //! ALTER {ROLE | USER | GROUP} {name | CURRENT_USER} [WITH] option ...
 //! ALTER {ROLE | USER | GROUP} name {ADD | DROP} USER name, ...
+//! ALTER {ROLE | USER} ... SET and RESET, ALTER DATABASE: `session_setting_syntax`
 //! DROP {ROLE | USER | GROUP} [IF EXISTS] name, ...
 //!   option   [NO] {SUPERUSER | CREATEDB | CREATEROLE | INHERIT | LOGIN | REPLICATION | BYPASSRLS}
 //!            | CONNECTION LIMIT n | [ENCRYPTED] PASSWORD {'text' | NULL} | VALID UNTIL 'time'
@@ -30,6 +31,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, error, syntax, unsupported};
 use crate::mention::may_name;
+use crate::session_setting_syntax::{SessionSettingSyntax, database_setting, role_setting};
 use crate::syntax::{ScriptStatement, Syntax};
 use crate::token::{Cursor, quoted};
 
@@ -68,6 +70,8 @@ pub(crate) enum RoleSyntax {
         adds: bool,
         place: Place,
     },
+    /// ALTER ROLE and ALTER DATABASE ... SET and RESET
+    Setting(SessionSettingSyntax),
 }
 
 /// What is said of a role.
@@ -144,7 +148,7 @@ impl RoleSyntax {
     fn options(&self) -> Option<&Options> {
         match self {
             Self::Create { options, .. } | Self::Alter { options, .. } => Some(options),
-            Self::Drop { .. } | Self::Members { .. } => None,
+            Self::Drop { .. } | Self::Members { .. } | Self::Setting(_) => None,
         }
     }
 
@@ -267,6 +271,9 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 
 /// Parses such a statement; none when it is another one.
 pub(crate) fn role(cursor: &mut Cursor<'_>) -> Result<Option<RoleSyntax>> {
+    if let Some(setting) = database_setting(&mut cursor.clone())? {
+        return Ok(Some(RoleSyntax::Setting(setting)));
+    }
     let verbs = ["create", "alter", "drop"];
     let Some(verb) = verbs.into_iter().find(|verb| cursor.is(verb)) else { return Ok(None) };
     let kinds = ["user", "role", "group"];
@@ -295,9 +302,9 @@ pub(crate) fn role(cursor: &mut Cursor<'_>) -> Result<Option<RoleSyntax>> {
 }
 
 fn altered(cursor: &mut Cursor<'_>) -> Result<RoleSyntax> {
-    if cursor.is("all") {
-        let hint = "each session says SET, or its client does when it connects";
-        return Err(unsupported(cursor.place(), "ALTER ROLE ALL SET", hint));
+    if let Some(setting) = role_setting(&mut cursor.clone())? {
+        cursor.rest();
+        return Ok(RoleSyntax::Setting(setting));
     }
     let (name, place) = role_name(cursor)?;
     if let RoleName::Named(name) = &name
@@ -312,10 +319,6 @@ fn altered(cursor: &mut Cursor<'_>) -> Result<RoleSyntax> {
     let refused = |what: &str, hint: &str| Err(unsupported(place, what, hint));
     if cursor.is("rename") {
         return refused("RENAME of a role", "create another one, and GRANT it this one");
-    }
-    if cursor.is("set") || cursor.is("reset") || cursor.is("in") {
-        let hint = "each session says SET, or its client does when it connects";
-        return refused("ALTER ROLE ... SET", hint);
     }
     let options = options(cursor)?;
     if !(options.groups.is_empty() && options.members.is_empty() && options.admins.is_empty()) {

@@ -57,6 +57,7 @@ impl Compiler<'_> {
                 let change = CatalogChange::SetRole { name: name.to_string(), role };
                 Ok(Compiled::Catalog(vec![change]))
             }
+            RoleSyntax::Setting(written) => self.session_setting(written),
             RoleSyntax::Drop { names, if_exists } => self.drop_roles(names, *if_exists),
             RoleSyntax::Members { name, members, adds, place } => {
                 self.known_role(name, *place)?;

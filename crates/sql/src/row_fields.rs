@@ -33,7 +33,7 @@ pub(crate) fn fields_of_value(value: &Expr) -> Option<Vec<(String, Expr)>> {
 }
 
 /// A row that is put together is taken apart as it is written.
-fn field_at(value: Expr, of: CompositeType, at: u16) -> Expr {
+pub(crate) fn field_at(value: Expr, of: CompositeType, at: u16) -> Expr {
     let place = usize::from(at);
     if let ExprKind::Call(Function::Row(RowFunction::Make), fields) = &value.kind {
         return spread(fields[place].clone());

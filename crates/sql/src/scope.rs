@@ -27,6 +27,7 @@ use crate::secured::Security;
 use crate::state::{
     AskedOfDomains, Calls, CursorVariable, DrawnSlots, Endings, Firing, Keeping, Names, Overriding,
     ProcedureNames, ProcedureReads, Programs, ReadOf, Repeated, Returning, Row, Variable,
+    WrittenStar,
 };
 use crate::typing::spread;
 
@@ -175,6 +176,8 @@ pub(crate) struct Compiler<'c> {
     /// whose right to call functions: that of a view's reader, not of its owner
     pub(crate) runs_as: By,
     pub(crate) domains: AskedOfDomains,
+    /// what each `*` stands for, where a view is made
+    pub(crate) stars: Option<Vec<WrittenStar>>,
     /// the table that FROM names next is the target of the change that is compiled
     pub(crate) binds_target: bool,
     /// which rows are whose
@@ -260,6 +263,7 @@ impl<'c> Compiler<'c> {
             by: By::default(),
             runs_as: By::default(),
             domains: AskedOfDomains::default(),
+            stars: None,
             binds_target: false,
             security: Security::default(),
             role: None,

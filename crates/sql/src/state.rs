@@ -14,6 +14,7 @@ use hotrow_transaction::program::{
 };
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
+use sqlparser::tokenizer::Location;
 
 /// What a variable's name stands for.
 #[derive(Clone, Debug)]
@@ -537,6 +538,9 @@ impl Keeping {
         self.rows.len() < before
     }
 }
+
+/// A `*`, by its place, and the columns that it stands for, each perhaps behind its relation.
+pub(crate) type WrittenStar = (Location, Vec<ast::Expr>);
 
 /// A domain that asks something of its values.
 #[derive(Clone)]

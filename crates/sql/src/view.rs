@@ -3,9 +3,8 @@
 //! Role         a view is the text of its query, compiled where it is named as a subquery would be
 //! Invariants   I1 every view compiles for the catalog in force: a definition that one would not
 //!                 survive is refused, or takes the view with it (CASCADE)
-//!              I2 a view has the columns that it was made with: where `*` would mean others, the
-//!                 definition that would make it so is refused (I1). PostgreSQL replaces `*` by
-//!                 columns when a view is made
+//!              I2 a view has the columns that it was made with: `*` is replaced by columns when a
+//!                 view is made ([`crate::view_stars`])
 //!              I3 a view sees nothing of the query that names it, and nests no deeper than
 //!                 subqueries may
 
@@ -34,6 +33,7 @@ use crate::state::ProcedureNames;
 use crate::syntax::{ScriptStatement, Syntax};
 use crate::temporary::is_temporary_view;
 use crate::token::{folded, quoted};
+use crate::view_stars::with_columns;
 use crate::written::object_name;
 
 impl Compiler<'_> {
@@ -66,13 +66,7 @@ impl Compiler<'_> {
         let mut view = self.view(name, written, check, place)?;
         if let Some(old) = old {
             view.triggers.clone_from(&old.triggers);
-            let kept = view.columns.get(..old.columns.len());
-            if kept != Some(old.columns.as_slice()) {
-                let message = "a view that replaces another one begins with the columns of that, \
-                               by name and type";
-                return Err(error(b"42P16", place, message.to_owned())
-                    .hint("drop the view, and create it anew"));
-            }
+            refuse_other_columns(&old, &view, place)?;
         }
         changes.push(CatalogChange::SetView(view));
         if is_barrier {
@@ -92,7 +86,10 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<View> {
         let mark = self.mark();
-        let compiled = self.relational(&written.query)?;
+        self.stars = Some(Vec::new());
+        let compiled = self.relational(&written.query);
+        let stars = self.stars.take().unwrap_or_default();
+        let compiled = compiled?;
         self.back_to(&mark);
         if !compiled.parameters.is_empty() {
             return Err(error(b"42P02", place, "a view has no parameters".to_owned()));
@@ -118,8 +115,9 @@ impl Compiler<'_> {
             }
         }
         // The text of a query that means the same when it is read again.
-        let text = written.query.to_string();
-        let same = query_of(&text)?.is_some_and(|read| *read == *written.query);
+        let query = with_columns(&written.query, &stars);
+        let text = query.to_string();
+        let same = query_of(&text)?.is_some_and(|read| *read == *query);
         if !same {
             return Err(unsupported(place, "this query in a view", "write it in another way"));
         }
@@ -178,7 +176,9 @@ impl Compiler<'_> {
         let (levels, names) = (std::mem::take(&mut self.levels), std::mem::take(&mut self.names));
         self.levels_around += levels.len();
         let path = std::mem::replace(&mut self.path, path.clone());
+        let stars = self.stars.take(); // of another text
         let compiled = compile(self);
+        self.stars = stars;
         self.path = path;
         self.levels_around -= levels.len();
         (self.levels, self.names) = (levels, names);
@@ -316,6 +316,27 @@ pub fn broken_view(
         Some((_, error)) if error.is_refusal() => Err(error),
         broken => Ok(broken),
     }
+}
+
+/// Fails where a view that replaces another one does not begin with the columns of that.
+fn refuse_other_columns(old: &View, view: &View, place: Place) -> Result<()> {
+    if view.columns.len() < old.columns.len() {
+        return Err(error(b"42P16", place, "cannot drop columns from view"));
+    }
+    for ((was, of), (is, of_next)) in old.columns.iter().zip(&view.columns) {
+        if was != is {
+            let message = format!("cannot change name of view column \"{was}\" to \"{is}\"");
+            let hint =
+                "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.";
+            return Err(error(b"42P16", place, message).hint(hint));
+        }
+        if of != of_next {
+            let message =
+                format!("cannot change data type of view column \"{was}\" from {of} to {of_next}");
+            return Err(error(b"42P16", place, message));
+        }
+    }
+    Ok(())
 }
 
 /// What WITH says of a view.

@@ -1,7 +1,7 @@
 //! The row of a relation as a value: `SELECT a FROM account a`, `f(a)`, `row_to_json(a)`.
 
 use hotrow_base::composite::{CompositeField, CompositeType};
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::Table;
 use hotrow_transaction::program::{Expr, ExprKind, Place};
 use sqlparser::ast;
@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::relation::level::RelationKind;
 use crate::row_fields::{made, null_where, too_many_rows};
 use crate::scope::Compiler;
+use crate::subscripts::called;
 use crate::type_table::RECORD;
 use crate::typing::scalar;
 use crate::written::{bare, ident_name};
@@ -33,6 +34,21 @@ impl Compiler<'_> {
             Some(at) => self.columns_of_relation(at).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Whether there is a function of this name with one parameter, a row.
+    pub(crate) fn takes_row(&self, function: &str) -> bool {
+        self.routines_seen(function).iter().any(|of| match of.given() {
+            [only] => matches!(only.sql_type, SqlType::Scalar(DataType::Composite(_))),
+            _ => false,
+        })
+    }
+
+    /// `relation.function`, where the relation has no such column: `function(relation)`.
+    pub(crate) fn field_by_function(&mut self, relation: &str, function: &str) -> Result<Expr> {
+        let ident = |name: &str| ast::Ident::with_quote('"', name);
+        let row = ast::Expr::Identifier(ident(relation));
+        self.expr(&called(function, vec![row]))
     }
 
     /// The level and the place in it of the innermost relation with a name.

@@ -182,6 +182,7 @@ fn main() {
         nullable: false,
         default: None,
         draws: None,
+        domain: None,
     };
     let columns = vec![
         column("id", DataType::Integer),

@@ -23,6 +23,7 @@ mod rights;
 mod role;
 mod schemas;
 mod sequence;
+mod session_setting;
 mod trigger;
 
 use std::sync::{Arc, LazyLock};
@@ -30,7 +31,7 @@ use std::sync::{Arc, LazyLock};
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{KeyLayout, KeyPart};
 use hotrow_base::row::{ColumnType, RowLayout};
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::DataType;
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 pub use self::by_id::ById;
@@ -38,7 +39,9 @@ pub use self::comments::{Commented, CommentedPart, Comments};
 pub use self::deferral::Deferral;
 pub use self::foreign_key::{ForeignKey, ReferentialAction};
 pub use self::index::{Index, IndexDefinition, IndexKind};
-pub use self::named::{Domain, NamedType, View, ViewCheck, ViewKind, kept_name, query_name};
+pub use self::named::{
+    Domain, NamedType, OfDomain, View, ViewCheck, ViewKind, kept_name, query_name,
+};
 pub use self::partition::{
     Partition, PartitionBound, PartitionCheck, PartitionKey, PartitionKeyPart, PartitionStrategy,
     Partitioning, RangeEnd, is_hashed,
@@ -53,10 +56,10 @@ pub use self::schemas::{
     temporary_schema,
 };
 pub use self::sequence::Sequence;
+pub use self::session_setting::{SessionSettings, SettingScope};
 pub use self::trigger::{Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming};
 use crate::outcome::SqlError;
 use crate::program::Expr;
-use crate::walk;
 
 /// A column of a table.
 #[derive(Clone, Debug)]
@@ -71,6 +74,8 @@ pub struct Column {
     pub default: Option<Expr>,
     /// numbers it has where an INSERT gives none
     pub draws: Option<Draws>,
+    /// the domain that it is of, where it is of one
+    pub domain: Option<Arc<OfDomain>>,
 }
 
 impl Column {
@@ -168,6 +173,8 @@ pub struct Table {
     pub secondary: Vec<IndexId>,
     /// CHECK constraints
     pub checks: Vec<Check>,
+    /// names of checks and foreign keys for which rows that there were have not been looked at
+    pub not_valid: Vec<String>,
     /// columns that are computed from others
     pub generated: Vec<Generated>,
     /// the last columns, which users do not see: what each of them is for
@@ -201,6 +208,7 @@ impl Table {
             primary: None,
             secondary: Vec::new(),
             checks: Vec::new(),
+            not_valid: Vec::new(),
             generated: Vec::new(),
             hidden: Vec::new(),
             foreign_keys: Vec::new(),
@@ -295,6 +303,7 @@ pub struct Catalog {
     rights: Rights,
     comments: Comments,
     types: RedBlackTreeMapSync<String, Arc<NamedType>>,
+    domains_made: u32,
     views: RedBlackTreeMapSync<String, Arc<View>>,
     views_made: u32,
     /// beside `public`, each with a number of its own
@@ -616,46 +625,6 @@ impl Catalog {
     /// The type with this name, which a path says where to look for.
     pub fn type_seen(&self, path: &SearchPath, name: &str) -> Option<&Arc<NamedType>> {
         path.find(name, |key| self.types.get(key))
-    }
-
-    /// Adds a type in the schema that its name says, or in `public`; or puts it in the place of
-    /// another one with its name.
-    pub fn set_type(&mut self, name: &str, named: NamedType) {
-        self.types.insert_mut(key_of(name), Arc::new(named));
-    }
-
-    /// Has the columns of one type be of another one whose values are kept alike, and that has all
-    /// of the first one's.
-    pub fn replace_type(&mut self, before: DataType, next: DataType) {
-        let (arrays, next_arrays) = (before.array(), next.array());
-        let is_of = |of: DataType| of == before || of == arrays;
-        let is_such = |table: &&Table| table.columns.iter().any(|c| is_of(c.data_type));
-        let tables: Vec<_> = self.tables.iter().filter(is_such).map(|table| table.id).collect();
-        let with_it = |of: SqlType| match of {
-            SqlType::Scalar(of) if of == before => SqlType::Scalar(next),
-            SqlType::Scalar(of) if of == arrays => SqlType::Scalar(next_arrays),
-            SqlType::Array(of) if of == before => SqlType::Array(next),
-            other => other,
-        };
-        for id in tables {
-            let table = self.table_mut(id);
-            for column in table.columns.iter_mut().filter(|column| is_of(column.data_type)) {
-                column.data_type = if column.data_type == before { next } else { next_arrays };
-                if let Some(default) = &mut column.default {
-                    walk::map_types(default, &with_it);
-                }
-            }
-            let checks = table.all_checks_mut();
-            checks.for_each(|check| walk::map_types(&mut check.condition, &with_it));
-            let generated = table.generated.iter_mut();
-            generated.for_each(|generated| walk::map_types(&mut generated.value, &with_it));
-            self.lay_keys_out(id);
-        }
-        let views: Vec<_> = self.views.values().map(|view| View::clone(view)).collect();
-        for mut view in views {
-            view.columns.iter_mut().for_each(|(_, of)| *of = with_it(*of));
-            self.views.insert_mut(view.key(), Arc::new(view));
-        }
     }
 
     /// Has the keys of a table's indexes be of the types that its columns have now, whose values

@@ -44,11 +44,21 @@ pub(super) fn add_rebuilt(all: &mut Vec<Rebuilt>, next: Rebuilt) -> Result<(), S
 pub(super) fn check_constraints(next: &Schema, changes: &[CatalogChange]) -> Result<(), SqlError> {
     for change in changes {
         match change {
-            CatalogChange::AddCheck { table, check } => next.check_rows(*table, check)?,
-            CatalogChange::AddForeignKey { table, key } => {
+            CatalogChange::AddCheck { table, check, is_valid: true } => {
+                next.check_rows(*table, check)?;
+            }
+            CatalogChange::AddForeignKey { table, key, is_valid: true } => {
                 let mut keys = next.catalog.table(*table).foreign_keys.iter();
                 let key = keys.find(|known| known.name == key.name);
                 key.map_or(Ok(()), |key| next.check_foreign_key(key))?;
+            }
+            CatalogChange::Validate { table, name } => {
+                let table = next.catalog.table(*table);
+                if let Some(check) = table.checks.iter().find(|check| check.name == *name) {
+                    next.check_rows(table.id, check)?;
+                }
+                let mut keys = table.foreign_keys.iter().filter(|key| key.name == *name);
+                keys.try_for_each(|key| next.check_foreign_key(key))?;
             }
             CatalogChange::RequireRows { table, rows, refused } => {
                 next.require_rows(*table, rows, || SqlError::clone(refused))?;

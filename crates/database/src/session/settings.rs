@@ -13,8 +13,8 @@ use crate::settings::{AUTHORIZATION, ROLE};
 use crate::transaction::TransactionState;
 
 impl Session {
-    /// Begins with what a client asks for: PostgreSQL's startup parameters, and who it is. A time
-    /// zone other than UTC is left aside.
+    /// Begins with what the role's and the database's sessions are to begin with (ALTER ROLE ...
+    /// SET), and with what a client asks for: PostgreSQL's startup parameters, and who it is.
     ///
     /// # Errors
     ///
@@ -24,14 +24,29 @@ impl Session {
         user: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<(), Error> {
+        self.context.settings().start_fixed("session_authorization", user);
+        self.start_kept_settings();
         let mut settings = self.context.settings();
-        settings.start_fixed("session_authorization", user);
         for (name, value) in parameters {
             settings.start(name, value)?;
         }
         drop(settings);
         settle_limits(&self.context, &mut self.transaction());
         Ok(())
+    }
+
+    /// Begins with what ALTER ROLE and ALTER DATABASE have said. What cannot be any more is passed
+    /// over, so that a session begins in any case.
+    fn start_kept_settings(&self) {
+        let schema = self.context.core.schema.current();
+        let rights = schema.catalog.rights();
+        let role = self.context.identity().role.clone();
+        for (name, value) in rights.session_settings_of(role.as_deref()) {
+            let _ = match name.as_str() {
+                ROLE => self.context.set_role(ROLE, Some(value), false),
+                name => self.context.settings().start(name, value),
+            };
+        }
     }
 
     /// The settings that clients are told of, as far as they have changed since this was called

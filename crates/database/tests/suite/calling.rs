@@ -186,11 +186,11 @@ fn what_is_called_may_go() {
     assert!(told("function trade cannot be called any more: function give("), "it is told");
     assert_eq!(said(&session, "SELECT trade(1, 2, 'sword', 1, 'ore', 2)"), "42883");
     session.execute("DROP FUNCTION try_trade, trade").expect("they may go");
-    // A caller that no longer compiles refuses the replacement.
+    // What it returns is its callers' business.
     let other = "CREATE OR REPLACE FUNCTION takes_gold(p bigint, most bigint)
                  RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN RETURN NEXT 1; END $$";
     let refused = text_of(&session, other);
-    assert!(refused.starts_with("0A000") && refused.contains("pays"), "{refused}");
+    assert!(refused.starts_with("42P13"), "{refused}");
     // One with other parameters stands beside it.
     let beside = "CREATE OR REPLACE FUNCTION takes_gold(p text) RETURNS bigint LANGUAGE plpgsql
                   AS $$ BEGIN RETURN 1; END $$";

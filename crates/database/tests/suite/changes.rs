@@ -111,14 +111,16 @@ fn statements_of_queries_take_parameters() {
         let db = open(config);
         let session = db.session();
         session.execute(SETUP)?;
-        let insert = "INSERT INTO two (id, code, n) SELECT g, $1, $2 FROM generate_series(3, $3) g \
+        let insert = "INSERT INTO two (id, code, n) SELECT g, concat($1::text, g), $2 FROM generate_series(3, $3) g \
                       ON CONFLICT (code) DO UPDATE SET n = two.n + $4 RETURNING n";
         let prepared = session.prepare(insert, &[]).expect("it is right");
         let types: Vec<_> = prepared.parameters().iter().map(ToString::to_string).collect();
         assert_eq!(types, ["text", "integer", "integer", "integer"]);
         let values = [Value::from("z"), Value::Int(1), Value::Int(6), Value::Int(10)];
-        let done = session.execute_prepared(&prepared, &values).expect("nothing is in the way");
-        assert_eq!(done.rows.all::<i32>().expect("integers"), [1, 11, 21, 31]);
+        for expected in [1, 11] {
+            let done = session.execute_prepared(&prepared, &values).expect("it may");
+            assert_eq!(done.rows.all::<i32>().expect("integers"), [expected; 4]);
+        }
         let update = "UPDATE two SET n = $2 WHERE id = ANY ($1) AND n < (SELECT max(n) FROM two)";
         let prepared = session.prepare(update, &[]).expect("it is right");
         let ids = Value::Array(vec![Value::Int(1), Value::Int(3)]);

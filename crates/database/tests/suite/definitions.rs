@@ -25,16 +25,16 @@ fn replacing_keeps_handles_good_and_other_parameters_make_another_one() {
              $$ LANGUAGE plpgsql";
         assert_eq!(code(session.execute(again)), "42723");
         session.execute(
-            "CREATE OR REPLACE FUNCTION f(a bigint) RETURNS text AS $$
-             BEGIN RETURN 'now ' || a; END $$ LANGUAGE plpgsql",
+            "CREATE OR REPLACE FUNCTION f(a bigint) RETURNS bigint AS $$
+             BEGIN RETURN 10 + a; END $$ LANGUAGE plpgsql",
         )?;
-        assert_eq!(f.call((1_i64,))?.one::<String>()?, "now 1");
+        assert_eq!(f.call((1_i64,))?.one::<i64>()?, 11);
         assert_eq!(session.procedure("f")?.id(), f.id());
         session.execute(
             "CREATE OR REPLACE FUNCTION f(a text) RETURNS text AS $$
              BEGIN RETURN a; END $$ LANGUAGE plpgsql",
         )?;
-        assert_eq!(f.call((1_i64,))?.one::<String>()?, "now 1");
+        assert_eq!(f.call((1_i64,))?.one::<i64>()?, 11);
         assert_eq!(db.procedures().len(), 2);
         assert_eq!(code(session.execute("DROP FUNCTION f")), "42725");
         session.execute("DROP FUNCTION f(bigint)")?;

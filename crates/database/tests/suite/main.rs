@@ -49,6 +49,7 @@ mod row_locks;
 mod schemas;
 mod scratch;
 mod sequences;
+mod session_begins;
 mod shapes;
 mod split_indexes;
 mod status;

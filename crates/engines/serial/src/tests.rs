@@ -123,6 +123,7 @@ fn counters() -> Schema {
         nullable: false,
         default: None,
         draws: None,
+        domain: None,
     };
     let key = IndexDefinition {
         name: "counter_pkey".into(),

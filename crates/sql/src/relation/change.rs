@@ -56,6 +56,8 @@ pub(crate) struct Taken {
     beside: Vec<ColumnsBeside>,
     /// of MERGE
     pub(super) merge: Option<TakenMerge>,
+    /// of an INSERT with ON CONFLICT DO UPDATE: how many rows had its key so far, by column
+    again: Option<usize>,
 }
 
 /// What MERGE takes of each row of its query: columns by their places.
@@ -104,6 +106,8 @@ pub(crate) struct FoundRow {
     pub(crate) beside: Vec<RowBeside>,
     /// of MERGE
     pub(crate) merge: Option<FoundMerge>,
+    /// of an INSERT with ON CONFLICT DO UPDATE: how many rows had its key so far, with itself
+    pub(crate) again: Option<Expr>,
 }
 
 /// What MERGE does with a row.
@@ -139,7 +143,8 @@ impl Taken {
             read_of: beside.read_of.clone(),
         });
         let key = self.key.iter().map(of).collect();
-        FoundRow { key, values, beside: beside.collect(), merge }
+        let again = self.again.map(|at| columns[at].clone());
+        FoundRow { key, values, beside: beside.collect(), merge, again }
     }
 }
 
@@ -260,7 +265,7 @@ impl Compiler<'_> {
         let Some(source) = insert.source.as_deref() else {
             return Err(unsupported(place, "this INSERT", "write VALUES or SELECT"));
         };
-        let mut values = Vec::new();
+        let (mut values, mut again) = (Vec::new(), None);
         let bound = match &*source.body {
             // Subqueries among the values of a row.
             SetExpr::Values(rows) if rows.rows.len() == 1 => {
@@ -293,7 +298,7 @@ impl Compiler<'_> {
                         query = Cow::Borrowed(source);
                     }
                 }
-                let bound = match with {
+                let mut bound = match with {
                     None => self.query_plan(&query)?,
                     Some(_) => self.at_level(with, |this| this.query_plan(&query))?,
                 };
@@ -301,10 +306,11 @@ impl Compiler<'_> {
                     let all = 0..bound.outputs.len();
                     values = all.map(|at| Some(TakenValue::Column(at))).collect();
                 }
+                again = self.numbered_by_key(&mut bound, (insert, &values), place)?;
                 bound
             }
         };
-        Ok((bound, Taken { values, ..Taken::default() }))
+        Ok((bound, Taken { values, again, ..Taken::default() }))
     }
 
     fn rows_to_update(
@@ -342,7 +348,7 @@ impl Compiler<'_> {
             }
             Ok(columns)
         })?;
-        Ok((bound, Taken { key, values, beside, merge: None }))
+        Ok((bound, Taken { key, values, beside, ..Taken::default() }))
     }
 
     fn rows_to_delete(

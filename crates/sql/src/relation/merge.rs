@@ -190,7 +190,8 @@ impl<'c> Compiler<'c> {
                         self.emit_once(&mut then, again);
                     }
                     let (key, values) = (found.key.clone(), values.clone());
-                    let row = FoundRow { key, values, beside: Vec::new(), merge: None };
+                    let (beside, merge, again) = (Vec::new(), None, None);
+                    let row = FoundRow { key, values, beside, merge, again };
                     self.change_statement(&mut then, change, Some(&row), into)?;
                 }
             }

@@ -33,6 +33,7 @@ impl Compiler<'_> {
                         return Err(error(b"42601", place_in(item, self.place), message));
                     }
                     let shown = self.level().shown.clone();
+                    self.note_star(item, &shown);
                     self.all_columns(&mut columns, shown)?;
                 }
                 SelectItem::QualifiedWildcard(kind, _) => {
@@ -50,7 +51,8 @@ impl Compiler<'_> {
                         return Err(error(b"42P01", place, message));
                     };
                     let own = relations[at].starred();
-                    let own = own.into_iter().map(|column| (at, column)).collect();
+                    let own: Vec<_> = own.into_iter().map(|column| (at, column)).collect();
+                    self.note_star(item, &own);
                     self.all_columns(&mut columns, own)?;
                 }
                 other => {

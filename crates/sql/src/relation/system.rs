@@ -12,6 +12,8 @@ mod classes;
 mod constraints;
 mod deparse;
 mod descriptions;
+mod domain_numbers;
+mod domains;
 mod functions;
 mod information;
 mod numbers;
@@ -20,6 +22,7 @@ mod policies;
 mod rights;
 mod routines;
 mod rows;
+mod settings_of_roles;
 mod statistics;
 mod texts;
 mod triggers;
@@ -139,8 +142,8 @@ const RELATIONS: &[(&str, &str)] = &[
         "oid:o typname:n typnamespace:o typowner:o typlen:s typbyval:b typtype:c typcategory:c \
          typispreferred:b typisdefined:b typdelim:c typrelid:o typsubscript:t typelem:o \
          typarray:o typinput:t typoutput:t typreceive:t typsend:t typalign:c typstorage:c \
-         typnotnull:b typbasetype:o typtypmod:i typndims:i typcollation:o typdefault:t \
-         typacl:T",
+         typnotnull:b typbasetype:o typtypmod:i typndims:i typcollation:o typdefaultbin:t \
+         typdefault:t typacl:T",
     ),
     (
         "pg_catalog.pg_index",
@@ -295,6 +298,7 @@ const RELATIONS: &[(&str, &str)] = &[
         "oid:o extname:n extowner:o extnamespace:o extrelocatable:b extversion:t extconfig:O \
          extcondition:T",
     ),
+    ("pg_catalog.pg_db_role_setting", "setdatabase:o setrole:o setconfig:T"),
     ("pg_catalog.pg_auth_members", "roleid:o member:o grantor:o admin_option:b"),
     (
         "pg_catalog.pg_sequence",
@@ -393,9 +397,20 @@ const RELATIONS: &[(&str, &str)] = &[
         "information_schema.columns",
         "table_catalog:t table_schema:t table_name:t column_name:t ordinal_position:i \
          column_default:t is_nullable:t data_type:t character_maximum_length:i \
-         numeric_precision:i numeric_scale:i datetime_precision:i udt_name:t is_identity:t \
+         numeric_precision:i numeric_scale:i datetime_precision:i domain_catalog:t \
+         domain_schema:t domain_name:t udt_name:t is_identity:t \
          identity_generation:t is_generated:t generation_expression:t \
          is_updatable:t",
+    ),
+    (
+        "information_schema.domains",
+        "domain_catalog:t domain_schema:t domain_name:t data_type:t domain_default:t \
+         udt_catalog:t udt_schema:t udt_name:t",
+    ),
+    (
+        "information_schema.domain_constraints",
+        "constraint_catalog:t constraint_schema:t constraint_name:t domain_catalog:t \
+         domain_schema:t domain_name:t is_deferrable:t initially_deferred:t",
     ),
     (
         "information_schema.table_constraints",

@@ -13,6 +13,7 @@ use super::schemas::{self, SearchPath};
 use super::trigger::Trigger;
 use super::{Catalog, Column, Table, key_of, layout_of};
 use crate::outcome::SqlError;
+use crate::walk;
 
 /// A view: a query with a name.
 #[derive(Clone, PartialEq, Debug)]
@@ -129,9 +130,39 @@ pub struct Domain {
     pub nullable: bool,
     /// names of constraints, and what holds for each `VALUE`, as SQL
     pub checks: Vec<(String, String)>,
+    /// names of those that were added NOT VALID, and not validated since
+    pub not_valid: Vec<String>,
+    /// no other domain ever had it; given by [`Catalog::set_type`]
+    pub number: u32,
+}
+
+/// That a column is of a domain, and what it has of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OfDomain {
+    /// the domain's name with its schema
+    pub name: String,
+    /// the column is NOT NULL because the domain is, and for nothing else
+    pub gives_not_null: bool,
+    /// the column's default, or that it has none, is the domain's
+    pub gives_default: bool,
+    /// the domain's constraints, and what they are called as constraints of the table
+    pub checks: Vec<(String, String)>,
+}
+
+impl OfDomain {
+    /// Whether a constraint of the table is one of the domain's.
+    pub fn has_check(&self, name: &str) -> bool {
+        self.checks.iter().any(|(_, known)| known == name)
+    }
 }
 
 impl Table {
+    /// Whether one of its constraints is that of a column's domain, which users see of that.
+    pub fn is_of_domain(&self, check: &str) -> bool {
+        let mut of_domains = self.columns.iter().filter_map(|column| column.domain.as_deref());
+        of_domains.any(|of| of.has_check(check))
+    }
+
     /// What users call it: a materialized view's table is called like that.
     pub fn user_name(&self) -> &str {
         let kept = self.name.strip_suffix(KEPT).filter(|_| self.is_kept);
@@ -140,6 +171,52 @@ impl Table {
 }
 
 impl Catalog {
+    /// Adds a type in the schema that its name says, or in `public`; or puts it in the place of
+    /// another one with its name.
+    pub fn set_type(&mut self, name: &str, mut named: NamedType) {
+        if let NamedType::Domain(domain) = &mut named
+            && domain.number == 0
+        {
+            self.domains_made += 1;
+            domain.number = self.domains_made;
+        }
+        self.types.insert_mut(key_of(name), Arc::new(named));
+    }
+
+    /// Has the columns of one type be of another one whose values are kept alike, and that has all
+    /// of the first one's.
+    pub fn replace_type(&mut self, before: DataType, next: DataType) {
+        let (arrays, next_arrays) = (before.array(), next.array());
+        let is_of = |of: DataType| of == before || of == arrays;
+        let is_such = |table: &&Table| table.columns.iter().any(|c| is_of(c.data_type));
+        let tables: Vec<_> = self.tables.iter().filter(is_such).map(|table| table.id).collect();
+        let with_it = |of: SqlType| match of {
+            SqlType::Scalar(of) if of == before => SqlType::Scalar(next),
+            SqlType::Scalar(of) if of == arrays => SqlType::Scalar(next_arrays),
+            SqlType::Array(of) if of == before => SqlType::Array(next),
+            other => other,
+        };
+        for id in tables {
+            let table = self.table_mut(id);
+            for column in table.columns.iter_mut().filter(|column| is_of(column.data_type)) {
+                column.data_type = if column.data_type == before { next } else { next_arrays };
+                if let Some(default) = &mut column.default {
+                    walk::map_types(default, &with_it);
+                }
+            }
+            let checks = table.all_checks_mut();
+            checks.for_each(|check| walk::map_types(&mut check.condition, &with_it));
+            let generated = table.generated.iter_mut();
+            generated.for_each(|generated| walk::map_types(&mut generated.value, &with_it));
+            self.lay_keys_out(id);
+        }
+        let views: Vec<_> = self.views.values().map(|view| View::clone(view)).collect();
+        for mut view in views {
+            view.columns.iter_mut().for_each(|(_, of)| *of = with_it(*of));
+            self.views.insert_mut(view.key(), Arc::new(view));
+        }
+    }
+
     /// Gives a view another name in its schema.
     pub fn rename_view(&mut self, name: &str, to: &str) {
         let key = key_of(name);
@@ -167,6 +244,7 @@ impl Table {
             nullable: true,
             default: None,
             draws: None,
+            domain: None,
         };
         let columns: Vec<_> = view.columns.iter().map(column).collect();
         let layout = layout_of(&view.name, &columns)?;

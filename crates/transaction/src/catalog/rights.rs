@@ -17,6 +17,7 @@ use rpds::RedBlackTreeMapSync;
 
 use super::role::{Actor, Membership, Role};
 use super::schemas::{self, PUBLIC};
+use super::session_setting::{SessionSettings, SettingScope};
 
 /// Something that belongs to somebody.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -215,6 +216,7 @@ pub struct Rights {
     grants: RedBlackTreeMapSync<Object, Arc<Grants>>,
     column_grants: RedBlackTreeMapSync<(Object, ColumnId), Arc<Grants>>,
     defaults: RedBlackTreeMapSync<DefaultsKey, Arc<Grants>>,
+    pub(super) session_settings: RedBlackTreeMapSync<SettingScope, Arc<SessionSettings>>,
 }
 
 impl Rights {
@@ -263,6 +265,7 @@ impl Rights {
         for key in defaults.into_iter().filter(|(of, ..)| of.as_deref() == Some(name)) {
             self.defaults.remove_mut(&key);
         }
+        self.forget_session_settings(name);
     }
 
     /// All memberships: the role, who is in it, and how.

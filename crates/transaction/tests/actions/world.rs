@@ -41,7 +41,7 @@ pub const fn col(number: u16) -> ColumnId {
 }
 
 fn column(name: &str, data_type: DataType, nullable: bool) -> Column {
-    Column { name: name.into(), data_type, nullable, default: None, draws: None }
+    Column { name: name.into(), data_type, nullable, default: None, draws: None, domain: None }
 }
 
 fn index(name: &str, columns: &[u16], unique: bool) -> IndexDefinition {

@@ -174,7 +174,7 @@ pub const VISITS: ColumnId = ColumnId(3);
 pub const MONEY: DataType = numeric(12, 2);
 
 pub fn column(name: &str, data_type: DataType, nullable: bool) -> Column {
-    Column { name: name.into(), data_type, nullable, default: None, draws: None }
+    Column { name: name.into(), data_type, nullable, default: None, draws: None, domain: None }
 }
 
 pub fn index(name: &str, columns: &[ColumnId], unique: bool) -> IndexDefinition {

@@ -19,6 +19,7 @@ fn catalog(filler: u32) -> Catalog {
         nullable: false,
         default: None,
         draws: None,
+        domain: None,
     };
     let columns = vec![
         column("y_id", DataType::BigInt),

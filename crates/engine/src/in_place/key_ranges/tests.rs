@@ -101,6 +101,7 @@ impl World {
             nullable: false,
             default: None,
             draws: None,
+            domain: None,
         };
         let index = |name: &str, column, unique, kind| IndexDefinition {
             name: name.into(),

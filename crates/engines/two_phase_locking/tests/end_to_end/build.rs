@@ -15,6 +15,7 @@ pub fn bigint(name: &str) -> Column {
         nullable: false,
         default: None,
         draws: None,
+        domain: None,
     }
 }
 

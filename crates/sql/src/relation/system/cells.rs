@@ -121,9 +121,15 @@ pub(super) fn name_from(path: &SearchPath, schema: &str, name: &str) -> String {
     }
 }
 
-/// What DEFAULT says.
+/// Whether a column is NOT NULL by itself: that of its domain is told of that.
+pub(super) fn is_not_null(column: &Column) -> bool {
+    !column.nullable && !column.domain.as_deref().is_some_and(|of| of.gives_not_null)
+}
+
+/// What DEFAULT says of a column, and not of its domain.
 pub(super) fn default_text(context: &SystemContext<'_>, column: &Column) -> Option<String> {
     match column.draws {
+        None if column.domain.as_deref().is_some_and(|of| of.gives_default) => None,
         Some(draws) if identity(column).is_empty() => {
             let sequence = context.catalog.table(draws.sequence);
             let name = name_from(context.path, &sequence.schema, &sequence.name);

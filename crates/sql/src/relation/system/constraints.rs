@@ -8,7 +8,7 @@ use crate::relation::system::cells::{indexes, schema_number, small, smalls, tabl
 
 use super::numbers::{CHECKS, CONSTRAINTS, FOREIGN_KEYS, INDEXES, TABLES};
 use super::texts::{Brackets, check_text, condition_text, expressions_text};
-use super::{Fields, SystemContext};
+use super::{Fields, SystemContext, domains};
 
 pub(crate) fn index_row(context: &SystemContext<'_>, table: &Table, index: &Index) -> Fields {
     let columns = table.key_of(index);
@@ -54,7 +54,7 @@ pub(crate) fn constraint(
         ("conname", text(name)),
         ("connamespace", Value::BigInt(schema_number(catalog, &table.schema))),
         ("contype", text(kind)),
-        ("convalidated", Value::Bool(true)),
+        ("convalidated", Value::Bool(!table.not_valid.iter().any(|known| known == name))),
         ("conrelid", Value::BigInt(TABLES.of(table.id.index()))),
         ("conislocal", Value::Bool(true)),
         ("conkey", smalls(columns)),
@@ -82,6 +82,9 @@ pub(crate) fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
     }
     for table in tables(context) {
         for (at, check) in table.checks.iter().enumerate() {
+            if table.is_of_domain(&check.name) {
+                continue;
+            }
             let oid = CHECKS.of_part(table.id.index(), at);
             let mut fields = constraint(catalog, oid, &check.name, "c", table, &check.columns);
             fields.push(("conbin", text(check_text(context, table, check))));
@@ -101,6 +104,7 @@ pub(crate) fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
             all.push(fields);
         }
     }
+    all.append(&mut domains::constraints(context));
     all
 }
 

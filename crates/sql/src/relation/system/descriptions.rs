@@ -9,7 +9,7 @@ use hotrow_transaction::catalog::{
 use super::cells::{PUBLIC_SCHEMA, schema_number, text};
 use super::constraints::constraints;
 use super::numbers::{INDEXES, PROCEDURES, TABLES, VIEWS, number_of_named};
-use super::{Fields, SystemContext, policies, triggers};
+use super::{Fields, SystemContext, domain_numbers, policies, triggers};
 use crate::type_table::{composite_type, enum_type};
 
 /// A comment: the relation of the system catalog that has what it is about, the number of that in
@@ -93,7 +93,8 @@ fn numbered(
             Some(("pg_class", INDEXES.of(index.index()), 0))
         }
         CommentedPart::Constraint(name) => {
-            let number = named(constraints(context), ("conname", name), ("conrelid", number))?;
+            let of = if class == "pg_type" { "contypid" } else { "conrelid" };
+            let number = named(constraints(context), ("conname", name), (of, number))?;
             Some(("pg_constraint", number, 0))
         }
         CommentedPart::Trigger(name) => {
@@ -148,10 +149,10 @@ pub(super) fn number_of(
             let (schema, name) = (split(key).0.unwrap_or(PUBLIC), local(key));
             let mut all = catalog.types();
             let (.., named) = all.find(|(of, known, _)| *of == schema && *known == name)?;
-            match **named {
-                NamedType::Enum(of) => ("pg_type", enum_type(of).oid),
-                NamedType::Composite(of) => ("pg_type", composite_type(of).oid),
-                NamedType::Domain(_) => return None,
+            match &**named {
+                NamedType::Enum(of) => ("pg_type", enum_type(*of).oid),
+                NamedType::Composite(of) => ("pg_type", composite_type(*of).oid),
+                NamedType::Domain(of) => ("pg_type", domain_numbers::number(of)),
             }
         }
     })

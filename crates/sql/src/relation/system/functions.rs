@@ -20,7 +20,9 @@ use super::numbers::{
 use super::routines::{arguments_text, definition, result_text, written};
 use super::texts::{Brackets, check_text, column_list, format_type, index_definition, key_part};
 use super::view_text::definition_of;
-use super::{KNOWN, SystemContext, descriptions, partitions, rights, triggers};
+use super::{
+    KNOWN, SystemContext, descriptions, domain_numbers, domains, partitions, rights, triggers,
+};
 
 /// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
 pub(super) const VOID: i64 = 2278;
@@ -123,14 +125,15 @@ pub fn system_function(
                 return Value::BigInt(*number);
             }
             let named = |known: &&KnownType| known.name == bare || known.standard == bare;
-            let found = TYPES.iter().find(named).copied().or_else(|| {
-                match **context.catalog.type_seen(context.path, &name_in_text(name)?)? {
-                    NamedType::Enum(of) => Some(enum_type(of)),
-                    NamedType::Composite(of) => Some(composite_type(of)),
-                    NamedType::Domain(_) => None,
-                }
-            });
-            return found.map_or(Value::Null, |known| Value::BigInt(known.oid));
+            let found =
+                TYPES.iter().find(named).map(|known| known.oid).or_else(|| {
+                    match &**context.catalog.type_seen(context.path, &name_in_text(name)?)? {
+                        NamedType::Enum(of) => Some(enum_type(*of).oid),
+                        NamedType::Composite(of) => Some(composite_type(*of).oid),
+                        NamedType::Domain(of) => Some(domain_numbers::number(of)),
+                    }
+                });
+            return found.map_or(Value::Null, Value::BigInt);
         }
         F::ProcedureOid => {
             let Some(written) = name_in_text(name) else { return Value::Null };
@@ -255,7 +258,8 @@ fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
         let at = table.id.index();
         for (part, check) in table.checks.iter().enumerate() {
             if CHECKS.of_part(at, part) == number {
-                return Some(format!("CHECK ({})", check_text(context, table, check)));
+                let not_valid = not_valid(table, &check.name);
+                return Some(format!("CHECK ({}){not_valid}", check_text(context, table, check)));
             }
         }
         for (part, key) in table.foreign_keys.iter().enumerate() {
@@ -275,11 +279,15 @@ fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
                     }
                 }
                 text.push_str(key.deferral.clause());
-                return Some(text);
+                return Some(text + not_valid(table, &key.name));
             }
         }
     }
-    None
+    domains::constraint_text(context, number)
+}
+
+fn not_valid(table: &Table, constraint: &str) -> &'static str {
+    if table.not_valid.iter().any(|known| known == constraint) { " NOT VALID" } else { "" }
 }
 
 fn procedure<'c>(context: &SystemContext<'c>, number: i64) -> Option<(&'c Procedure, &'c str)> {

@@ -3,7 +3,9 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Column, Deferral, Object, Table, ViewCheck, is_temporary};
+use hotrow_transaction::catalog::{
+    Column, Deferral, Object, Table, ViewCheck, is_temporary, local,
+};
 
 use crate::relation::system::cells::{
     default_text, identity, indexes, is_function, sequences, tables, text, views,
@@ -12,7 +14,7 @@ use crate::relation::system::constraints::{foreign_keys, key_kind};
 
 use super::texts::{generation_text, short_name, standard_name};
 use super::view_text::definition_of;
-use super::{Fields, SystemContext, partitions, rights};
+use super::{Fields, SystemContext, domains, partitions, rights};
 use crate::scope::Compiler;
 
 pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
@@ -222,6 +224,7 @@ fn plain(name: &str, of: SqlType) -> Column {
         nullable: true,
         default: None,
         draws: None,
+        domain: None,
     }
 }
 
@@ -248,16 +251,20 @@ fn column_information(
         digits.map_or(Value::Null, |digits| Value::Int(i32::from(pick(digits))))
     };
     let (shown_type, udt_name) = match data_type {
-        DataType::Array(of) => ("ARRAY", format!("_{}", short_name(*of))),
+        DataType::Array(of) => {
+            let element = column.domain.as_deref().map(|of| local(&of.name));
+            ("ARRAY", format!("_{}", element.unwrap_or(short_name(*of))))
+        }
         of => (standard_name(of), short_name(of).to_owned()),
     };
     let default = default_text(context, column);
+    let of_domain = domains::of_column(context, column);
     let generation = match identity(column) {
         "" => Value::Null,
         "a" => text("ALWAYS"),
         _ => text("BY DEFAULT"),
     };
-    vec![
+    let mut fields = vec![
         ("column_name", text(&column.name)),
         ("ordinal_position", Value::Int(at as i32 + 1)),
         ("column_default", default.map_or(Value::Null, Value::Text)),
@@ -273,7 +280,9 @@ fn column_information(
         ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),
         ("generation_expression", generated.map_or(Value::Null, Value::Text)),
         ("is_updatable", text("YES")),
-    ]
+    ];
+    fields.extend(of_domain);
+    fields
 }
 
 fn named_constraints<'c>(
@@ -288,8 +297,8 @@ fn named_constraints<'c>(
     let references = foreign_keys(context);
     all.extend(references.map(|(table, key)| (&*key.name, "FOREIGN KEY", table, key.deferral)));
     for table in tables(context) {
-        let checks = table.checks.iter();
-        all.extend(checks.map(|check| (&*check.name, "CHECK", table, Deferral::Never)));
+        let own = table.checks.iter().filter(|check| !table.is_of_domain(&check.name));
+        all.extend(own.map(|check| (&*check.name, "CHECK", table, Deferral::Never)));
     }
     all
 }

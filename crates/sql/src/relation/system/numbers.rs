@@ -21,6 +21,7 @@ const POSTGRESQLS: &[(&str, i64)] = &[
     ("pg_constraint", 2606),
     ("pg_conversion", 2607),
     ("pg_database", 1262),
+    ("pg_db_role_setting", 2964),
     ("pg_default_acl", 826),
     ("pg_depend", 2608),
     ("pg_description", 2609),
@@ -99,6 +100,8 @@ impl Number {
     }
 }
 
+/// The number of the database.
+pub(super) const DATABASE: i64 = 16_383;
 pub(super) const SYSTEM_RELATIONS: Number = Number(12_000);
 pub(super) const TABLES: Number = Number(16_384);
 pub(super) const INDEXES: Number = Number(100_000);
@@ -112,6 +115,10 @@ pub(super) const TRIGGERS: Number = Number(1_600_000_000);
 pub(super) const VIEW_TRIGGERS: Number = Number(1_740_000_000);
 /// Of views, by their numbers.
 pub(super) const RULES: Number = Number(2_000_000_000);
+/// Of domains, two for each: the domain's, and that of arrays of it.
+pub(super) const DOMAINS: Number = Number(660_000_000);
+/// Of the constraints of domains.
+pub(super) const DOMAIN_CHECKS: Number = Number(2_200_000_000);
 pub(super) const POLICIES: Number = Number(1_800_000_000);
 /// Of the relations that composite types are listed as.
 pub(super) const COMPOSITES: Number = Number(1_900_000_000);

@@ -8,7 +8,7 @@ use hotrow_base::value::Value;
 use hotrow_query::RightOf;
 use hotrow_transaction::catalog::{
     Actor, Attribute, Attributes, BOOTSTRAP, Object, ObjectKind, PUBLIC, Privileges, Role,
-    shown_grants,
+    SettingScope, shown_grants,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
@@ -22,8 +22,8 @@ use crate::token::{Cursor, tokenize};
 use crate::written::name_in_text;
 
 use super::cells::{schema_number, text};
-use super::numbers::{Number, PROCEDURES, TABLES, VIEWS, id};
-use super::{Fields, SystemContext};
+use super::numbers::{DATABASE, Number, PROCEDURES, TABLES, VIEWS, id};
+use super::{Fields, SystemContext, settings_of_roles};
 
 /// The number of who made the database.
 pub(super) const MAKER: i64 = 10;
@@ -139,7 +139,13 @@ pub(super) fn column_acl(context: &SystemContext<'_>, object: &Object, column: u
 
 /// pg_roles, pg_authid.
 pub(super) fn roles(context: &SystemContext<'_>) -> Vec<Fields> {
-    all_roles(context).into_iter().map(|(number, name, role)| shown(number, name, &role)).collect()
+    let all = all_roles(context).into_iter();
+    let with_settings = |(number, name, role): (i64, &str, Role)| {
+        let mut fields = shown(number, name, &role);
+        fields.push(("rolconfig", settings_of_roles::of_role(context, name)));
+        fields
+    };
+    all.map(with_settings).collect()
 }
 
 /// All roles, the maker's first: everything is his that nobody else has.
@@ -195,6 +201,7 @@ pub(super) fn users(context: &SystemContext<'_>) -> Vec<Fields> {
             ("userepl", has(Attribute::Replication)),
             ("usebypassrls", has(Attribute::BypassRls)),
             ("passwd", text(HIDDEN)),
+            ("useconfig", settings_of_roles::of_role(context, name)),
         ]
     });
     fields.collect()
@@ -211,6 +218,21 @@ pub(super) fn members(context: &SystemContext<'_>) -> Vec<Fields> {
             ("member", number(member)),
             ("grantor", Value::BigInt(grantor)),
             ("admin_option", Value::Bool(how.is_admin)),
+        ]
+    });
+    fields.collect()
+}
+
+/// pg_db_role_setting.
+pub(super) fn session_settings(context: &SystemContext<'_>) -> Vec<Fields> {
+    let all = context.catalog.rights().session_settings();
+    let fields = all.map(|(SettingScope { role, in_database }, settings)| {
+        let role = role.as_ref().map_or(0, |role| role_number(context, Some(role)));
+        let database = if *in_database { DATABASE } else { 0 };
+        vec![
+            ("setdatabase", Value::BigInt(database)),
+            ("setrole", Value::BigInt(role)),
+            ("setconfig", settings_of_roles::shown(settings)),
         ]
     });
     fields.collect()

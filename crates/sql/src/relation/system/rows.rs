@@ -10,22 +10,22 @@ use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::relation::system::cells::{
     INFORMATION_SCHEMA, PG_CATALOG, PUBLIC_SCHEMA, default_text, dependency, identity, indexes,
-    kept, materialized, schema_number, sequences, small, tables, text, views,
+    is_not_null, kept, materialized, schema_number, sequences, small, tables, text, views,
 };
 use crate::relation::system::classes::classes;
 use crate::relation::system::constraints::{constraints, index_row};
 use crate::type_table::type_modifier;
 
 use super::functions;
-use super::numbers::{DEFAULTS, INDEXES, PROCEDURES, TABLES, VIEWS, number_of};
+use super::numbers::{DATABASE, DEFAULTS, INDEXES, PROCEDURES, TABLES, VIEWS, number_of};
 use super::routines::written;
 use super::texts::{
     Brackets, attribute_name, generation_text, index_definition, type_length, type_number,
 };
 use super::view_text::definition_of;
 use super::{
-    Fields, KNOWN, OF_RELATION, SystemContext, columns, descriptions, partitions, policies, rights,
-    statistics, triggers, types, view_text,
+    Fields, KNOWN, OF_RELATION, SystemContext, columns, descriptions, domain_numbers, domains,
+    partitions, policies, rights, statistics, triggers, types, view_text,
 };
 
 pub(super) const HOTROW: i64 = 13_001;
@@ -35,7 +35,6 @@ const SQL: i64 = 14;
 const PLPGSQL: i64 = 13_500;
 /// The extension that the views of schema `hotrow` are said to be of.
 const OWN_VIEWS: i64 = 13_501;
-pub(super) const DATABASE: i64 = 16_383;
 
 /// What a column has of which nothing is known.
 fn unknown(sql_type: SqlType) -> Value {
@@ -124,7 +123,9 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_partitioned_table" => partitions::partitioned(context),
         "pg_catalog.pg_attribute" => attributes(context),
         "pg_catalog.pg_attrdef" => defaults(context),
-        "pg_catalog.pg_type" => types::types(context),
+        "pg_catalog.pg_type" => [types::types(context), domains::types(context)].concat(),
+        "information_schema.domains" => domains::information(context),
+        "information_schema.domain_constraints" => domains::constraint_information(context),
         "pg_catalog.pg_enum" => types::labels(context),
         "pg_catalog.pg_range" => types::ranges(),
         "pg_catalog.pg_index" => {
@@ -155,6 +156,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         ]],
         "pg_catalog.pg_roles" | "pg_catalog.pg_authid" => rights::roles(context),
         "pg_catalog.pg_user" => rights::users(context),
+        "pg_catalog.pg_db_role_setting" => rights::session_settings(context),
         "pg_catalog.pg_auth_members" => rights::members(context),
         "pg_catalog.pg_default_acl" => rights::defaults(context),
         "information_schema.table_privileges" => rights::table_privileges(context, true),
@@ -302,7 +304,12 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
         for (at, column) in table.shown().iter().enumerate() {
             let of = SqlType::Scalar(column.data_type);
             let mut fields = attribute(TABLES.of(table.id.index()), at, &column.name, of);
-            fields.push(("attnotnull", Value::Bool(!column.nullable)));
+            if let Some(domain) = domain_numbers::number_of_column(context, column) {
+                fields.retain(|(name, _)| !matches!(*name, "atttypid" | "atttypmod"));
+                fields.push(("atttypid", Value::BigInt(domain)));
+                fields.push(("atttypmod", Value::Int(-1)));
+            }
+            fields.push(("attnotnull", Value::Bool(is_not_null(column))));
             let acl = rights::column_acl(context, &Object::Table(table.id), at);
             fields.push(("attacl", acl));
             let generation = generation_text(context, table, at);

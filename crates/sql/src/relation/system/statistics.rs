@@ -4,9 +4,9 @@
 use hotrow_base::value::Value;
 
 use super::cells::{kept, tables, text};
+use super::numbers::DATABASE;
 use super::numbers::TABLES;
 use super::rights::role_number;
-use super::rows::DATABASE;
 use super::{Fields, SystemContext, columns};
 
 /// The rows of a view of statistics.

@@ -10,10 +10,10 @@ use crate::path::parts_of_condition;
 use crate::type_table::{KnownType, TYPES, composite_with_oid, enum_with_oid, known_type};
 use crate::typing::joined;
 
-use super::SystemContext;
 use super::cells::name_from;
 use super::deparse;
 use super::deparse::Called;
+use super::{SystemContext, domain_numbers};
 
 pub(crate) fn short_name(data_type: DataType) -> &'static str {
     known_type(data_type).name
@@ -71,6 +71,12 @@ pub(super) fn column_list(table: &Table, columns: &[ColumnId]) -> String {
 
 pub(super) fn check_text(context: &SystemContext<'_>, table: &Table, check: &Check) -> String {
     text_for(context, (table, &check.columns), &check.condition)
+}
+
+/// The condition of a check of one column, which is called by a word.
+pub(super) fn text_of_check(context: &SystemContext<'_>, column: &str, check: &Check) -> String {
+    let (column, type_name) = (|_| column.to_owned(), |of: &NamedType| type_name(context, of));
+    deparse::text(&check.condition, &Called { column: &column, type_name: &type_name })
 }
 
 /// What the column of this number is computed from; none: it is not.
@@ -213,7 +219,8 @@ pub(super) fn format_type(
         (None, None) => {
             let of = |of| type_name(context, &NamedType::Composite(of));
             let element = || oid.checked_sub(1).and_then(composite_with_oid);
-            composite_with_oid(oid).map(of).or_else(|| Some(of(element()?) + "[]"))
+            let known = composite_with_oid(oid).map(of).or_else(|| Some(of(element()?) + "[]"));
+            known.or_else(|| domain_numbers::type_text(context, number))
         }
     };
     let of_known = |known: &KnownType| match number {
