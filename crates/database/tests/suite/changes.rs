@@ -111,7 +111,8 @@ fn statements_of_queries_take_parameters() {
         let db = open(config);
         let session = db.session();
         session.execute(SETUP)?;
-        let insert = "INSERT INTO two (id, code, n) SELECT g, concat($1::text, g), $2 FROM generate_series(3, $3) g \
+        let insert = "INSERT INTO two (id, code, n) \
+                      SELECT g, concat($1::text, g), $2 FROM generate_series(3, $3) g \
                       ON CONFLICT (code) DO UPDATE SET n = two.n + $4 RETURNING n";
         let prepared = session.prepare(insert, &[]).expect("it is right");
         let types: Vec<_> = prepared.parameters().iter().map(ToString::to_string).collect();

@@ -52,7 +52,8 @@ pub(super) fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         let mut fields = class(oid, named(context, table), kind, shown);
         fields.push(("relhassubclass", Value::Bool(partitions::has_any(context, table.id, None))));
         fields.push(("relhasindex", Value::Bool(table.declared_indexes().next().is_some())));
-        fields.push(("relchecks", small(table.checks.len())));
+        let own = table.checks.iter().filter(|check| !table.is_of_domain(&check.name));
+        fields.push(("relchecks", small(own.count())));
         let refers =
             |(child, key): (&Table, &ForeignKey)| child.id == table.id || key.parent == table.id;
         let has_triggers = !table.triggers.is_empty() || foreign_keys(context).any(refers);
