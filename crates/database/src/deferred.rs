@@ -7,7 +7,8 @@
 //!              the session ([`SessionTransaction::alone`])
 //! Invariants   I1 nothing is committed while what is kept here is violated
 //!              I2 a look asks whether it is violated by then, whatever has happened in between, so
-//!                 that a violation that was taken back may be kept
+//!                 that a violation that was taken back may be kept; one that was mended is kept,
+//!                 too, while a savepoint may take that back
 //! Bounds       what is kept is charged to the session's memory
 
 use std::collections::HashSet;
@@ -115,13 +116,29 @@ impl Deferred {
         let (due, left): (Vec<_>, Vec<_>) = looked_at.into_iter().partition(is_due);
         self.found.extend(left);
         self.passed = self.found.len();
+        due
+    }
+
+    /// What was taken is violated still: a savepoint behind it may be gone back to.
+    pub(crate) fn put_back(&mut self, due: Vec<(Violated, SqlError)>) {
+        self.found.extend(due);
+        self.passed = 0;
+    }
+
+    /// What was taken is not violated any more. Where a savepoint may be gone back to
+    /// (`may_return`), it may be again, so COMMIT looks once more.
+    pub(crate) fn pass(&mut self, due: Vec<(Violated, SqlError)>, may_return: bool) {
+        if may_return {
+            self.found.extend(due);
+            self.passed = self.found.len();
+            return;
+        }
         for (violated, _) in &due {
             self.known.remove(violated);
         }
         if self.found.is_empty() {
             let _ = self.charge.set(0); // less is never refused
         }
-        due
     }
 
     fn is_deferred(&self, catalog: &Catalog, violated: &Violated) -> bool {

@@ -380,6 +380,11 @@ impl OpenTransaction {
         Ok(())
     }
 
+    /// Whether there is a savepoint to go back to.
+    pub(crate) fn has_savepoints(&self) -> bool {
+        !self.savepoints.is_empty()
+    }
+
     /// SET CONSTRAINTS of a constraint, or of all
     pub(crate) fn set_constraints(&mut self, of: Option<(TableId, String)>, is_deferred: bool) {
         self.deferred.set(of, is_deferred, self.savepoints.len());

@@ -77,6 +77,27 @@ impl SessionTransaction {
         };
         let Some(open) = self.open.as_mut().filter(is_open) else { return Ok(()) };
         let due = open.deferred.take_due(&context.core.schema.current().catalog, at_end);
+        let looked = self.first_violated(context, &due);
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let failed = match looked {
+            Ok(None) => {
+                let may_return = open.has_savepoints();
+                open.deferred.pass(due, may_return);
+                return Ok(());
+            }
+            Ok(Some(number)) => as_told(due[number].1.clone()).into(),
+            Err(failed) => failed,
+        };
+        open.deferred.put_back(due);
+        Err(failed)
+    }
+
+    /// The first of these that still is.
+    fn first_violated(
+        &mut self,
+        context: &Context,
+        due: &[(Violated, SqlError)],
+    ) -> Result<Option<usize>, Error> {
         let mut by_constraint: Vec<(&Violated, Vec<usize>)> = Vec::new();
         for (number, (violated, _)) in due.iter().enumerate() {
             let is_same = |of: &Violated| (of.table, &of.name) == (violated.table, &violated.name);
@@ -97,10 +118,7 @@ impl SessionTransaction {
             };
             first = found.map(|at| numbers[at]).into_iter().chain(first).min();
         }
-        match first.and_then(|number| due.into_iter().nth(number)) {
-            Some((_, error)) => Err(as_told(error).into()),
-            None => Ok(()),
-        }
+        Ok(first)
     }
 
     /// The first of a constraint's values for which it is violated.
