@@ -95,6 +95,8 @@ fn on_engine(
     config.settings.clone_from(&variant.settings);
     // Queries that look at all that the clients have left, of whatever length the run was.
     config.result_bytes_max = CHECKED_BYTES_MAX;
+    let all = config.work_memory_bytes;
+    (config.session_memory_bytes, config.statement_memory_bytes) = (all, all);
     let directory = match &arguments.data {
         Some(around) => Some(RunDirectory::new(around)?),
         None => None,
