@@ -14,7 +14,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::compiled::CompiledProcedure;
-use hotrow_transaction::invocation::{Arguments, Invocation, Leaves};
+use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure as Tree;
 
@@ -183,15 +183,10 @@ impl Calls {
         let made = self.mailbox.borrow().invocation.lock().clone();
         match call() {
             Err(Error::Sql(error)) if context.core.can_check_later(&error) => {
-                let call = |transaction: &mut SessionTransaction| {
+                transaction.checking(context, |transaction| {
                     let called = transaction.call(context, &mut made.clone());
                     called.unwrap_or_else(|| Err(context.core.no_transactions().into()))
-                };
-                if transaction.is_in_batch() {
-                    transaction.begin_unless_open(context)?;
-                    return call(transaction); // the batch's end is its COMMIT
-                }
-                transaction.alone(context, call)
+                })
             }
             done => done.map_err(Error::told),
         }
@@ -309,7 +304,6 @@ pub(crate) fn address(
 ) -> Result<(), SqlError> {
     let mut invocation = mailbox.invocation.lock();
     invocation.is_patient = is_patient;
-    invocation.leaves = Leaves::Nothing;
     invocation.procedure = id;
     invocation.now_us = arguments.now_us().unwrap_or_else(clock::now_us);
     invocation.conventions = Conventions::current();

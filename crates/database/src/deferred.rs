@@ -4,7 +4,7 @@
 //!              ([`hotrow_transaction::deferred`]); here it is kept, and looked at again when SET
 //!              CONSTRAINTS asks for it, or COMMIT comes. A call that runs as a transaction of its
 //!              own in the queue has nobody who would look: it is made again, in a transaction of
-//!              the session ([`SessionTransaction::alone`])
+//!              the session ([`SessionTransaction::checking`])
 //! Invariants   I1 nothing is committed while what is kept here is violated
 //!              I2 a look asks whether it is violated by then, whatever has happened in between, so
 //!                 that a violation that was taken back may be kept; one that was mended is kept,
@@ -177,8 +177,7 @@ impl Look {
     /// How a constraint is looked at; none: it is not there any more.
     pub(crate) fn at(catalog: &Catalog, violated: &Violated) -> Option<Self> {
         let child = catalog.tables().at(violated.table.index())?;
-        let keys = child.secondary.iter().map(|id| catalog.index(*id));
-        let mut keys = keys.filter(|index| index.deferral.is_deferrable());
+        let mut keys = catalog.deferrable_keys(child);
         let own = |columns: &[ColumnId]| {
             columns.iter().map(|column| child.columns[column.index()].data_type).collect()
         };

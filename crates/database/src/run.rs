@@ -138,12 +138,7 @@ impl Runner<'_> {
     #[cold]
     fn run_checking(&mut self, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
         let (context, calls) = (self.context, self.calls);
-        if self.transaction.is_in_batch() {
-            // Whose end is its COMMIT.
-            self.transaction.begin_unless_open(context)?;
-            return self.run_behind(None, prepared, values);
-        }
-        self.transaction.alone(context, |transaction| {
+        self.transaction.checking(context, |transaction| {
             Runner { context, transaction, calls }.run_behind(None, prepared, values)
         })
     }

@@ -235,11 +235,6 @@ impl SessionTransaction {
         Ok(!self.in_batch)
     }
 
-    /// Whether a batch is under way.
-    pub(crate) fn is_in_batch(&self) -> bool {
-        self.in_batch
-    }
-
     /// Begins a batch.
     pub(crate) fn begin_batch(&mut self) {
         self.in_batch = true;

@@ -11,22 +11,19 @@
 use std::cell::OnceCell;
 
 use hotrow_base::ids::ColumnId;
-use hotrow_transaction::catalog::{
-    Catalog, Column, Generated, IndexKind, Numbering, Table, qualified, split,
-};
+use hotrow_transaction::catalog::{Catalog, Column, Generated, Numbering, Table, qualified, split};
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation as Operation};
 
 use crate::altered::Altered;
 use crate::apply::apply;
-use crate::changes::{CatalogChange, Filled, TableDefinition, left_out};
+use crate::changes::{CatalogChange, Filled, left_out};
 use crate::compiled::Compiled;
-use crate::definition::{Draft, refuse_other_options};
+use crate::definition::refuse_other_options;
 use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::generated::refuse_generated_of_generated;
-use crate::hidden::identity_name;
 use crate::scope::Compiler;
 use crate::token::folded;
 use crate::types::data_type;
@@ -81,15 +78,12 @@ impl Compiler<'_> {
         operations: &[&Operation],
         place: Place,
     ) -> Result<Vec<CatalogChange>> {
-        let definition = TableDefinition::of(self.catalog, table);
-        let draft = Draft::of(definition, IndexKind::BTree, place);
-        let mut altered = Altered::new(table, draft);
+        let mut altered = self.draft_of(table, place);
         altered.is_own = self.is_own;
         for operation in operations {
             self.operation(&mut altered, operation)?;
         }
-        let identity = self.free_name(&altered.draft, identity_name(&table.name));
-        Ok(altered.into_changes(identity))
+        Ok(self.changes_of(altered))
     }
 
     fn operation(&mut self, altered: &mut Altered<'_>, operation: &Operation) -> Result<()> {

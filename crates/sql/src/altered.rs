@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_transaction::catalog::{
-    Catalog, Check, Column, DeclaredRouting, Draws, Generated, Hidden, OfDomain, Table, qualified,
+    Catalog, Check, Column, DeclaredRouting, Draws, Generated, Hidden, IndexKind, OfDomain, Table,
+    qualified,
 };
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -18,10 +19,11 @@ use crate::changes::{CatalogChange, Columns, Filled, TableDefinition, left_out};
 use crate::definition::Draft;
 use crate::drop::cut_reference;
 use crate::error::{Advice, Result, error, ident_place, unsupported};
-use crate::hidden::{gone_with, identity_column, identity_key, without};
+use crate::hidden::{gone_with, identity_column, identity_key, identity_name, without};
 use crate::mention::may_name;
 use crate::partition::is_of_key;
 use crate::policy::{policy_with, switched_security};
+use crate::scope::Compiler;
 use crate::sequence::is_identity;
 use crate::token::folded;
 use crate::trigger::{switched, trigger_with};
@@ -42,6 +44,20 @@ pub(crate) struct Altered<'c> {
     not_valid: Vec<String>,
     /// it took effect before, when constraints of domains were the table's
     pub(crate) is_own: bool,
+}
+
+impl Compiler<'_> {
+    /// A table as it is, to be altered.
+    pub(crate) fn draft_of<'t>(&self, table: &'t Table, place: Place) -> Altered<'t> {
+        let definition = TableDefinition::of(self.catalog, table);
+        Altered::new(table, Draft::of(definition, IndexKind::BTree, place))
+    }
+
+    /// What leads to a table that has been altered.
+    pub(crate) fn changes_of(&self, altered: Altered<'_>) -> Vec<CatalogChange> {
+        let identity = self.free_name(&altered.draft, identity_name(&altered.table.name));
+        altered.into_changes(identity)
+    }
 }
 
 impl<'c> Altered<'c> {

@@ -7,7 +7,7 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
     Catalog, Column, DeclaredRouting, ForeignKey, IndexDefinition, IndexKind, NamedType, Object,
-    PUBLIC, PartitionKey, Partitioning, SearchPath, Table, View, local, qualified, split,
+    PartitionKey, Partitioning, SearchPath, Table, View, local, qualified, schema_of,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
@@ -330,7 +330,7 @@ fn rename_type(catalog: &mut Catalog, name: &str, to: &str) {
     let Some(named) = catalog.type_seen(&path, name).map(|known| NamedType::clone(known)) else {
         return;
     };
-    let object = |name: &str| Object::type_in(split(name).0.unwrap_or(PUBLIC), local(name));
+    let object = |name: &str| Object::type_in(schema_of(name), local(name));
     let owner = catalog.rights().owner(&object(name)).cloned();
     let next = match &named {
         NamedType::Enum(before) => {
@@ -368,7 +368,7 @@ fn set_maker(catalog: &mut Catalog, Made { name, owner }: &Made) {
         },
         MadeName::Schema(name) => (Object::Schema(name.as_str().into()), None),
         MadeName::Type(name) => {
-            let schema = split(name).0.unwrap_or(PUBLIC);
+            let schema = schema_of(name);
             (Object::type_in(schema, local(name)), Some(schema.to_owned()))
         }
     };
@@ -521,14 +521,7 @@ fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<(
 
 /// Adds the table of a sequence.
 pub(crate) fn add_sequence(catalog: &mut Catalog, definition: &SequenceDefinition) -> Result<()> {
-    let column = |name: &str, data_type| Column {
-        name: name.to_owned(),
-        data_type,
-        nullable: false,
-        default: None,
-        draws: None,
-        domain: None,
-    };
+    let column = |name: &str, data_type| Column { nullable: false, ..Column::new(name, data_type) };
     let columns = vec![
         column("only", DataType::Boolean),
         column("last_value", DataType::BigInt),

@@ -4,19 +4,16 @@
 //! Role         compiles what `column_syntax` has read, each as a statement of its own
 //! Source       PostgreSQL 15, "ALTER TABLE"
 
-use hotrow_transaction::catalog::{Deferral, Index, IndexKind, Table};
+use hotrow_transaction::catalog::{Deferral, Index, Table};
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
 use crate::alter_syntax::{AlterSyntax, Altering, RelationKind};
-use crate::altered::Altered;
 use crate::apply::apply;
-use crate::changes::{CatalogChange, TableDefinition, left_out};
+use crate::changes::{CatalogChange, left_out};
 use crate::column_syntax::{ColumnChange, UsingIndex};
 use crate::compiled::Compiled;
-use crate::definition::Draft;
 use crate::error::{Advice, Result, error};
-use crate::hidden::identity_name;
 use crate::scope::Compiler;
 use crate::sequence::is_identity;
 use crate::token::{parse_statement, quoted, tokenize};
@@ -93,13 +90,10 @@ impl Compiler<'_> {
         column: hotrow_base::ids::ColumnId,
         place: Place,
     ) -> Vec<CatalogChange> {
-        let definition = TableDefinition::of(self.catalog, table);
-        let draft = Draft::of(definition, IndexKind::BTree, place);
-        let mut altered = Altered::new(table, draft);
+        let mut altered = self.draft_of(table, place);
         altered.draft.table.generated.retain(|generated| generated.column != column);
         altered.rebuilds = true;
-        let identity = self.free_name(&altered.draft, identity_name(&table.name));
-        altered.into_changes(identity)
+        self.changes_of(altered)
     }
 
     /// ADD CONSTRAINT ... USING INDEX: the index goes, and one of the constraint comes.

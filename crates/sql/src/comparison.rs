@@ -347,6 +347,12 @@ fn escape_character(written: &ast::Expr, place: Place) -> Result<Option<char>> {
     }
 }
 
+/// A text with another one in every place of one.
+pub(crate) fn replaced(whole: Expr, old: &str, new: &str) -> Expr {
+    let text = |text: &str| constant(Value::Text(text.to_owned()), DataType::Text);
+    scalar(ExprKind::Call(Function::Replace, vec![whole, text(old), text(new)]), DataType::Text)
+}
+
 /// A pattern that escapes by another character as one that escapes by a backslash.
 fn with_backslashes(pattern: Expr, escape: Option<char>) -> Expr {
     /// stands for the character itself meanwhile: it is nobody's
@@ -354,11 +360,6 @@ fn with_backslashes(pattern: Expr, escape: Option<char>) -> Expr {
     if escape == Some('\\') {
         return pattern;
     }
-    let text = |text: &str| crate::typing::constant(Value::Text(text.to_owned()), DataType::Text);
-    let replaced = |whole: Expr, old: &str, new: &str| {
-        let arguments = vec![whole, text(old), text(new)];
-        scalar(ExprKind::Call(Function::Replace, arguments), DataType::Text)
-    };
     let plain = replaced(pattern, "\\", "\\\\");
     let Some(escape) = escape else { return plain };
     let escape = escape.to_string();

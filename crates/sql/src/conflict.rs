@@ -82,8 +82,8 @@ impl Compiler<'_> {
         };
         match (&conflict.action, target) {
             (ast::OnConflictAction::DoNothing, target) => {
-                let mut keys = into.table.secondary.iter().map(|id| self.catalog.index(*id));
-                if target.is_none() && keys.any(|index| index.deferral.is_deferrable()) {
+                let has_late = self.catalog.deferrable_keys(into.table).next().is_some();
+                if target.is_none() && has_late {
                     return Err(late_arbiter(place));
                 }
                 let only = self.unique_indexes(into.table).count() == 1;
@@ -114,8 +114,7 @@ impl Compiler<'_> {
         if let Some(found) = self.unique_indexes(table).find(&mut is_meant) {
             return Ok(Some(found));
         }
-        let is_late = |id: &IndexId| self.catalog.index(*id).deferral.is_deferrable();
-        match table.secondary.iter().filter(|id| is_late(id)).any(is_meant) {
+        match self.catalog.deferrable_keys(table).any(|index| is_meant(&index.id)) {
             true => Err(late_arbiter(place)),
             false => Ok(None),
         }

@@ -298,15 +298,15 @@ impl Compiler<'_> {
                 })
                 .collect()
         };
-        let keys: Vec<Vec<ColumnId>> = match parent {
+        let keys: Vec<(Vec<ColumnId>, Deferral)> = match parent {
             Some(table) => {
-                let unique =
-                    table.declared_indexes().map(|id| self.catalog.index(id)).filter(|i| i.unique);
-                unique.map(|i| i.columns.clone()).collect()
+                let all = table.declared_indexes().map(|id| self.catalog.index(id));
+                let unique = all.filter(|i| i.unique || i.deferral.is_deferrable());
+                unique.map(|i| (i.columns.clone(), i.deferral)).collect()
             }
             None => {
                 let own = draft.table.primary.iter().chain(&draft.table.unique);
-                own.map(|i| i.columns.clone()).collect()
+                own.map(|i| (i.columns.clone(), i.deferral)).collect()
             }
         };
         let has_primary = match parent {
@@ -321,7 +321,7 @@ impl Compiler<'_> {
                     format!("there is no primary key for referenced table \"{parent_name}\""),
                 ));
             }
-            keys.first().cloned().unwrap_or_default()
+            keys.first().map(|(key, _)| key.clone()).unwrap_or_default()
         } else {
             parent_columns_of(&written.referred_columns)?
         };
@@ -332,27 +332,17 @@ impl Compiler<'_> {
                 "number of referencing and referenced columns for foreign key disagree",
             ));
         }
-        let matches = |key: &Vec<ColumnId>| {
+        let mut matching = keys.iter().filter(|(key, _)| {
             key.len() == parent_columns.len() && key.iter().all(|c| parent_columns.contains(c))
-        };
-        let late = match parent {
-            Some(table) => {
-                table.secondary.iter().map(|id| self.catalog.index(*id)).find_map(|index| {
-                    index.deferral.is_deferrable().then_some(&index.columns).filter(|c| matches(c))
-                })
-            }
-            None => {
-                let unique = draft.table.unique.iter().filter(|key| key.deferral.is_deferrable());
-                unique.map(|key| &key.columns).find(|columns| matches(columns))
-            }
-        };
-        if late.is_some() && !keys.iter().any(matches) {
+        });
+        let is_late = |(_, deferral): &(Vec<ColumnId>, Deferral)| deferral.is_deferrable();
+        if matching.clone().next().is_some() && matching.clone().all(is_late) {
             let message = format!(
                 "cannot use a deferrable unique constraint for referenced table \"{parent_name}\""
             );
             return Err(error(b"55000", at, message));
         }
-        if !keys.iter().any(matches) {
+        if matching.next().is_none() {
             return Err(error(
                 b"42830",
                 at,

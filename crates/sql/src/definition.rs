@@ -48,16 +48,8 @@ pub(crate) struct Draft {
 impl Draft {
     /// That of a table without a name, to try what can be said of a column.
     pub(crate) fn of_one_column(name: &str, data_type: DataType, place: Place) -> Self {
-        let (default, draws) = (None, None);
-        let column = Column {
-            name: name.to_owned(),
-            data_type,
-            nullable: true,
-            default,
-            draws,
-            domain: None,
-        };
-        let table = TableDefinition { columns: vec![column], ..TableDefinition::default() };
+        let columns = vec![Column::new(name, data_type)];
+        let table = TableDefinition { columns, ..TableDefinition::default() };
         Self::of(table, IndexKind::BTree, place)
     }
 
@@ -212,15 +204,7 @@ impl Compiler<'_> {
                 let message = format!("column \"{name}\" specified more than once");
                 return Err(error(b"42701", draft.place, message));
             }
-            let (default, draws) = (None, None);
-            draft.table.columns.push(Column {
-                name,
-                data_type,
-                nullable: true,
-                default,
-                draws,
-                domain: None,
-            });
+            draft.table.columns.push(Column::new(name, data_type));
         }
         if draft.table.columns.is_empty() {
             return Err(syntax(draft.place, "a table needs at least one column"));
@@ -303,10 +287,8 @@ impl Compiler<'_> {
                 return Err(error(b"54000", place, "the row is too long")
                     .hint("write text or varchar(n) in place of char(n)"));
             }
-            let (nullable, default, draws) = (true, None, None);
             let domain = self.of_domain((&column.data_type, &column.options), place)?;
-            let column = Column { name, data_type, nullable, default, draws, domain };
-            draft.table.columns.push(column);
+            draft.table.columns.push(Column { domain, ..Column::new(name, data_type) });
             if numbered.is_some() {
                 let id = ColumnId((draft.table.columns.len() - 1) as u16);
                 self.number(draft, id, (Numbering::Serial, &[]), place)?;

@@ -9,18 +9,13 @@ use std::sync::Arc;
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::quote::identifier;
-use hotrow_transaction::catalog::{
-    Check, Column, Domain, IndexKind, NamedType, OfDomain, PUBLIC, Table, local, split,
-};
+use hotrow_transaction::catalog::{Check, Column, Domain, NamedType, OfDomain, local, schema_of};
 use hotrow_transaction::program::{ArrayFunction, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, ArrayElemTypeDef, ColumnOption};
 
-use crate::altered::Altered;
-use crate::changes::{CatalogChange, TableDefinition};
 use crate::columns_of_domain::{DomainColumn, name_in_table};
 use crate::definition::Draft;
 use crate::error::{Result, error};
-use crate::hidden::identity_name;
 use crate::named_type::with_value;
 use crate::scope::Compiler;
 use crate::written::{bare, object_name};
@@ -148,7 +143,7 @@ impl Compiler<'_> {
             match own.is_some_and(|own| own == name) {
                 true => identifier(local(name)),
                 false => {
-                    let schema = split(name).0.unwrap_or(PUBLIC);
+                    let schema = schema_of(name);
                     format!("{}.{}", identifier(schema), identifier(local(name)))
                 }
             }
@@ -176,18 +171,6 @@ impl Compiler<'_> {
         let of = column.domain.as_deref()?;
         let is_array = self.domain_of_column(column).is_none();
         Some(shown(&of.name) + if is_array { "[]" } else { "" })
-    }
-
-    /// A table as it is, to be altered.
-    pub(crate) fn draft_of<'t>(&self, table: &'t Table, place: Place) -> Altered<'t> {
-        let definition = TableDefinition::of(self.catalog, table);
-        Altered::new(table, Draft::of(definition, IndexKind::BTree, place))
-    }
-
-    /// What leads to a table that has been altered.
-    pub(crate) fn changes_of(&self, altered: Altered<'_>) -> Vec<CatalogChange> {
-        let identity = self.free_name(&altered.draft, identity_name(&altered.table.name));
-        altered.into_changes(identity)
     }
 
     /// The check that a condition over VALUE is for a column, as one of its table: its name there.

@@ -7,7 +7,7 @@
 
 use hotrow_base::ids::TableId;
 use hotrow_transaction::catalog::{
-    Actor, Attribute, Catalog, Object, PUBLIC, Privileges, Role, SettingScope, local, split,
+    Actor, Attribute, Catalog, Object, Privileges, Role, SettingScope, local, schema_of,
 };
 use hotrow_transaction::needs::denied;
 use hotrow_transaction::outcome::SqlError;
@@ -77,7 +77,7 @@ impl Asked<'_> {
     }
 
     fn creates(&self, written: &str) -> Result<()> {
-        self.creates_in(split(written).0.unwrap_or(PUBLIC))
+        self.creates_in(schema_of(written))
     }
 
     /// ALTER TABLE, of whatever: its table has to be his.
@@ -216,7 +216,7 @@ impl Asked<'_> {
 
     /// The key of a type that there is.
     fn type_named(&self, name: &str) -> Option<Object> {
-        let (schema, name) = (split(name).0.unwrap_or(PUBLIC), local(name));
+        let (schema, name) = (schema_of(name), local(name));
         let mut all = self.catalog.types();
         let found = all.find(|(of, known, _)| *of == schema && *known == name);
         found.map(|(schema, name, _)| Object::type_in(schema, name))

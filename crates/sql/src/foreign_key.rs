@@ -17,11 +17,11 @@ use hotrow_transaction::catalog::{
 };
 use hotrow_transaction::deferred::{ESCAPES, SEPARATOR, Violated};
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, FOUND, Function, OfConstraint, Path, RowsTo, SlotId,
-    Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, FOUND, OfConstraint, Path, RowsTo, SlotId, Statement,
+    StatementKind,
 };
 
-use crate::comparison::negated;
+use crate::comparison::{negated, replaced};
 use crate::error::{Result, unsupported};
 use crate::path::truth;
 use crate::scope::Compiler;
@@ -129,8 +129,7 @@ impl<'c> Compiler<'c> {
 
     /// What is checked of a table's new rows by reads beside the change itself.
     pub(crate) fn checked_behind(&self, table: &'c Table) -> Vec<CheckedBehind<'c>> {
-        let keys = table.secondary.iter().map(|id| self.catalog.index(*id));
-        let keys = keys.filter(|index| index.deferral.is_deferrable()).map(CheckedBehind::Key);
+        let keys = self.catalog.deferrable_keys(table).map(CheckedBehind::Key);
         table.foreign_keys.iter().map(CheckedBehind::Parent).chain(keys).collect()
     }
 
@@ -445,11 +444,8 @@ fn violated(
     let mut hint = text(Violated::begin(table, &of.name));
     for value in values {
         hint = concat(hint, text(SEPARATOR.to_string()));
-        let escape = |value, (from, to): (&str, &str)| {
-            let arguments = vec![value, text(from.to_owned()), text(to.to_owned())];
-            scalar(ExprKind::Call(Function::Replace, arguments), DataType::Text)
-        };
         let value = cast(value.clone(), DataType::Text);
+        let escape = |value, (from, to)| replaced(value, from, to);
         hint = concat(hint, ESCAPES.into_iter().fold(value, escape));
     }
     (Some(hint), Some(of))

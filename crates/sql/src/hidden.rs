@@ -60,8 +60,7 @@ impl<'t> Needed<'t> {
         }
         let column = ColumnId(self.columns.len() as u16);
         let (name, data_type) = (key_name(self.table, &value), value.value.data_type());
-        let (default, draws) = (None, None);
-        self.columns.push(Column { name, data_type, nullable: true, default, draws, domain: None });
+        self.columns.push(Column::new(name, data_type));
         self.new.push((hidden, Generated { column, ..value }));
         column
     }
@@ -94,14 +93,8 @@ impl<'t> Needed<'t> {
 /// The column that tells rows apart where there is no other primary key.
 pub(crate) fn identity_column() -> Column {
     let ordered = Function::Random(Randomness::OrderedUuid);
-    Column {
-        name: IDENTITY.to_owned(),
-        data_type: DataType::Uuid,
-        nullable: false,
-        default: Some(call(ordered, Vec::new(), DataType::Uuid)),
-        draws: None,
-        domain: None,
-    }
+    let default = Some(call(ordered, Vec::new(), DataType::Uuid));
+    Column { nullable: false, default, ..Column::new(IDENTITY, DataType::Uuid) }
 }
 
 /// How its index is called, where nothing else is called so.

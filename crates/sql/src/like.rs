@@ -300,14 +300,6 @@ fn add_column(draft: &mut Draft, name: &str, data_type: DataType, place: Place) 
         let message = format!("column \"{name}\" specified more than once");
         return Err(error(b"42701", place, message));
     }
-    let (name, default, draws) = (name.to_owned(), None, None);
-    draft.table.columns.push(Column {
-        name,
-        data_type,
-        nullable: true,
-        default,
-        draws,
-        domain: None,
-    });
+    draft.table.columns.push(Column::new(name, data_type));
     Ok(())
 }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use hotrow_base::conventions::Conventions;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_transaction::catalog::{
-    Numbering, Object, PUBLIC, Privileges, Table, View, is_temporary, local, qualified, split,
+    Numbering, Object, PUBLIC, Privileges, Table, View, is_temporary, local, qualified, schema_of,
+    split,
 };
 use hotrow_transaction::needs::By;
 use hotrow_transaction::program::{Place, Procedure};
@@ -347,7 +348,7 @@ impl Compiler<'_> {
                 self.catalog.view(&name).is_none().then_some(MadeName::View(name))
             }
             CatalogChange::SetType { name, .. } => {
-                let (schema, of) = (split(name).0.unwrap_or(PUBLIC), local(name));
+                let (schema, of) = (schema_of(name), local(name));
                 let mut all = self.catalog.types();
                 let is_there = all.any(|(known, name, _)| known == schema && name == of);
                 (!is_there).then(|| MadeName::Type(name.clone()))

@@ -5,7 +5,7 @@
 //! Source       PostgreSQL 15, "ALTER TABLE", "ALTER INDEX", "ALTER SEQUENCE", "ALTER TYPE"
 
 use hotrow_transaction::catalog::{
-    Index, NamedType, Object, PUBLIC, Table, ViewKind, local, qualified, split,
+    Index, NamedType, Object, PUBLIC, Table, ViewKind, local, qualified, schema_of, split,
 };
 use hotrow_transaction::program::Place;
 
@@ -160,7 +160,7 @@ impl Compiler<'_> {
         let AlterSyntax { kind, name, place, .. } = written;
         let name = self.altered_type((*kind, name), *place)?;
         let to = self.new_name(&qualified(schema, local(&name)), *place)?;
-        if split(&name).0.unwrap_or(PUBLIC) == schema {
+        if schema_of(&name) == schema {
             return Ok(Vec::new());
         }
         if self.type_named(&to).is_some() {

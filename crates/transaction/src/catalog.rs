@@ -52,7 +52,7 @@ pub use self::rights::{
 };
 pub use self::role::{Actor, Attribute, Attributes, BOOTSTRAP, Membership, ROLES_MAX, Role};
 pub use self::schemas::{
-    PUBLIC, SearchPath, in_quotes, is_temporary, key_in, local, qualified, shown, split,
+    PUBLIC, SearchPath, in_quotes, is_temporary, key_in, local, qualified, schema_of, shown, split,
     temporary_schema,
 };
 pub use self::sequence::Sequence;
@@ -79,6 +79,12 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column of which nothing is said but its name and its type.
+    pub fn new(name: impl Into<String>, data_type: DataType) -> Self {
+        let name = name.into();
+        Self { name, data_type, nullable: true, default: None, draws: None, domain: None }
+    }
+
     /// What a key must know of it.
     fn key_part(&self) -> KeyPart {
         KeyPart { data_type: self.data_type, nullable: self.nullable, descending: false }

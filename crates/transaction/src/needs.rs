@@ -12,8 +12,8 @@ use std::sync::Arc;
 use hotrow_base::ids::ColumnId;
 
 use crate::catalog::{
-    Actor, BOOTSTRAP, Catalog, Object, ObjectKind, PUBLIC, Privileges, ViewKind, is_temporary,
-    local, split,
+    Actor, BOOTSTRAP, Catalog, Object, ObjectKind, Privileges, ViewKind, is_temporary, local,
+    schema_of,
 };
 use crate::outcome::SqlError;
 use crate::program::{routine_name, routine_schema};
@@ -220,7 +220,7 @@ impl Catalog {
                 view.map(|view| view.schema.clone())
             }
             Object::Function(key) => Some(routine_schema(key).to_owned()),
-            Object::Type(name) => Some(split(name).0.unwrap_or(PUBLIC).to_owned()),
+            Object::Type(name) => Some(schema_of(name).to_owned()),
         }
     }
 

@@ -22,7 +22,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
-use crate::catalog::{Deferral, PUBLIC, TriggerFunction, local, split};
+use crate::catalog::{Deferral, TriggerFunction, local, schema_of};
 use crate::draw::Draw;
 use crate::dynamic::DynamicStatement;
 use crate::needs::Needs;
@@ -252,7 +252,7 @@ impl Procedure {
 
 /// The schema that a routine's key says.
 pub fn routine_schema(key: &str) -> &str {
-    split(routine_name(key)).0.unwrap_or(PUBLIC)
+    schema_of(routine_name(key))
 }
 
 /// The name that a routine's key says, with its schema before it unless that is `public`: see

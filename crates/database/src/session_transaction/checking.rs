@@ -178,13 +178,17 @@ impl SessionTransaction {
         rows
     }
 
-    /// Does something as a transaction of its own, which checks constraints before it commits;
-    /// again after a conflict.
-    pub(crate) fn alone<T>(
+    /// Does something, where no transaction is open, in one that checks constraints before it
+    /// commits: a batch's, whose end is its COMMIT, else one of its own, again after a conflict.
+    pub(crate) fn checking<T>(
         &mut self,
         context: &Context,
         mut act: impl FnMut(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        if self.in_batch {
+            self.begin_unless_open(context)?;
+            return act(self);
+        }
         let mut repetitions = 0;
         loop {
             self.begin_unless_open(context)?;

@@ -27,6 +27,17 @@ CREATE VIEW orphans AS SELECT c.id FROM child c LEFT JOIN parent p ON p.id = c.p
     WHERE p.id IS NULL AND c.parent IS NOT NULL;
 ";
 
+/// Calls `test` with a database of these tables on each engine, and the engine's name.
+fn with_tables(test: impl Fn(&Database, &str)) {
+    each_engine(|config| {
+        let engine = config.engine.clone();
+        let db = open(config);
+        db.session().execute(TABLES)?;
+        test(&db, &engine);
+        Ok(())
+    });
+}
+
 fn code(done: Result<impl Sized, Error>) -> String {
     match done {
         Ok(_) => "00000".to_owned(),
@@ -46,11 +57,8 @@ fn count(session: &Session, of: &str) -> i64 {
 
 #[test]
 fn calls_find_what_comes_later_in_them() {
-    each_engine(|config| {
-        let engine = config.engine.to_owned();
-        let db = open(config);
+    with_tables(|db, engine| {
         let session = db.session();
-        session.execute(TABLES).expect("the tables are made");
         let call = |name, n: i32| code(session.call(name, (n,)));
         assert_eq!(call("both", 1), "00000", "{engine}");
         assert_eq!(call("alone", 2), "23503", "{engine}");
@@ -68,17 +76,13 @@ fn calls_find_what_comes_later_in_them() {
         assert_eq!(code(session.call("swap", (1_i32, 2_i32))), "00000", "{engine}");
         let first = "place WHERE id = 1 AND pos = 20";
         assert_eq!(count(&session, first), 1, "{engine}");
-        Ok(())
     });
 }
 
 #[test]
 fn copied_rows_may_come_before_their_parents() {
-    each_engine(|config| {
-        let engine = config.engine.to_owned();
-        let db = open(config);
+    with_tables(|db, engine| {
         let session = db.session();
-        session.execute(TABLES).expect("the tables are made");
         let copy = |table: &str, rows: &str| {
             session.copy_in(&format!("COPY {table} FROM STDIN"), rows.as_bytes())
         };
@@ -94,17 +98,13 @@ fn copied_rows_may_come_before_their_parents() {
         assert_eq!(code(session.execute("COMMIT")), "23503", "{engine}");
         assert_eq!(code(copy("place", "1\t1\n2\t2\n3\t1\n")), "23505", "{engine}");
         assert_eq!(count(&session, "place"), 0, "{engine}");
-        Ok(())
     });
 }
 
 #[test]
 fn a_batch_is_checked_at_its_end() {
-    each_engine(|config| {
-        let engine = config.engine.to_owned();
-        let db = open(config);
+    with_tables(|db, engine| {
         let session = db.session();
-        session.execute(TABLES).expect("the tables are made");
         session.begin_batch();
         session.execute("INSERT INTO child VALUES (1, 1)").expect("it is checked later");
         session.execute("INSERT INTO parent VALUES (1)").expect("it is new");
@@ -113,7 +113,6 @@ fn a_batch_is_checked_at_its_end() {
         session.call("alone", (2_i32,)).expect("it is checked later");
         assert_eq!(code(session.end_batch(true)), "23503", "{engine}");
         assert_eq!((count(&session, "child"), count(&session, "orphans")), (1, 0), "{engine}");
-        Ok(())
     });
 }
 
@@ -121,13 +120,10 @@ fn a_batch_is_checked_at_its_end() {
 /// nobody is left without a parent.
 #[test]
 fn nobody_loses_a_parent_to_another_session() {
-    each_engine(|config| {
-        let engine = config.engine.to_owned();
-        let db = open(config);
-        db.session().execute(TABLES).expect("the tables are made");
+    with_tables(|db, engine| {
         thread::scope(|scope| {
             for worker in 0..4_i32 {
-                let (session, engine) = (db.session(), engine.as_str());
+                let session = db.session();
                 scope.spawn(move || {
                     for turn in 0..40_i32 {
                         let (n, parent) = (worker * 1000 + turn, turn % 4);
@@ -153,7 +149,6 @@ fn nobody_loses_a_parent_to_another_session() {
             }
         });
         assert_eq!(count(&db.session(), "orphans"), 0, "{engine}");
-        Ok(())
     });
 }
 

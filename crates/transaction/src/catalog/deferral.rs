@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::TableId;
 
-use super::{Catalog, Table};
+use super::{Catalog, Index, Table};
 
 /// When a constraint is checked that statements may violate for a while.
 ///
@@ -35,6 +35,12 @@ impl Deferral {
 }
 
 impl Catalog {
+    /// The indexes of a table's UNIQUE constraints that can be deferred.
+    pub fn deferrable_keys<'c>(&'c self, table: &'c Table) -> impl Iterator<Item = &'c Index> {
+        let keys = table.secondary.iter().map(|id| self.index(*id));
+        keys.filter(|index| index.deferral.is_deferrable())
+    }
+
     /// The constraints of a table that can be deferred.
     pub fn deferrable_of(&self, table: TableId) -> impl Iterator<Item = (&str, Deferral)> {
         let table = self.tables().at(table.index());

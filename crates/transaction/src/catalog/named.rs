@@ -238,14 +238,7 @@ impl Catalog {
 impl Table {
     /// A view's columns as those of a table that is none, for what its triggers are shown.
     pub fn like_view(view: &View) -> Result<Self, SqlError> {
-        let column = |(name, sql_type): &(String, SqlType)| Column {
-            name: name.clone(),
-            data_type: sql_type.packed(),
-            nullable: true,
-            default: None,
-            draws: None,
-            domain: None,
-        };
+        let column = |(name, of): &(String, SqlType)| Column::new(name.as_str(), of.packed());
         let columns: Vec<_> = view.columns.iter().map(column).collect();
         let layout = layout_of(&view.name, &columns)?;
         Ok(Self::bare(TableId(u16::MAX), &view.qualified_name(), columns, layout))

@@ -31,6 +31,11 @@ pub fn split(written: &str) -> (Option<&str>, &str) {
     }
 }
 
+/// The schema that a name says, which is `public` where it says none.
+pub fn schema_of(written: &str) -> &str {
+    split(written).0.unwrap_or(PUBLIC)
+}
+
 /// What the name itself is, without a schema.
 pub fn local(written: &str) -> &str {
     split(written).1

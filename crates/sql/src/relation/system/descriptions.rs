@@ -3,7 +3,7 @@
 use hotrow_base::value::Value;
 use hotrow_query::DescribedBy;
 use hotrow_transaction::catalog::{
-    CommentedPart, NamedType, Object, PUBLIC, View, ViewKind, kept_name, local, qualified, split,
+    CommentedPart, NamedType, Object, View, ViewKind, kept_name, local, qualified, schema_of,
 };
 
 use super::cells::{PUBLIC_SCHEMA, schema_number, text};
@@ -146,7 +146,7 @@ pub(super) fn number_of(
             ("pg_proc", PROCEDURES.of(*number as usize))
         }
         Object::Type(key) => {
-            let (schema, name) = (split(key).0.unwrap_or(PUBLIC), local(key));
+            let (schema, name) = (schema_of(key), local(key));
             let mut all = catalog.types();
             let (.., named) = all.find(|(of, known, _)| *of == schema && *known == name)?;
             match &**named {

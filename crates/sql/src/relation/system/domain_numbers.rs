@@ -1,6 +1,6 @@
 //! The domains that there are, and their numbers in the system catalog.
 
-use hotrow_transaction::catalog::{Column, Domain, NamedType, PUBLIC, local, split};
+use hotrow_transaction::catalog::{Column, Domain, NamedType, local, schema_of};
 
 use super::SystemContext;
 use super::cells::name_from;
@@ -27,7 +27,7 @@ pub(super) fn number(domain: &Domain) -> i64 {
 /// The type that a column of a domain is of; none: it is of none.
 pub(super) fn number_of_column(context: &SystemContext<'_>, column: &Column) -> Option<i64> {
     let of = column.domain.as_deref()?;
-    let schema = split(&of.name).0.unwrap_or(PUBLIC);
+    let schema = schema_of(&of.name);
     let (.., domain) =
         domains(context).find(|(known, name, _)| *known == schema && *name == local(&of.name))?;
     Some(number(domain) + i64::from(domain.of != column.data_type))

@@ -2,7 +2,7 @@
 
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Check, Column, Domain, Object, PUBLIC, local, split};
+use hotrow_transaction::catalog::{Check, Column, Domain, Object, local, schema_of};
 
 use crate::scope::Compiler;
 use crate::type_table::{known_type, type_modifier};
@@ -11,6 +11,7 @@ use super::cells::{schema_number, text};
 use super::domain_numbers::{Named, domains, number};
 use super::numbers::DOMAIN_CHECKS;
 use super::texts::{default_value, standard_name, text_of_check};
+use super::types::type_fields;
 use super::{Fields, SystemContext, rights};
 
 /// Rows of pg_type.
@@ -19,25 +20,12 @@ pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
     for (schema, name, domain) in domains(context) {
         let known = known_type(domain.of);
         let owner = rights::owner(context, &Object::type_in(schema, name));
-        let common = |oid: i64, name: String, (typtype, category): (&str, &str)| {
-            vec![
-                ("oid", Value::BigInt(oid)),
-                ("typname", text(name)),
-                ("typnamespace", Value::BigInt(schema_number(context.catalog, schema))),
-                ("typowner", owner.clone()),
-                ("typtype", text(typtype)),
-                ("typcategory", text(category)),
-                ("typisdefined", Value::Bool(true)),
-                ("typdelim", text(",")),
-                ("typalign", text("i")),
-                ("typstorage", text("p")), // as pg_attribute has it
-            ]
-        };
+        let whose = (schema_number(context.catalog, schema), owner);
         let oid = number(domain);
         let default = default_text(context, domain);
-        let mut own = common(oid, name.to_owned(), ("d", known.category));
+        let named = (oid, name.to_owned());
+        let mut own = type_fields(named, whose.clone(), ("d", known.category), known.length);
         own.extend([
-            ("typlen", Value::SmallInt(known.length)),
             ("typarray", Value::BigInt(oid + 1)),
             ("typinput", text("domain_in")),
             ("typbasetype", Value::BigInt(known.oid)),
@@ -47,9 +35,8 @@ pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
             ("typdefault", default.map_or(Value::Null, Value::Text)),
         ]);
         all.push(own);
-        let mut array = common(oid + 1, format!("_{name}"), ("b", "A"));
+        let mut array = type_fields((oid + 1, format!("_{name}")), whose, ("b", "A"), -1);
         array.extend([
-            ("typlen", Value::SmallInt(-1)),
             ("typelem", Value::BigInt(oid)),
             ("typinput", text("array_in")),
             ("typtypmod", Value::Int(-1)),
@@ -162,7 +149,7 @@ pub(super) fn of_column(context: &SystemContext<'_>, column: &Column) -> Fields 
     let Some(of) = of else { return Vec::new() };
     vec![
         ("domain_catalog", text(context.database)),
-        ("domain_schema", text(split(&of.name).0.unwrap_or(PUBLIC))),
+        ("domain_schema", text(schema_of(&of.name))),
         ("domain_name", text(local(&of.name))),
     ]
 }

@@ -1,7 +1,7 @@
 //! Rows of `information_schema`.
 
 use hotrow_base::ids::ColumnId;
-use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
     Column, Deferral, Object, Table, ViewCheck, is_temporary, local,
@@ -116,7 +116,11 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
             for view in views(context) {
                 for (at, (name, sql_type)) in view.columns.iter().enumerate() {
                     let mut fields = of_relation(&view.schema, &view.name);
-                    fields.extend(column_information(context, (at, None), &plain(name, *sql_type)));
+                    fields.extend(column_information(
+                        context,
+                        (at, None),
+                        &Column::new(name.as_str(), sql_type.packed()),
+                    ));
                     fields.retain(|(name, _)| *name != "is_updatable");
                     fields.push(("is_updatable", text("NO")));
                     all.push(fields);
@@ -214,18 +218,6 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
         _ => {}
     }
     all
-}
-
-/// A column of a view, as one of a table would be.
-fn plain(name: &str, of: SqlType) -> Column {
-    Column {
-        name: name.to_owned(),
-        data_type: of.packed(),
-        nullable: true,
-        default: None,
-        draws: None,
-        domain: None,
-    }
 }
 
 fn column_information(

@@ -96,20 +96,10 @@ pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
                 "R" => "r",
                 _ => "b",
             };
-            vec![
-                ("oid", Value::BigInt(oid)),
-                ("typname", text(name)),
-                ("typnamespace", Value::BigInt(schema)),
-                ("typowner", Value::BigInt(rights::MAKER)),
-                ("typlen", Value::SmallInt(length)),
-                ("typtype", text(typtype)),
-                ("typcategory", text(category)),
-                ("typisdefined", Value::Bool(true)),
-                ("typdelim", text(",")),
-                ("typalign", text("i")),
-                ("typstorage", text("p")), // as pg_attribute has it
-                ("typtypmod", Value::Int(-1)),
-            ]
+            let whose = (schema, Value::BigInt(rights::MAKER));
+            let mut fields = type_fields((oid, name), whose, (typtype, category), length);
+            fields.push(("typtypmod", Value::Int(-1)));
+            fields
         };
         let mut fields = common(known.oid, known.name.to_owned(), known.length, known.category);
         fields.push(("typarray", Value::BigInt(known.array)));
@@ -133,6 +123,29 @@ pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
         all.push(array);
     }
     all
+}
+
+/// What pg_type says of every type: its number and name, its schema and owner, its kind and
+/// category.
+pub(super) fn type_fields(
+    (oid, name): (i64, String),
+    (schema, owner): (i64, Value),
+    (typtype, category): (&str, &str),
+    length: i16,
+) -> Fields {
+    vec![
+        ("oid", Value::BigInt(oid)),
+        ("typname", text(name)),
+        ("typnamespace", Value::BigInt(schema)),
+        ("typowner", owner),
+        ("typlen", Value::SmallInt(length)),
+        ("typtype", text(typtype)),
+        ("typcategory", text(category)),
+        ("typisdefined", Value::Bool(true)),
+        ("typdelim", text(",")),
+        ("typalign", text("i")),
+        ("typstorage", text("p")), // as pg_attribute has it
+    ]
 }
 
 /// What composite types depend on: each stands behind the types of its fields.
