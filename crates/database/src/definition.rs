@@ -58,7 +58,7 @@ pub(crate) fn explain(schema: &Schema, name: &str) -> Result<(String, ActionProg
     let (_, compiled) = procedure_named(schema, name)?;
     let Schema { catalog, granules, .. } = schema;
     let text = explain::explain(catalog, granules, schema.routing(), compiled);
-    let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
+    let actions = ActionProgram::new(catalog, granules, compiled)?;
     let flow = explain_flow(catalog, &actions, &compiled.procedure);
     Ok((text + &explain_batch(&actions) + &flow, actions))
 }
@@ -67,7 +67,7 @@ pub(crate) fn explain(schema: &Schema, name: &str) -> Result<(String, ActionProg
 pub(crate) fn draw(schema: &Schema, name: &str) -> Result<String, SqlError> {
     let (_, compiled) = procedure_named(schema, name)?;
     let Schema { catalog, granules, .. } = schema;
-    let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
+    let actions = ActionProgram::new(catalog, granules, compiled)?;
     Ok(draw_flow(catalog, &actions, &compiled.procedure))
 }
 

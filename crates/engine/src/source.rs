@@ -61,6 +61,12 @@ pub trait CallSource: Send {
     /// Fetches the next call into `invocation`, whose buffers are reused.
     fn fetch(&mut self, invocation: &mut Invocation) -> Fetch;
 
+    /// Whether what this source may fetch, others of the engine may as well, so that nothing is
+    /// left lying if one of them is asked for all.
+    fn shares_calls(&self) -> bool {
+        false
+    }
+
     /// Waits until there may be something to fetch, for a bounded time (at most 10 ms): spins
     /// briefly, then parks.
     fn wait(&mut self);

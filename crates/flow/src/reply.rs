@@ -5,6 +5,8 @@
 //! Invariants   I1 rows and notices of a call stand in the order of its instances, whoever has run
 //!              these when; of a call that has failed, those of the instances before are told
 
+use std::ops::Range;
+
 use hotrow_base::sync::Latch;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::{Frame, RowStore, StoredRows};
@@ -63,20 +65,30 @@ impl Gathered {
         program: impl Fn(u32) -> &'p Program,
         frame: &mut Frame,
     ) {
-        while let Some(&(instance, keeper, at)) = self.all.get(self.next)
-            && instance < before
-        {
+        let next = self.pass(before);
+        self.put(next, keepers, program, frame);
+    }
+
+    /// Goes on to what comes behind instances before one; where what those have left stands here.
+    pub fn pass(&mut self, before: u32) -> Range<usize> {
+        let (first, left) = (self.next, self.all[self.next..].iter());
+        self.next += left.take_while(|&&(instance, ..)| instance < before).count();
+        first..self.next
+    }
+
+    /// Puts what stands there into a frame, as [`Gathered::add`].
+    pub fn put<'p, K: AsRef<Returned>>(
+        &self,
+        range: Range<usize>,
+        keepers: &[Latch<K>],
+        program: impl Fn(u32) -> &'p Program,
+        frame: &mut Frame,
+    ) {
+        for &(instance, keeper, at) in &self.all[range] {
             let kept = keepers[keeper].lock();
             let Returned { rows, places } = kept.as_ref();
             frame.add_rows(program(instance), rows, &places[at].1);
-            self.next += 1;
         }
-    }
-
-    /// Leaves out what is left of instances before one.
-    pub fn pass(&mut self, before: u32) {
-        let left = self.all[self.next..].iter();
-        self.next += left.take_while(|&&(instance, ..)| instance < before).count();
     }
 }
 

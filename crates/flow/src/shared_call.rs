@@ -266,7 +266,7 @@ impl SharedCall {
                     (true, 0) => frame.begin_next_action(),
                     (true, _) => frame.begin_next_leaf(),
                 }
-                let protection = Ahead(Within(batch.uses(action)));
+                let protection = Ahead(Within::new(batch.uses(action)));
                 let mut access = InPlace::resume(schema, scratch, protection);
                 match call.run(line, frame, &mut access, &mut values) {
                     Ok(()) if call.returns(line) => {
@@ -336,7 +336,8 @@ impl SharedCall {
     pub fn gather(&self, gathered: &mut Gathered, frame: &mut Frame) {
         self.gather_returned(NONE, gathered, frame);
         if self.is_in_parts() {
-            self.run().tell_row_count(frame, &self.cells.of(self.doer_between() as u16));
+            let touched = self.run().row_count(&self.cells.of(self.doer_between() as u16));
+            frame.set_slot(ROW_COUNT, touched);
         } else {
             let touched = self.outcomes[..self.doer_between()].iter();
             let touched = touched.map(|outcome| outcome.lock().touched).sum();

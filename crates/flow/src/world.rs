@@ -75,12 +75,12 @@ impl World {
         self.made_of(procedure).program.get_or_init(|| {
             let (catalog, granules) = (&self.schema.catalog, &self.schema.granules);
             let compiled = self.compiled(procedure);
-            let program = ActionProgram::new(catalog, granules, &compiled.procedure);
+            let program = ActionProgram::new(catalog, granules, compiled);
             program.expect("a procedure that was registered can be cut")
         })
     }
 
-    fn compiled(&self, procedure: ProcedureId) -> &CompiledProcedure {
+    fn compiled(&self, procedure: ProcedureId) -> &Arc<CompiledProcedure> {
         self.schema.procedure(procedure).expect("only known ones are run")
     }
 }

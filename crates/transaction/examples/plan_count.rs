@@ -10,6 +10,7 @@
 //! 20 operations, half of them reads; `keys` makes the plain plan, `draw` only draws the call.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_sql::{Compiled, apply, compile, parse_script};
@@ -54,14 +55,15 @@ fn main() {
     let compiled: Vec<_> = names
         .iter()
         .map(|name| CompiledProcedure::new(&catalog, &granules, procedures[*name].clone()).unwrap())
+        .map(Arc::new)
         .collect();
-    let actions: Vec<_> = names
+    let actions: Vec<_> = compiled
         .iter()
-        .map(|name| ActionProgram::new(&catalog, &granules, &procedures[*name]).unwrap())
+        .map(|compiled| ActionProgram::new(&catalog, &granules, compiled).unwrap())
         .collect();
     let id = |name: &str| names.iter().position(|n| *n == name).expect("it is listed");
     let mut generator = workload.generator(Share::WHOLE, 1, &|name| ProcedureId(id(name) as u32));
-    let mut store = ModelStore::new(std::sync::Arc::new(catalog.clone()));
+    let mut store = ModelStore::new(Arc::new(catalog.clone()));
     let (mut invocation, mut frame) = (Invocation::default(), Frame::new());
     let (mut plan, mut planner, mut batch) = <(Plan, ActionPlanner, Batch)>::default();
     let mut made = 0;

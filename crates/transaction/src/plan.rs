@@ -109,17 +109,27 @@ impl Plan {
         watch: &impl Watch,
     ) -> Result<(), Stop> {
         self.clear();
+        let is_whole = self.add(slice, invocation, frame, access, watch)?;
+        self.is_short = !is_whole || slice.may_miss;
+        Ok(())
+    }
+
+    /// As [`Plan::make_watched`], behind what is planned of other calls; whether planning came to
+    /// its end within the steps that a call may take.
+    pub(crate) fn add<A: RecordAccess>(
+        &mut self,
+        slice: &PlanProgram,
+        invocation: &Invocation,
+        frame: &mut Frame,
+        access: &mut A,
+        watch: &impl Watch,
+    ) -> Result<bool, Stop> {
+        self.begin_call();
         frame.begin(&slice.program, invocation);
         let mut recorder = Recorder { marks: &slice.marks, plan: self, watch };
         match interpret::run(&slice.program, 0, frame, access, &mut recorder) {
-            Ok(()) => {
-                self.is_short = slice.may_miss;
-                Ok(())
-            }
-            Err(Stop::Error) => {
-                self.is_short = true;
-                Ok(())
-            }
+            Ok(()) => Ok(true),
+            Err(Stop::Error) => Ok(false),
             Err(stop) => Err(stop),
         }
     }
@@ -175,6 +185,15 @@ impl Plan {
         self.bytes(granule.key)
     }
 
+    /// The first bytes of a granule's key, as a number that ascends with keys.
+    pub fn head(&self, granule: &Granule) -> u64 {
+        let key = self.granule_key(granule);
+        let mut head = [0; 8];
+        let bytes = key.len().min(head.len());
+        head[..bytes].copy_from_slice(&key[..bytes]);
+        u64::from_be_bytes(head)
+    }
+
     #[inline]
     fn bytes(&self, range: KeyRange) -> &[u8] {
         &self.arena[range.start as usize..(range.start + range.len) as usize]
@@ -199,7 +218,13 @@ impl Plan {
 
     /// A hook that hands the planned keys to an execution of the whole program.
     pub fn keys(&self) -> PlannedKeys<'_> {
-        PlannedKeys { plan: self, next: 0 }
+        self.keys_among(0..self.entries.len())
+    }
+
+    /// As [`Plan::keys`], of those that stand there; they are numbered from the first of them.
+    #[inline]
+    pub fn keys_among(&self, entries: Range<usize>) -> PlannedKeys<'_> {
+        PlannedKeys { plan: self, first: entries.start, next: entries.start, end: entries.end }
     }
 }
 
@@ -207,7 +232,9 @@ impl Plan {
 #[derive(Debug)]
 pub struct PlannedKeys<'a> {
     plan: &'a Plan,
+    first: usize,
     next: usize,
+    end: usize,
 }
 
 impl Hook for PlannedKeys<'_> {
@@ -216,13 +243,17 @@ impl Hook for PlannedKeys<'_> {
     #[inline]
     fn next_key(&mut self, site: u16) -> Option<PlannedKey<'_>> {
         let at = self.next;
-        let entry = self.plan.entries.get(at)?;
+        if at == self.end {
+            return None;
+        }
+        let entry = &self.plan.entries[at];
         if entry.site != site {
             debug_assert!(false, "site {site} executed where {} was planned", entry.site);
             return None;
         }
         self.next = at + 1;
-        Some(PlannedKey { key: self.plan.key(entry), hash: entry.hash, entry: at as u32 })
+        let number = (at - self.first) as u32;
+        Some(PlannedKey { key: self.plan.key(entry), hash: entry.hash, entry: number })
     }
 
     fn mark(&mut self, _: u32, _: &mut Frame) -> Result<(), Stop> {

@@ -3,12 +3,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::SqlType;
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
 use hotrow_transaction::actions::{ActionPlanner, ActionProgram, Batch, Wanted};
+use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::Granules;
 use hotrow_transaction::interpret::{NoHook, run};
@@ -249,7 +251,9 @@ fn calls_allocate_nothing_after_warming_up() {
 fn planning_actions_allocates_nothing_after_warming_up() {
     let (catalog, procedure) = (account_catalog(), procedure());
     let granules = Granules::infer(&catalog, [&procedure]);
-    let program = ActionProgram::new(&catalog, &granules, &procedure).expect("it lowers");
+    let compiled = CompiledProcedure::new(&catalog, &granules, procedure.clone());
+    let compiled = Arc::new(compiled.expect("it lowers"));
+    let program = ActionProgram::new(&catalog, &granules, &compiled).expect("it lowers");
     assert_eq!(program.uncut, None);
     let routing = Routing::infer(&catalog, &granules, [&procedure]).spread_over(5).expect("a few");
     let mut records = fixed_accounts();

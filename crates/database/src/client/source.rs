@@ -271,6 +271,10 @@ impl CallSource for ClientSource {
         }
     }
 
+    fn shares_calls(&self) -> bool {
+        true
+    }
+
     fn wait(&mut self) {
         if self.next.is_none() {
             self.note_service();

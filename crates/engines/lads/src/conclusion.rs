@@ -5,6 +5,8 @@
 //!              was read, the reply). Whether the calls commit is decided later, by all
 //! Invariants   I1 of several instances of a call that fail, the first one in the procedure counts
 
+use std::ops::Range;
+
 use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;
 use hotrow_base::sync::Latch;
@@ -61,9 +63,17 @@ impl FlatOutcomes for Outcomes<'_> {
 
 enum CallEnd {
     /// its rows, and how many rows its last statement touched
-    Done { rows: StoredRows, touched: Datum },
+    Done { rows: RowsOf, touched: Datum },
     /// what failed first
     Failed(Fault),
+}
+
+/// Where the rows of a call lie.
+enum RowsOf {
+    /// with the conclusion
+    Kept(StoredRows),
+    /// with those who have run it, and there among what is gathered
+    Gathered(Range<usize>),
 }
 
 impl CallEnd {
@@ -108,7 +118,8 @@ impl Conclusion {
         self.hashes.resize(calls, None);
         self.doubts.clear();
         self.rows.clear();
-        let none = || CallEnd::Done { rows: StoredRows::default(), touched: Datum::int(0) };
+        let no_rows = || RowsOf::Kept(StoredRows::default());
+        let none = || CallEnd::Done { rows: no_rows(), touched: Datum::int(0) };
         self.ends.resize_with(calls, none);
         for &(call, stop) in &remains.graph.refused {
             self.ends[call as usize] = CallEnd::Failed(Fault { instance: 0, stop, error: None });
@@ -169,7 +180,7 @@ impl Conclusion {
                     false => flats.touched(number as usize),
                 };
                 let rows = frame.keep_rows(flat.tail(), &mut self.rows);
-                *end = CallEnd::Done { rows, touched };
+                *end = CallEnd::Done { rows: RowsOf::Kept(rows), touched };
             }
         }
     }
@@ -195,16 +206,23 @@ impl Conclusion {
         let end = &mut self.ends[number as usize];
         let failed = end.failed();
         let instances = batch.instances_of(call);
-        run.begin(instances.start, frame);
         let mut values = graph.cells.of(*worker);
         let gathered = &mut self.gathered;
+        if self.lines.is_empty()
+            && let CallEnd::Done { rows, touched } = end
+        {
+            *touched = run.row_count(&values);
+            *rows = RowsOf::Gathered(gathered.pass(instances.end));
+            return;
+        }
+        run.begin(instances.start, frame);
         let code = |instance| run.code(instance);
         for &line in &self.lines {
             if line > failed {
                 break;
             }
             gathered.add(line, outboxes, code, frame);
-            let access = InPlace::resume(schema, scratch, Within(&[]));
+            let access = InPlace::resume(schema, scratch, Within::new(&[]));
             let mut access = access.with_hints(&graph.hints[run.keys(line)]);
             if let Err(stop) = run.run(line, frame, &mut access, &mut values) {
                 *end = CallEnd::Failed(Fault::of(line, stop, frame));
@@ -215,9 +233,9 @@ impl Conclusion {
         end.follow(frame);
         gathered.pass(instances.end);
         if let CallEnd::Done { rows, touched } = end {
-            run.tell_row_count(frame, &values);
-            *touched = frame.slot(ROW_COUNT);
-            *rows = frame.keep_rows(run.code(instances.start), &mut self.rows);
+            *touched = run.row_count(&values);
+            let kept = frame.keep_rows(run.code(instances.start), &mut self.rows);
+            *rows = RowsOf::Kept(kept);
         }
     }
 
@@ -256,13 +274,25 @@ impl Conclusion {
     }
 
     /// How a call has ended; its result, or what went wrong, is in the frame on the desk then.
-    pub fn end(&mut self, call: usize, desk: &mut Call) -> Result<(), Stop> {
+    /// `outboxes`: those with which its graph was concluded.
+    pub fn end(
+        &mut self,
+        call: usize,
+        outboxes: &[Latch<Outbox>],
+        desk: &mut Call,
+    ) -> Result<(), Stop> {
         let frame = &mut desk.frame;
         frame.begin_result();
         match &mut self.ends[call] {
             CallEnd::Done { rows, touched } => {
                 if let Some(procedure) = &desk.procedure {
-                    frame.add_rows(&procedure.program, &self.rows, rows);
+                    let program = &procedure.program;
+                    match rows {
+                        RowsOf::Kept(rows) => frame.add_rows(program, &self.rows, rows),
+                        RowsOf::Gathered(range) => {
+                            self.gathered.put(range.clone(), outboxes, |_| program, frame);
+                        }
+                    }
                 }
                 frame.set_slot(ROW_COUNT, *touched);
                 Ok(())

@@ -5,7 +5,9 @@
 //!              all have executed theirs -> concluded: every builder looks how its calls have
 //!              ended -> judged: either all graphs commit together, or all are taken back and
 //!              their calls run one by one -> all have committed theirs: the next round begins, or
-//!              a **pause**, in which workers look after themselves outside the gate
+//!              a **pause**, in which workers look after themselves outside the gate. Where there
+//!              is little to do, one worker goes through all of that by itself, again and again,
+//!              while the others wait for the next round of all ([`crate::company`])
 //! Invariants   I1 records are touched only inside the gate, which one worker enters and leaves for
 //!              all: so nobody waits at the gate for whom others wait at a barrier
 //!              I2 the order of calls is that of graphs, then that of calls in a graph
@@ -32,8 +34,9 @@ use hotrow_engine::statistics::WorkerBooks;
 use hotrow_log::position::Position;
 
 use crate::batch_size::BatchSize;
+use crate::company::Company;
 use crate::graph::Graph;
-use crate::options::Settings;
+use crate::options::{LocalCalls, Settings};
 use crate::outbox::Outbox;
 use crate::partition::{Cuts, Sampled};
 use crate::programs::Programs;
@@ -78,6 +81,15 @@ impl Slot {
         self.built.reach(round);
     }
 
+    /// Its builder does nothing in the round.
+    fn be_empty(&self) {
+        self.calls.store(0, Ordering::Relaxed); // read by whoever does the round, or behind it
+        for flag in [&self.writes, &self.must_go_back, &self.defers] {
+            flag.store(false, Ordering::Relaxed); // as that
+        }
+        self.outboxes.iter().for_each(|outbox| outbox.lock().clear());
+    }
+
     /// Whether its graph has no calls. Asked behind its milestone.
     pub fn is_empty(&self) -> bool {
         self.calls.load(Ordering::Relaxed) == 0
@@ -103,7 +115,7 @@ pub struct Crew {
     committers: Vec<Committer>,
     barrier: Barrier,
     state: Latch<State>,
-    /// changed at barriers only
+    /// changed at barriers only; workers have copies
     cuts: RwLock<Cuts>,
     stopping: AtomicBool,
     /// somebody has to go outside the gate
@@ -120,14 +132,23 @@ struct State {
     schema: KnownSchema,
     programs: Arc<Programs>,
     round: u32,
+    /// how often granules were dealt out anew
+    cuts: u32,
     /// all samples of a round
     sample: Vec<Sampled>,
     /// the position of the last transaction
     met: Position,
+    /// what became of the round
     plan: Plan,
+    /// what all come to next. Set where all have met only: who does rounds alone is far ahead, when
+    /// another one looks
+    next: Plan,
     groups: Vec<Group>,
     /// one for all: nobody is to wait for who builds more
     batch_size: BatchSize,
+    company: Company,
+    /// who does the round alone
+    alone: Option<usize>,
     began: Ticks,
 }
 
@@ -148,6 +169,10 @@ pub struct Round {
     pub calls: usize,
     /// each builder is to leave a sample of its queues
     pub samples: bool,
+    /// who does it, if it is not for all: the others wait for the next one
+    pub alone: Option<usize>,
+    /// how often granules were dealt out anew: whether there are other [`Crew::cuts`] than before
+    pub cuts: u32,
 }
 
 /// What comes next.
@@ -169,11 +194,13 @@ pub enum Plan {
 
 impl Crew {
     /// A crew of as many workers as there are committers; by worker, its memory node.
+    /// `shares_calls`: each may take any call.
     pub fn new(
         ground: Ground,
         settings: Settings,
         committers: Vec<Committer>,
         nodes: &[u16],
+        shares_calls: bool,
     ) -> Self {
         let workers = committers.len();
         let slot = |_| Slot {
@@ -192,11 +219,15 @@ impl Crew {
             programs: Arc::new(Programs::new(schema.get())),
             schema,
             round: 0,
+            cuts: 0,
             sample: Vec::new(),
             met: Position::default(),
             plan: Plan::Pause,
+            next: Plan::Pause,
             groups: Vec::with_capacity(workers),
             batch_size: BatchSize::new(settings.batch, settings.latency),
+            company: Company::new(workers, shares_calls, settings.latency),
+            alone: None,
             began: Ticks::now(),
         };
         Self {
@@ -237,6 +268,14 @@ impl Crew {
         self.closed.iter().position(|closed| !closed.load(Ordering::Relaxed)) // see `close`
     }
 
+    /// Whether granules are dealt out so that one worker may have all that a call touches, and
+    /// calls are not to be cut all the same.
+    pub fn may_have_at_one(&self, round: &Round) -> bool {
+        let Settings { partitioning, local_calls, .. } = self.settings;
+        let is_only = self.workers() == 1 || round.alone.is_some();
+        local_calls == LocalCalls::Whole && (partitioning.is_by_range() || is_only)
+    }
+
     /// Waits until all workers are here.
     pub fn meet(&self) {
         self.barrier.wait(|| ());
@@ -252,7 +291,7 @@ impl Crew {
         self.is_ahead.store(true, Ordering::Relaxed); // read behind a barrier
     }
 
-    /// How granules are dealt out in this round.
+    /// How granules are dealt out in this round, to be copied.
     pub fn cuts(&self) -> RwLockReadGuard<'_, Cuts> {
         self.cuts.read().expect("nobody panics with it")
     }
@@ -264,7 +303,9 @@ impl Crew {
             number: state.round,
             programs: Arc::clone(&state.programs),
             calls: state.batch_size.calls(),
-            samples: state.samples(),
+            samples: state.samples() && state.alone.is_none(),
+            alone: state.alone,
+            cuts: state.cuts,
         }
     }
 
@@ -272,7 +313,7 @@ impl Crew {
     /// engine ends.
     pub fn enter(&self) -> Plan {
         self.barrier.wait(|| self.begin(&mut self.state.lock()));
-        self.state.lock().plan
+        self.state.lock().next
     }
 
     /// Waits for all workers; then another round has begun, or all are outside the gate.
@@ -283,32 +324,72 @@ impl Crew {
         }
         self.barrier.wait(|| {
             let state = &mut *self.state.lock();
-            if state.plan == Plan::Commit {
-                let calls = self.slots.iter().map(|slot| slot.calls.load(Ordering::Relaxed)).max();
-                let nanos = state.began.elapsed_nanos();
-                state.batch_size.took(calls.unwrap_or(0), nanos);
-            }
-            if state.samples() {
-                self.cut(&mut state.sample);
+            self.note_time(state);
+            if state.samples() && state.alone.is_none() && self.cut(&mut state.sample) {
+                state.cuts = state.cuts.wrapping_add(1);
             }
             self.ground.schema.gate().leave(self.gate_number());
             match self.wants_pause.swap(false, Ordering::Relaxed) {
-                true => state.plan = Plan::Pause,
+                true => state.next = Plan::Pause,
                 false => self.begin(state),
             }
         });
-        self.state.lock().plan
+        self.state.lock().next
     }
 
-    /// Begins a round, for all workers.
+    /// Goes on to another round of the worker who did the last one alone. `outside` is done outside
+    /// the gate. False, and nothing was done: the next round is for all, whom
+    /// [`Crew::next_round`] calls.
+    pub fn next_round_alone(&self, worker: usize, outside: impl FnOnce()) -> bool {
+        {
+            let state = &mut *self.state.lock();
+            self.note_time(state);
+            let is_closed = self.closed[worker].load(Ordering::Relaxed); // its own
+            if !state.company.is_alone() || self.is_ending() || is_closed {
+                return false;
+            }
+        }
+        let gate = self.ground.schema.gate();
+        gate.leave(self.gate_number());
+        outside();
+        gate.enter(self.gate_number());
+        self.begin_inside(&mut self.state.lock());
+        true
+    }
+
+    /// Learns from how long a round took that has committed.
+    fn note_time(&self, state: &mut State) {
+        if state.plan == Plan::Commit {
+            let calls = || self.slots.iter().map(|slot| slot.calls.load(Ordering::Relaxed));
+            let nanos = state.began.elapsed_nanos();
+            state.batch_size.took(calls().max().unwrap_or(0), nanos);
+            state.company.took(calls().sum(), nanos);
+            state.plan = Plan::Pause; // once for each
+        }
+    }
+
+    /// Begins a round, for all workers or for one of them.
     fn begin(&self, state: &mut State) {
         let is_ahead = self.is_ahead.swap(false, Ordering::Relaxed); // see `goes_ahead`
-        if !is_ahead && (self.is_ending() || self.watchman().is_none()) {
-            state.plan = Plan::End;
+        let watchman = self.watchman();
+        if !is_ahead && (self.is_ending() || watchman.is_none()) {
+            state.next = Plan::End;
             return;
         }
+        // Who is ahead has calls, which he has to run himself.
+        state.alone = watchman.filter(|_| !is_ahead && state.company.is_alone());
+        if let Some(alone) = state.alone {
+            let others = self.slots.iter().enumerate().filter(|(number, _)| *number != alone);
+            others.for_each(|(_, slot)| slot.be_empty());
+        }
+        self.ground.schema.gate().enter(self.gate_number()); // I1
+        self.begin_inside(state);
+        state.next = Plan::Round;
+    }
+
+    /// What is to be done inside the gate.
+    fn begin_inside(&self, state: &mut State) {
         let shared = &*self.ground.schema;
-        shared.gate().enter(self.gate_number()); // I1
         if state.schema.look_again(shared) {
             state.programs = Arc::new(Programs::new(state.schema.get()));
         } else if state.programs.lack_some() {
@@ -319,18 +400,19 @@ impl Crew {
         state.began = Ticks::now();
     }
 
-    /// Deals out granules anew, by what builders have met in this round.
-    fn cut(&self, all: &mut Vec<Sampled>) {
+    /// Deals out granules anew, by what builders have met in this round; whether they met any.
+    fn cut(&self, all: &mut Vec<Sampled>) -> bool {
         all.clear();
         self.slots.iter().for_each(|slot| all.append(&mut slot.sample.lock()));
         if !all.is_empty() {
             let cuts = &mut *self.cuts.write().expect("nobody panics with it");
             cuts.find(all);
         }
+        !all.is_empty()
     }
 
-    /// Tells how a worker's calls have ended, and waits for all. `work` is what a worker does while
-    /// it waits.
+    /// Tells how a worker's calls have ended, and waits for all, unless it does the round alone.
+    /// `work` is what a worker does while it waits.
     pub fn judge(
         &self,
         schema: &Schema,
@@ -356,14 +438,26 @@ impl Crew {
                 state.plan = Plan::Commit;
             }
         };
-        self.barrier.wait_working(decide, work);
+        match self.does_alone(worker) {
+            true => decide(),
+            false => self.barrier.wait_working(decide, work),
+        }
         self.state.lock().plan
+    }
+
+    /// Whether a worker does the round alone. Asked by a worker that does it.
+    fn does_alone(&self, worker: usize) -> bool {
+        self.state.lock().alone == Some(worker)
     }
 
     /// Gives all calls of the round their places (I2); whether the log lets them have some.
     fn open_groups(&self, state: &mut State) -> bool {
         state.groups.clear();
-        for (slot, committer) in self.slots.iter().zip(&self.committers) {
+        let doers = match state.alone {
+            Some(alone) => alone..alone + 1,
+            None => 0..self.slots.len(),
+        };
+        for (slot, committer) in self.slots[doers.clone()].iter().zip(&self.committers[doers]) {
             let calls = slot.calls.load(Ordering::Relaxed);
             let writes = slot.writes.load(Ordering::Relaxed);
             let Ok(group) = committer.open_group(state.met, calls, writes) else {
@@ -382,7 +476,8 @@ impl Crew {
     /// A worker's group of this round, and the epoch in which all of the round is durable.
     pub fn group(&self, worker: usize) -> (Group, u64) {
         let state = self.state.lock();
-        (state.groups[worker], state.met.epoch)
+        let at = if state.alone.is_some() { 0 } else { worker };
+        (state.groups[at], state.met.epoch)
     }
 
     /// The position of the last transaction.

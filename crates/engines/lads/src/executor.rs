@@ -295,7 +295,7 @@ impl Executor {
         if leaf.simple.is_none() {
             return (first, false);
         }
-        let access = InPlace::resume(schema, scratch, Within(&[]));
+        let access = InPlace::resume(schema, scratch, Within::new(&[]));
         let mut access = access.with_hints(std::slice::from_ref(&begin.hint));
         let key = (begin.key(), key::hash(begin.key()));
         let Ok(Some(record)) = leaf.find(key, &mut access) else { return (first, false) };
@@ -391,7 +391,7 @@ impl Executor {
         });
         leaf.give(&graph.batch, flat.captured, frame);
         let before = scratch.savepoint();
-        let access = InPlace::resume(schema, scratch, Within(&[]));
+        let access = InPlace::resume(schema, scratch, Within::new(&[]));
         let mut access = access.with_hints(std::slice::from_ref(&flat.hint));
         let key = (flat.key(), key::hash(flat.key()));
         let flats = FlatValues::new(graph, self.worker);
@@ -488,7 +488,7 @@ impl Executor {
                 (true, 0) => self.frame.begin_next_action(),
                 (true, _) => self.frame.begin_next_leaf(),
             }
-            let access = InPlace::resume(schema, scratch, Within(batch.uses(action)));
+            let access = InPlace::resume(schema, scratch, Within::new(batch.uses(action)));
             let mut access = access.with_hints(&graph.hints[call.keys(line)]);
             match call.run(line, &mut self.frame, &mut access, &mut values) {
                 Ok(()) if call.returns(line) => {
@@ -501,7 +501,7 @@ impl Executor {
                 }
             }
         }
-        let mut access = InPlace::resume(schema, scratch, Within(&[]));
+        let mut access = InPlace::resume(schema, scratch, Within::new(&[]));
         self.note(&mut access, (action.call, before), graph, Some(outbox));
     }
 }

@@ -152,7 +152,7 @@ impl Graph {
         for number in batch.actions_of(call) {
             let action = &batch.actions()[number as usize];
             for (at, used) in batch.places_of_uses(action).zip(batch.uses(action)) {
-                queues.hang(number, at, used, || batch.head(used), &mut flats.all);
+                queues.hang(number, at, used, || batch.plan.head(used), &mut flats.all);
             }
         }
     }
@@ -173,17 +173,21 @@ impl Graph {
         self.touched.push(AtomicU32::new(0));
     }
 
-    /// Ends the building of the graph: dependencies are counted, and the work is dealt out.
-    pub fn seal(&mut self, how: Partitioning, cuts: &Cuts, builder: u16) {
+    /// Ends the building of the graph: dependencies are counted, and the work is dealt out, to all
+    /// workers or to the builder `alone`.
+    pub fn seal(&mut self, how: Partitioning, cuts: &Cuts, (builder, alone): (u16, bool)) {
         self.link();
-        let workers = self.shares.len() as u16;
+        let workers = if alone { 1 } else { self.shares.len() as u16 };
         self.edges.clear();
         if how.needs_edges() && workers > 1 {
             self.find_edges();
         }
         let Self { queues, edges, owners, partitioner, .. } = self;
         self.stands_apart = partitioner.partition(how, (workers, cuts), &queues.all, edges, owners);
-        self.deal_out(builder);
+        if alone {
+            owners.fill(builder);
+        }
+        self.deal_out(builder, workers.into());
         self.spread_reads();
         let Self { cells, batch, more, flats, shares, .. } = self;
         cells.make_room(batch.values(), shares.len());
@@ -249,7 +253,8 @@ impl Graph {
         self.edges = edges;
     }
 
-    fn deal_out(&mut self, builder: u16) {
+    /// `workers`: those who have a part.
+    fn deal_out(&mut self, builder: u16, workers: u64) {
         self.shares.iter_mut().for_each(|share| {
             share.queues.clear();
             share.roots.clear();
@@ -257,7 +262,6 @@ impl Graph {
         });
         self.spread.clear();
         let Self { queues, owners, shares, open, next, spread, .. } = self;
-        let workers = shares.len() as u64;
         let weight = (workers > 1).then(|| partition::weight(&queues.all));
         open.clear();
         next.clear();

@@ -2,7 +2,8 @@
 //!
 //! Role         such a call costs its whole round, which is taken back. A procedure that has done
 //!              it runs as one action for a while, and so harms nobody; twice as long after each
-//!              time
+//!              time. And which procedures touch what one worker has: to find that out of a call
+//!              that does not is a plan made in vain
 
 use hotrow_base::ids::ProcedureId;
 
@@ -10,6 +11,9 @@ use hotrow_base::ids::ProcedureId;
 const WHOLE_MIN: u32 = 1 << 10;
 /// And at most.
 const WHOLE_MAX: u32 = 1 << 24;
+/// After so many calls in a row that were spread over workers, the most are taken to be, before one
+/// is looked at again: 63.
+const SPREAD_MAX: u32 = 6;
 
 /// What one worker has seen of all procedures.
 #[derive(Default, Debug)]
@@ -19,6 +23,10 @@ pub struct Habits(Vec<Habit>);
 struct Habit {
     whole_left: u32,
     last: u32,
+    /// calls in a row that were spread over workers, at most [`SPREAD_MAX`]
+    spread: u32,
+    /// calls that are taken to be
+    spread_left: u32,
 }
 
 impl Habits {
@@ -39,12 +47,36 @@ impl Habits {
         }
     }
 
-    /// A call of the procedure has made its round go back.
-    pub fn goes_back(&mut self, procedure: ProcedureId) {
+    /// Whether it is worth while to find out if one worker has all that a call touches; counts it.
+    #[inline]
+    pub fn may_be_local(&mut self, procedure: ProcedureId) -> bool {
+        match self.0.get_mut(procedure.index()) {
+            Some(habit) if habit.spread_left > 0 => {
+                habit.spread_left -= 1;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// It was found out.
+    #[inline]
+    pub fn was_local(&mut self, procedure: ProcedureId, was: bool) {
+        let habit = self.of(procedure);
+        habit.spread = if was { 0 } else { (habit.spread + 1).min(SPREAD_MAX) };
+        habit.spread_left = (1 << habit.spread) - 1;
+    }
+
+    fn of(&mut self, procedure: ProcedureId) -> &mut Habit {
         if self.0.len() <= procedure.index() {
             self.0.resize(procedure.index() + 1, Habit::default());
         }
-        let habit = &mut self.0[procedure.index()];
+        &mut self.0[procedure.index()]
+    }
+
+    /// A call of the procedure has made its round go back.
+    pub fn goes_back(&mut self, procedure: ProcedureId) {
+        let habit = self.of(procedure);
         habit.last = (habit.last * 2).clamp(WHOLE_MIN, WHOLE_MAX);
         habit.whole_left = habit.last;
     }
@@ -69,5 +101,18 @@ mod tests {
         assert_eq!(habits.0[3].whole_left, WHOLE_MAX);
         habits.forget();
         assert_eq!(count(&mut habits, 3), 0);
+    }
+
+    #[test]
+    fn who_is_spread_is_looked_at_less_often_until_one_is_local() {
+        let mut habits = Habits::default();
+        let mut skipped = |was| {
+            let procedure = ProcedureId(1);
+            habits.was_local(procedure, was);
+            (0..).take_while(|_| !habits.may_be_local(procedure)).count()
+        };
+        let all = [false; 8].map(&mut skipped);
+        assert_eq!(all, [1, 3, 7, 15, 31, 63, 63, 63]);
+        assert_eq!([skipped(true), skipped(false)], [0, 1]);
     }
 }

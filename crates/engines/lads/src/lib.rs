@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch_size;
+pub mod company;
 pub mod conclusion;
 pub mod crew;
 pub mod executor;
@@ -50,7 +51,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[
         &[("partitioning", "repaired")],
-        &[("partitioning", "keys"), ("batch", "7")],
+        &[("partitioning", "keys"), ("batch", "7"), ("latency_us", "0")],
         &[("partitioning", "hash"), ("batch", "100")],
     ],
     threads_min: 1,
@@ -72,7 +73,9 @@ fn start(
     let team = Team::new("worker", sources.len(), options.pin_threads);
     let nodes = team.nodes(sources.len());
     let mails = mail::mesh(sources.len());
-    let crew = Arc::new(Crew::new(ground, settings, committers.clone(), &nodes));
+    let shares_calls = sources.iter().all(|source| source.shares_calls());
+    let crew = Crew::new(ground, settings, committers.clone(), &nodes, shares_calls);
+    let crew = Arc::new(crew);
     let parts = sources.into_iter().zip(mails).zip(committers).enumerate();
     let threads = parts.map(|(number, ((source, mail), committer))| {
         let crew = Arc::clone(&crew);

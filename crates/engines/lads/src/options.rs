@@ -23,10 +23,25 @@ pub enum Partitioning {
 }
 
 impl Partitioning {
+    /// Whether neighbouring keys are with one worker.
+    pub const fn is_by_range(self) -> bool {
+        matches!(self, Self::Keys | Self::Repaired)
+    }
+
     /// Whether it looks at edges.
     pub const fn needs_edges(self) -> bool {
         !matches!(self, Self::Keys | Self::Hash)
     }
+}
+
+/// How calls are run of which one worker has all granules.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LocalCalls {
+    /// as one action each: what leads from action to action would stay with the worker anyway
+    #[default]
+    Whole,
+    /// as record actions, as all others: as in the paper
+    Cut,
 }
 
 /// All settings.
@@ -39,12 +54,15 @@ pub struct Settings {
     pub latency: Option<Duration>,
     /// see [`Partitioning`]
     pub partitioning: Partitioning,
+    /// see [`LocalCalls`]
+    pub local_calls: LocalCalls,
 }
 
-const KNOWN: Known = Known { engine: NAME, names: "batch, latency_us, partitioning" };
+const KNOWN: Known = Known { engine: NAME, names: "batch, latency_us, partitioning, local_calls" };
 const BATCH_MAX: usize = 100_000;
 const BATCH: &str = "a whole number from 1 to 100000";
 const LATENCY: &str = "a whole number of microseconds; 0: it does not matter";
+const LOCAL_CALLS: &str = "whole, cut";
 const PARTITIONING: &str = match cfg!(feature = "metis") {
     true => "repaired, keys, hash, metis",
     false => "repaired, keys, hash (and metis, if built with that feature)",
@@ -53,7 +71,8 @@ const PARTITIONING: &str = match cfg!(feature = "metis") {
 impl Default for Settings {
     fn default() -> Self {
         let latency = Some(Duration::from_millis(4));
-        Self { batch: 5_000, latency, partitioning: Partitioning::default() }
+        let (partitioning, local_calls) = Default::default();
+        Self { batch: 5_000, latency, partitioning, local_calls }
     }
 }
 
@@ -86,6 +105,14 @@ impl Settings {
                     };
                     found.map(|found| read.partitioning = found).ok_or(PARTITIONING)
                 }
+                ("local_calls", _) => {
+                    let found = match value {
+                        "whole" => Some(LocalCalls::Whole),
+                        "cut" => Some(LocalCalls::Cut),
+                        _ => None,
+                    };
+                    found.map(|found| read.local_calls = found).ok_or(LOCAL_CALLS)
+                }
                 _ => return None,
             })
         })?;
@@ -105,12 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_as_in_the_paper() {
+    fn what_is_not_told_has_a_default() {
         let known = read(&[]).expect("nothing is wrong");
         assert_eq!((known.batch, known.partitioning), (5_000, Partitioning::Repaired));
-        let told = read(&[("batch", "100"), ("partitioning", "hash"), ("latency_us", "70")]);
+        assert_eq!(known.local_calls, LocalCalls::Whole);
+        let told = [("batch", "100"), ("partitioning", "hash"), ("latency_us", "70")];
+        let told = read(&[&told[..], &[("local_calls", "cut")]].concat());
         let latency = Some(Duration::from_micros(70));
-        let expected = Settings { batch: 100, latency, partitioning: Partitioning::Hash };
+        let (partitioning, local_calls) = (Partitioning::Hash, LocalCalls::Cut);
+        let expected = Settings { batch: 100, latency, partitioning, local_calls };
         assert_eq!(told, Ok(expected));
         assert_eq!(read(&[("latency_us", "0")]).map(|read| read.latency), Ok(None));
     }
@@ -124,6 +154,8 @@ mod tests {
         assert!(read(&[("latency_us", "-1")]).is_err_and(|text| text.contains(LATENCY)));
         let text = read(&[("partitioning", "x")]).expect_err("no such way");
         assert!(text.contains(PARTITIONING), "{text}");
+        let text = read(&[("local_calls", "x")]).expect_err("neither");
+        assert!(text.contains(LOCAL_CALLS), "{text}");
         assert!(read(&[("colour", "red")]).expect_err("unknown").contains(KNOWN.names));
     }
 }

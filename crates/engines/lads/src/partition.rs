@@ -7,6 +7,9 @@
 //!              a worker may go on from one to the next whatever the others do
 //!              I3 key ranges that follow one another go to workers of one memory node, as long
 //!              as that has workers without one
+//!              I4 a range ends where the beginnings of keys differ most, near the end of its
+//!              worker's share: where all keys begin with a warehouse, those of one warehouse
+//!              are with one worker in every table, and most calls have all they touch there
 //! Source       lads.txt 3.2, Algorithm 2. We differ: each lock space is cut into key ranges by
 //!              itself, so that what belongs together in several tables (a warehouse, its
 //!              districts) lies together; the cuts come from samples of the graphs of earlier
@@ -15,7 +18,8 @@
 //!              to be more probably in one part: the paper does not say how. Where a record lies is
 //!              not looked up here, since the system is asked for that page by page; rows are on
 //!              the node of whoever wrote there first, which is the worker that had their range,
-//!              and ranges move to workers of the same node first (I3)
+//!              and ranges move to workers of the same node first (I3). I4 is how Bayer and
+//!              Unterauer split the pages of prefix B-trees (TODS 1977), for short separators
 
 #[cfg(feature = "metis")]
 mod metis;
@@ -24,6 +28,7 @@ use std::collections::BinaryHeap;
 
 use hotrow_base::pool::NONE;
 use hotrow_transaction::granule::{self, Space};
+use hotrow_transaction::plan::{Granule, Plan};
 
 use crate::options::Partitioning;
 use crate::queue::Queue;
@@ -73,6 +78,12 @@ pub struct Cuts {
 }
 
 impl Cuts {
+    /// Becomes like others, in its own memory.
+    pub fn copy(&mut self, others: &Self) {
+        self.all.clone_from(&others.all);
+        self.order.clone_from(&others.order);
+    }
+
     /// No cuts yet; by worker, its memory node.
     pub fn new(nodes: &[u16]) -> Self {
         let mut order: Vec<_> = (0..nodes.len() as u16).collect();
@@ -81,43 +92,88 @@ impl Cuts {
     }
 
     /// Cuts each lock space into as many ranges as there are workers, of about the same weight in
-    /// a sample.
+    /// a sample (I4).
     pub fn find(&mut self, sample: &mut [Sampled]) {
         let Self { all: cuts, order } = self;
         let workers = order.len() as u64;
         cuts.clear();
         sample.sort_unstable();
-        for space in sample.chunk_by(|one, other| one.0 == other.0) {
-            let weight: u64 = space.iter().map(|&(.., weight)| weight).sum();
-            let (mut before, mut last) = (0, None);
-            for &(space, head, own) in space {
-                // The worker in whose share the middle of the queue falls.
-                let middle = 2 * before + own;
-                let worker = order[(middle * workers / (2 * weight)) as usize]; // I3
-                match last {
-                    Some(same) if same == worker => {
-                        let cut = cuts.last_mut().expect("one was made for that worker");
-                        cut.1 = head;
-                    }
-                    _ => cuts.push((space, head, worker)),
-                }
-                last = Some(worker);
-                before += own;
+        for space in sample.chunk_by_mut(|one, other| one.0 == other.0) {
+            let mut weight = 0;
+            for (.., up_to) in space.iter_mut() {
+                weight += *up_to;
+                *up_to = weight; // with all before it
             }
-            if let Some(cut) = cuts.last_mut() {
-                cut.1 = u64::MAX;
+            let mut first = 0;
+            for (&worker, number) in order.iter().zip(1..) {
+                let end = match number == workers {
+                    true => space.len(),
+                    false => best_cut(space, (number, workers)).max(first),
+                };
+                if end > first {
+                    cuts.push((space[0].0, last_head(space, end), worker));
+                }
+                first = end;
             }
         }
     }
 
-    /// The worker in whose range a queue is. Spaces that were not in the sample are small.
+    /// As [`Cuts::owner_at`], of a queue.
     fn owner(&self, workers: u16, queue: &Queue) -> u16 {
-        let key = (queue.space, queue.head);
+        self.owner_at(workers, (queue.space, queue.head), queue.lock)
+    }
+
+    /// The worker in whose range a granule is: its lock space and the first bytes of its key, and
+    /// the identity of its lock. Spaces that were not in the sample are small.
+    fn owner_at(&self, workers: u16, key: (Space, u64), lock: u64) -> u16 {
         let at = self.all.partition_point(|&(space, head, _)| (space, head) < key);
         match self.all.get(at) {
-            Some(&(space, _, worker)) if space == queue.space => worker,
-            _ => granule::one_of(workers, queue.lock),
+            Some(&(space, _, worker)) if space == key.0 => worker,
+            _ => granule::one_of(workers, lock),
         }
+    }
+
+    /// Whether one worker has all granules of the call that was planned last.
+    pub fn have_at_one(&self, workers: u16, plan: &Plan) -> bool {
+        let owner = |granule: &Granule| {
+            self.owner_at(workers, (granule.space, plan.head(granule)), granule.lock)
+        };
+        let mut owners = plan.footprint().granules().iter().map(owner);
+        let first = owners.next();
+        first.is_none_or(|first| owners.all(|owner| owner == first))
+    }
+}
+
+/// How many of a sampled space's queues lie before the cut with this number, of so many ranges:
+/// where two neighbours' keys begin most differently, among places that give no worker more than a
+/// bit above its share; the nearest place, if there is none. Weights are those up to a queue.
+fn best_cut(space: &[Sampled], (number, ranges): (u64, u64)) -> usize {
+    let weight = space.last().map_or(0, |last| last.2);
+    let share = weight * number / ranges;
+    let bit = weight * EPSILON / (1024 * ranges) / (ranges - 1).min(2); // both ends may be moved
+    let low = space.partition_point(|queue| queue.2 < share.saturating_sub(bit));
+    let high = space.partition_point(|queue| queue.2 <= share + bit).min(space.len() - 1);
+    let differ = |at: usize| (space[at - 1].1 ^ space[at].1).checked_ilog2();
+    let best = (low + 1..=high).max_by_key(|&at| {
+        let off = space[at - 1].2.abs_diff(share);
+        (differ(at), std::cmp::Reverse(off))
+    });
+    best.unwrap_or_else(|| {
+        // The worker in whose share the middle of a queue falls has it.
+        let before = |at: usize| at.checked_sub(1).map_or(0, |before| space[before].2);
+        let middle = |at: usize| before(at) + space[at].2; // twice
+        (0..space.len()).take_while(|&at| middle(at) * ranges < 2 * weight * number).count()
+    })
+}
+
+/// The last head that lies before a cut: all that begin as the queue before it does, as far as the
+/// one behind it begins otherwise.
+fn last_head(space: &[Sampled], end: usize) -> u64 {
+    let Some(behind) = space.get(end) else { return u64::MAX };
+    let before = space[end - 1].1;
+    match (before ^ behind.1).checked_ilog2() {
+        Some(bit) => (behind.1 >> bit << bit) - 1,
+        None => before,
     }
 }
 
@@ -269,6 +325,7 @@ fn cost(queue: &Queue) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use hotrow_base::ids::IndexId;
     use hotrow_transaction::granule::LOCK_ID_STEP;
 
     use super::*;
@@ -310,7 +367,8 @@ mod tests {
             let ascends = |(other, &its): (&Queue, &u16)| queue.head > other.head || owner <= its;
             assert!(queues.iter().zip(&owners).take(100).all(ascends), "ranges");
         }
-        assert!(loads.iter().all(|load| (4500..5000).contains(load)), "{loads:?}");
+        // Both ends of a range may be moved, by half of EPSILON each.
+        assert!(loads.iter().all(|load| (4275..=5225).contains(load)), "{loads:?}");
     }
 
     #[test]
@@ -336,6 +394,27 @@ mod tests {
     }
 
     #[test]
+    fn ranges_end_between_warehouses_in_every_table() {
+        // Two tables: a row of each of six warehouses, and a thousand of each, whose numbers come
+        // behind its own. Loads are not quite even.
+        let stock = (0..6000).map(|number| (number / 1000 + 1) << 32 | (number % 1000));
+        let mut sampled: Vec<Sampled> = Vec::new();
+        let spaces = [Space::Index(IndexId(3)), Space::Index(IndexId(4))];
+        sampled.extend((1..=6).map(|number| (spaces[0], number << 32, 40 + number)));
+        sampled.extend(stock.clone().map(|head| (spaces[1], head, 2 + head % 2)));
+        for workers in [2, 3] {
+            let mut cuts = Cuts::new(&vec![0; workers]);
+            cuts.find(&mut sampled.clone());
+            for head in stock.clone() {
+                let owner = |space| cuts.owner_at(workers as u16, (space, head), 0);
+                let warehouse = head >> 32;
+                let wanted = (warehouse - 1) * workers as u64 / 6;
+                assert_eq!(spaces.map(owner), [wanted as u16; 2], "{warehouse} of {workers}");
+            }
+        }
+    }
+
+    #[test]
     fn a_heavy_queue_is_never_missed() {
         for heavy in [0, 1, 1777, 4999] {
             let mut queues = queues(0..5000, 1);
@@ -345,15 +424,15 @@ mod tests {
             for (queue, &owner) in queues.iter().zip(&owners) {
                 loads[usize::from(owner)] += cost(queue);
             }
-            assert!(loads.iter().all(|load| (9_600..10_400).contains(load)), "{loads:?}");
+            assert!(loads.iter().all(|load| (9_000..=11_000).contains(load)), "{loads:?}");
         }
     }
 
     #[test]
     fn queues_move_to_their_neighbours_while_loads_allow_it() {
         // Pairs of a low and a high key: all edges are cut by key ranges, and none need be.
-        let queues = queues(0..200, 1);
-        let edges: Vec<_> = (0..100).flat_map(|low| [(low, 199 - low); 3]).collect();
+        let queues = queues(0..256, 1);
+        let edges: Vec<_> = (0..128).flat_map(|low| [(low, 255 - low); 3]).collect();
         let cut = |owners: &[u16]| {
             edges.iter().filter(|(a, b)| owners[*a as usize] != owners[*b as usize]).count()
         };
@@ -361,7 +440,7 @@ mod tests {
         assert_eq!(cut(&by_keys), edges.len());
         let repaired = partition(Partitioning::Repaired, 2, &queues, &edges);
         let load = repaired.iter().filter(|&&owner| owner == 0).count();
-        assert!((88..=112).contains(&load), "{load}");
+        assert!((113..=143).contains(&load), "{load}");
         // Who finds no room is not asked again, so that some stay apart.
         assert!(cut(&repaired) <= edges.len() * 7 / 10, "{} are cut", cut(&repaired));
         #[cfg(feature = "metis")]
@@ -369,9 +448,9 @@ mod tests {
             let owners = partition(Partitioning::Metis, 2, &queues, &edges);
             assert_eq!(cut(&owners), 0, "each pair lies together");
             let load = owners.iter().filter(|&&owner| owner == 0).count();
-            assert!((88..=112).contains(&load), "{load}");
+            assert!((113..=143).contains(&load), "{load}");
         }
         let hashed = partition(Partitioning::Hash, 2, &queues, &edges);
-        assert_eq!(hashed.iter().filter(|&&owner| owner == 0).count(), 100);
+        assert_eq!(hashed.iter().filter(|&&owner| owner == 0).count(), 128);
     }
 }

@@ -91,8 +91,8 @@ impl Programs {
 
 const CAN_BE_CUT: &str = "a procedure that was registered can be cut";
 
-fn cut(schema: &Schema, compiled: &CompiledProcedure) -> Option<ActionProgram> {
-    ActionProgram::new(&schema.catalog, &schema.granules, &compiled.procedure).ok()
+fn cut(schema: &Schema, compiled: &Arc<CompiledProcedure>) -> Option<ActionProgram> {
+    ActionProgram::new(&schema.catalog, &schema.granules, compiled).ok()
 }
 
 impl fmt::Debug for Programs {

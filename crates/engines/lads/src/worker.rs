@@ -24,7 +24,7 @@ use hotrow_engine::schema::{KnownSchema, Schema};
 use hotrow_engine::source::{CallSource, Fetch};
 use hotrow_engine::statistics::{Activity, Stopwatch, turns_between_books};
 use hotrow_engine::worker::{Call, Errand, Next};
-use hotrow_transaction::actions::{ActionPlanner, Wanted};
+use hotrow_transaction::actions::{ActionPlanner, Wanted, WhyWhole};
 use hotrow_transaction::outcome::Stop;
 
 use crate::conclusion::{Conclusion, Remains};
@@ -35,7 +35,7 @@ use crate::graph::Graph;
 use crate::habits::Habits;
 use crate::mail::Mail;
 use crate::options::Partitioning;
-use crate::partition;
+use crate::partition::{self, Cuts};
 use crate::programs::Programs;
 
 /// Rounds between two publications of the stopwatch, while there are calls.
@@ -62,6 +62,8 @@ pub struct Worker {
     deferred: Vec<Errand>,
     /// errands without a call
     free: Vec<Errand>,
+    /// how granules are dealt out, and how often that was done anew before
+    cuts: (u32, Cuts),
     /// the next round's graph, as far as it is built
     ahead: Graph,
     /// when that was begun
@@ -93,6 +95,7 @@ impl Worker {
             habits: Habits::default(),
             deferred: Vec::new(),
             free: Vec::new(),
+            cuts: (0, Cuts::new(&[])),
             ahead: Graph::new(crew.workers()),
             ahead_since: None,
             watch: Stopwatch::default(),
@@ -117,6 +120,15 @@ impl Worker {
                 continue;
             }
             let round = crew.round();
+            if round.alone.is_some_and(|other| other != self.number) {
+                debug_assert_eq!(self.ahead.calls(), 0, "who is ahead does it with the others");
+                pin = None; // it may be long
+                self.publish_books();
+                schema.reclaim(self.id);
+                self.watch.switch(Activity::Idle);
+                next = crew.next_round(false);
+                continue;
+            }
             let guard = pin.take().unwrap_or_else(|| memory.epochs().pin(self.id)); // I3
             let mut is_new = schema.look_again(shared);
             if is_new {
@@ -124,6 +136,10 @@ impl Worker {
             }
             if !Arc::ptr_eq(&programs, &round.programs) {
                 (programs, is_new) = (Arc::clone(&round.programs), true);
+            }
+            if self.cuts.0 != round.cuts {
+                self.cuts.0 = round.cuts;
+                self.cuts.1.copy(&crew.cuts());
             }
             let calls = self.turn(&schema, &round, is_new);
             if let Some(since) = self.ahead_since.take() {
@@ -141,6 +157,21 @@ impl Worker {
             let saved_rows = schema.memory.saved_rows();
             let has_room = saved_rows.has_room(self.id) && self.committer.has_room();
             self.watch.switch(if is_idle { Activity::Idle } else { Activity::Wait });
+            if round.alone.is_some() {
+                let Self { source, committer, id, number, .. } = &mut self;
+                let outside = || {
+                    if is_idle {
+                        source.wait();
+                    }
+                    if !has_room {
+                        saved_rows.wait_for_room(*id);
+                        committer.wait_for_room();
+                    }
+                };
+                if crew.next_round_alone(*number, outside) {
+                    continue;
+                }
+            }
             next = crew.next_round(is_idle || !has_room);
             if is_idle && crew.watchman() == Some(self.number) {
                 self.source.wait();
@@ -162,7 +193,7 @@ impl Worker {
             std::mem::swap(graph, &mut self.ahead);
             self.ahead.clear();
             if is_new {
-                self.plan_again(schema, programs, graph); // I4
+                self.plan_again(schema, round, graph); // I4
             }
             self.build(schema, round, graph);
             slot.tell(round.number, graph.calls());
@@ -172,7 +203,10 @@ impl Worker {
             return 0;
         }
         self.watch.switch(Activity::Wait);
-        crew.meet_working(|| self.go_ahead(schema, round));
+        let is_alone = round.alone.is_some();
+        if !is_alone {
+            crew.meet_working(|| self.go_ahead(schema, round));
+        }
         let verdict = {
             self.watch.switch(Activity::Execute);
             let graph = slot.graph.read().expect("nobody panics with it");
@@ -184,15 +218,13 @@ impl Worker {
         let graph = &mut *slot.graph.write().expect("nobody panics with it");
         match plan {
             Plan::OneByOne => {
-                crew.meet(); // nobody plans any more
                 let calls = graph.calls();
-                self.run_in_turn(schema, &mut graph.errands[..calls]);
+                self.run_in_turn(schema, &mut graph.errands[..calls], is_alone);
             }
             Plan::CommitThenOneByOne => {
                 self.commit(schema, graph);
-                crew.meet();
                 let mut deferred = std::mem::take(&mut self.deferred);
-                self.run_in_turn(schema, &mut deferred);
+                self.run_in_turn(schema, &mut deferred, is_alone);
                 debug_assert!(self.deferred.is_empty(), "what runs as a whole guesses nothing");
                 self.free.append(&mut deferred);
                 self.deferred = deferred;
@@ -231,7 +263,7 @@ impl Worker {
         self.watch.switch(Activity::Plan);
         let mut graph = std::mem::take(&mut self.ahead);
         // That there are no more is told when the round begins.
-        let is_ready = matches!(self.fetch(schema, &round.programs, &mut graph), Fetch::Ready(_));
+        let is_ready = matches!(self.fetch(schema, round, &mut graph), Fetch::Ready(_));
         self.ahead = graph;
         if is_ready {
             self.crew.goes_ahead();
@@ -241,19 +273,19 @@ impl Worker {
     }
 
     /// Plans a graph's calls again, for another schema.
-    fn plan_again(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) {
+    fn plan_again(&mut self, schema: &Schema, round: &Round, graph: &mut Graph) {
         let calls = graph.calls();
         graph.clear();
         for at in 0..calls {
             self.desk.swap(&mut graph.errands[at]);
             self.desk.look_up(schema);
-            self.plan(schema, programs, graph);
+            self.plan(schema, round, graph);
             self.desk.swap(&mut graph.errands[at]);
         }
     }
 
     /// Fetches a call, plans it, and hangs its actions into a graph.
-    fn fetch(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) -> Fetch {
+    fn fetch(&mut self, schema: &Schema, round: &Round, graph: &mut Graph) -> Fetch {
         let at = graph.calls();
         if graph.errands.len() == at {
             graph.errands.push(Errand::default());
@@ -261,7 +293,7 @@ impl Worker {
         self.desk.swap(&mut graph.errands[at]); // its memory is used again
         let fetched = self.desk.fetch(&mut *self.source, schema);
         if let Fetch::Ready(_) = fetched {
-            self.plan(schema, programs, graph);
+            self.plan(schema, round, graph);
         }
         self.desk.swap(&mut graph.errands[at]);
         fetched
@@ -273,7 +305,7 @@ impl Worker {
         let outboxes = &self.crew.slots[self.number].outboxes;
         outboxes.iter().for_each(|outbox| outbox.lock().clear());
         while graph.calls() < round.calls {
-            match self.fetch(schema, &round.programs, graph) {
+            match self.fetch(schema, round, graph) {
                 Fetch::Ready(_) => {}
                 Fetch::Empty => break,
                 Fetch::Closed => {
@@ -284,7 +316,7 @@ impl Worker {
         }
         self.watch.switch(Activity::Lock);
         let how = self.crew.settings.partitioning;
-        graph.seal(how, &self.crew.cuts(), self.number as u16);
+        graph.seal(how, &self.cuts.1, (self.number as u16, round.alone.is_some()));
         if round.samples && how != Partitioning::Hash {
             let taken = &mut self.crew.slots[self.number].sample.lock();
             partition::sample(&graph.queues.all, self.crew.workers() as u16, taken);
@@ -292,8 +324,9 @@ impl Worker {
     }
 
     /// Plans the call on the desk.
-    fn plan(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) {
-        let Self { desk, planner, scratch, habits, .. } = self;
+    fn plan(&mut self, schema: &Schema, round: &Round, graph: &mut Graph) {
+        let programs = &*round.programs;
+        let Self { desk, planner, scratch, habits, crew, cuts, .. } = self;
         let Call { invocation, procedure, frame, .. } = desk;
         if procedure.is_none() {
             graph.batch.add_empty();
@@ -320,7 +353,28 @@ impl Worker {
         }
         let mut access = TrialReads::new(schema, scratch);
         let (call, batch) = ((program, &*invocation), &mut graph.batch);
-        match planner.add(batch, wanted, call, frame, &mut access) {
+        let planned = match wanted {
+            Wanted::ConditionsFirst
+                if crew.may_have_at_one(round) && habits.may_be_local(invocation.procedure) =>
+            {
+                let workers = crew.workers() as u16;
+                let is_only = workers == 1 || round.alone.is_some();
+                let is_local = |plan: &_| is_only || cuts.1.have_at_one(workers, plan);
+                let why = WhyWhole::Local;
+                let added =
+                    ActionPlanner::add_whole(batch, why, call, frame, &mut access, is_local);
+                if let Ok(was_local) = added {
+                    habits.was_local(invocation.procedure, was_local);
+                }
+                added
+            }
+            _ => Ok(false),
+        };
+        let planned = match planned {
+            Ok(false) => planner.add(batch, wanted, call, frame, &mut access),
+            ended => ended.map(|_| ()),
+        };
+        match planned {
             Ok(()) => graph.note_hints(schema),
             Err(stop) => {
                 graph.refused.push((graph.calls() as u32, stop));
@@ -337,6 +391,9 @@ impl Worker {
         let scratch = &mut *crew.scratches[self.number].lock();
         let (mut calls, mut stood_apart) = (0, false);
         for (number, slot) in (0..).zip(&crew.slots) {
+            if round.alone.is_some_and(|alone| alone != usize::from(number)) {
+                continue;
+            }
             self.watch.switch(Activity::Wait);
             slot.built.wait(round.number);
             let graph = &*slot.graph.read().expect("nobody panics with it");
@@ -373,7 +430,8 @@ impl Worker {
             let effect = self.conclusion.effect(at, graph);
             self.desk.swap(&mut graph.errands[at]);
             self.desk.durable_in = durable_in;
-            let ended = self.conclusion.end(at, &mut self.desk);
+            let outboxes = &crew.slots[self.number].outboxes;
+            let ended = self.conclusion.end(at, outboxes, &mut self.desk);
             if let (Ok(()), Some(procedure)) = (&ended, &self.desk.procedure) {
                 let Call { invocation, frame, .. } = &self.desk;
                 let commit = group.commit(at, effect);
@@ -404,9 +462,15 @@ impl Worker {
         }
     }
 
-    /// Runs calls one by one, each worker its own, in turn.
-    fn run_in_turn(&mut self, schema: &Schema, errands: &mut [Errand]) {
+    /// Runs calls one by one, each worker its own, in turn, when nobody plans or commits any more.
+    fn run_in_turn(&mut self, schema: &Schema, errands: &mut [Errand], is_alone: bool) {
         let crew = Arc::clone(&self.crew);
+        let meet = || {
+            if !is_alone {
+                crew.meet();
+            }
+        };
+        meet();
         for turn in 0..crew.workers() {
             if turn == self.number {
                 self.watch.switch(Activity::Execute);
@@ -417,7 +481,7 @@ impl Worker {
                 }
                 self.watch.switch(Activity::Wait);
             }
-            crew.meet();
+            meet();
         }
     }
 

@@ -51,6 +51,8 @@ pub enum WhyWhole {
     DecidesLate,
     /// that was wanted
     Wanted,
+    /// all it touches is with one worker
+    Local,
 }
 
 /// A run of a leaf.
@@ -232,8 +234,14 @@ impl Batch {
 
     /// Puts a recorded call in one action for all its granules.
     pub(super) fn put_whole(&mut self, begun: &Begun, why: WhyWhole) {
-        // Keys of granules are among the bytes of keys.
+        // They are the keys of its leaves. Those of granules are among the bytes of keys.
         self.plan.cut_back((begun.plan.0, self.plan.end().1));
+        self.put_planned(begun, why);
+    }
+
+    /// As [`Batch::put_whole`], for one that was planned in one piece: it is run with its keys.
+    pub(super) fn put_planned(&mut self, begun: &Begun, why: WhyWhole) {
+        let keys = (self.plan.end().0 - begun.plan.0) as u32;
         let (used, line) = (self.uses.len() as u32, self.lines.len() as u32);
         self.uses.extend_from_slice(self.plan.footprint().granules());
         let action = Action {
@@ -249,7 +257,7 @@ impl Batch {
         let call = BatchCall { whole: Some(why), ..self.next_call(begun, (1, 1), 0) };
         self.lines.push(call.instances.0);
         self.actions.push(action);
-        self.instances.push(Instance { leaf: None, inputs: (0, 0), made: 0, keys: (0, 0) });
+        self.instances.push(Instance { leaf: None, inputs: (0, 0), made: 0, keys: (0, keys) });
         self.values.push(Value {
             known: NONE,
             kept: Kept::Plain,
@@ -353,15 +361,6 @@ impl Batch {
     /// The uses of all actions.
     pub fn all_uses(&self) -> &[Granule] {
         &self.uses
-    }
-
-    /// The first bytes of a granule's key, as a number that ascends with keys.
-    pub fn head(&self, granule: &Granule) -> u64 {
-        let key = self.plan.granule_key(granule);
-        let mut head = [0; 8];
-        let bytes = key.len().min(head.len());
-        head[..bytes].copy_from_slice(&key[..bytes]);
-        u64::from_be_bytes(head)
     }
 
     /// The planned keys, in the order of instances.

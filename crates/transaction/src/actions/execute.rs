@@ -14,7 +14,6 @@ use crate::access::RecordAccess;
 use crate::frame::Frame;
 use crate::invocation::Invocation;
 use crate::outcome::{Notice, Rows, SqlError, Stop};
-use crate::program::ROW_COUNT;
 
 /// Why a call ended early.
 #[derive(Clone, PartialEq, Debug)]
@@ -143,12 +142,19 @@ impl Run<'_> {
             }
             return Err(failure);
         }
-        self.call.tell_row_count(&mut self.frame, &self.values);
         Ok(Rows {
-            columns: self.call.program.whole.result.iter().map(|c| c.name.clone()).collect(),
+            columns: self
+                .call
+                .program
+                .whole
+                .program
+                .result
+                .iter()
+                .map(|c| c.name.clone())
+                .collect(),
             notices: self.returned.iter().flat_map(|(_, _, said)| said).cloned().collect(),
             rows: self.returned.into_iter().flat_map(|(_, rows, _)| rows).collect(),
-            touched: self.frame.slot(ROW_COUNT).as_int() as u64,
+            touched: self.call.row_count(&self.values).as_int() as u64,
         })
     }
 }

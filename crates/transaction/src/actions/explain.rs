@@ -130,6 +130,7 @@ pub fn explain_call(
         Some(WhyWhole::TooLong) => "planning it takes too many steps",
         Some(WhyWhole::DecidesLate) => "its conditions cannot come before all of its changes",
         Some(WhyWhole::Wanted) => "that is wanted",
+        Some(WhyWhole::Local) => "one worker has all that it touches",
     };
     let _ = writeln!(text, "The call is one action, because {why}.");
     text

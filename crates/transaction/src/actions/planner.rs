@@ -26,6 +26,7 @@ use crate::frame::Frame;
 use crate::interpret;
 use crate::invocation::Invocation;
 use crate::outcome::Stop;
+use crate::plan::Plan;
 
 /// What the actions of a call are to be like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +66,14 @@ impl ActionPlanner {
         frame: &mut Frame,
         access: &mut A,
     ) -> Result<(), Stop> {
+        if wanted == Wanted::Whole || program.uncut.is_some() {
+            let why = match program.uncut {
+                Some(_) => WhyWhole::Uncut,
+                None => WhyWhole::Wanted,
+            };
+            return Self::add_whole(batch, why, (program, invocation), frame, access, |_| true)
+                .map(|_| ());
+        }
         let Self { shape, forms, former, order } = self;
         let begun = batch.begin();
         batch.plan.begin_call();
@@ -72,8 +81,6 @@ impl ActionPlanner {
         let mut recording = Recording::begin(program, wanted, (&mut *batch, shape), frame);
         let driver = &program.driver.program;
         let why = match interpret::run(driver, 0, frame, access, &mut recording) {
-            Ok(()) if program.uncut.is_some() => Some(WhyWhole::Uncut),
-            Ok(()) if wanted == Wanted::Whole => Some(WhyWhole::Wanted),
             Ok(()) => None,
             Err(Stop::Error) => Some(WhyWhole::TooLong),
             Err(stop) => {
@@ -95,5 +102,31 @@ impl ActionPlanner {
             false => batch.put(form, &begun),
         }
         Ok(())
+    }
+
+    /// Plans a call in one piece, and adds it to a batch as one action, if its plan, which stands
+    /// behind those of the batch, `suits`; whether it did. The batch is as it was, if not.
+    ///
+    /// # Errors
+    ///
+    /// As [`ActionPlanner::add`].
+    pub fn add_whole<A: RecordAccess>(
+        batch: &mut Batch,
+        why: WhyWhole,
+        (program, invocation): (&ActionProgram, &Invocation),
+        frame: &mut Frame,
+        access: &mut A,
+        suits: impl FnOnce(&Plan) -> bool,
+    ) -> Result<bool, Stop> {
+        let begun = batch.begin();
+        let planned = batch.plan.add(&program.whole.plan, invocation, frame, access, &());
+        match planned {
+            Ok(ended) if suits(&batch.plan) => {
+                batch.put_planned(&begun, if ended { why } else { WhyWhole::TooLong });
+                return Ok(true);
+            }
+            _ => batch.cut_back(&begun),
+        }
+        planned.map(|_| false)
     }
 }

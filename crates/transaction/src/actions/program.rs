@@ -1,5 +1,7 @@
 //! A procedure's leaves and the driver that lines them up: made once, shared by all threads.
 
+use std::sync::Arc;
+
 use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering};
 
 use hotrow_base::types::SqlType;
@@ -10,12 +12,12 @@ use super::flow::Flow;
 use super::leaf::{self, Input, Leaf};
 use crate::bytecode::{PathCode, Program};
 use crate::catalog::Catalog;
-use crate::compiled::{PlanProgram, mark_unchanged};
+use crate::compiled::{CompiledProcedure, PlanProgram, mark_unchanged};
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
 use crate::program::{
-    ExprKind, FIRST_PARAMETER, Path, Procedure, ROW_COUNT, SlotId, Statement, StatementKind,
+    ExprKind, FIRST_PARAMETER, Path, ROW_COUNT, SlotId, Statement, StatementKind,
 };
 use crate::slice::{OWN_MARK, Slice};
 use crate::walk;
@@ -54,7 +56,7 @@ pub struct ActionProgram {
     /// the leaves' code: entry `i` runs leaf `i`
     pub program: Program,
     /// the procedure in one piece, for calls that are not cut
-    pub whole: Program,
+    pub whole: Arc<CompiledProcedure>,
     /// why no call is cut, if so: then the procedure is one action
     pub uncut: Option<String>,
     /// access sites of the procedure that are cut in two, ascending: what nobody writes is read
@@ -72,17 +74,15 @@ pub struct ActionProgram {
 }
 
 impl ActionProgram {
-    /// Cuts a procedure for a catalog and a set of granules.
+    /// Cuts a procedure, for the catalog and the granules for which it was compiled.
     pub fn new(
         catalog: &Catalog,
         granules: &Granules,
-        procedure: &Procedure,
+        whole: &Arc<CompiledProcedure>,
     ) -> Result<Self, SqlError> {
-        let mut whole = lower::lower(catalog, procedure)?;
-        mark_unchanged(&mut whole, catalog, granules, procedure);
-        match cut::cut(catalog, granules, procedure) {
-            Ok(cut) => Self::of_cut(catalog, granules, procedure, whole, cut),
-            Err(why) => Self::uncut(catalog, granules, procedure, whole, why),
+        match cut::cut(catalog, granules, &whole.procedure) {
+            Ok(cut) => Self::of_cut(catalog, granules, whole, cut),
+            Err(why) => Ok(Self::uncut(whole, why)),
         }
     }
 
@@ -95,10 +95,10 @@ impl ActionProgram {
     fn of_cut(
         catalog: &Catalog,
         granules: &Granules,
-        procedure: &Procedure,
-        whole: Program,
+        whole: &Arc<CompiledProcedure>,
         cut: Cut,
     ) -> Result<Self, SqlError> {
+        let procedure = &whole.procedure;
         let Cut { marked, mut steps, marks, arms, mut leaves, parts, apart } = cut;
         for (leaf, part) in leaves.iter_mut().zip(&parts) {
             leaf.decides |= part.iter().any(|statement| leaf::decides(catalog, statement));
@@ -136,7 +136,7 @@ impl ActionProgram {
             number: PROGRAMS.fetch_add(1, Ordering::Relaxed), // only its uniqueness counts
             leaves,
             program,
-            whole,
+            whole: Arc::clone(whole),
             uncut: None,
             apart,
             flat,
@@ -148,28 +148,21 @@ impl ActionProgram {
         })
     }
 
-    fn uncut(
-        catalog: &Catalog,
-        granules: &Granules,
-        procedure: &Procedure,
-        whole: Program,
-        why: String,
-    ) -> Result<Self, SqlError> {
-        let slice = Slice::of(catalog, granules, procedure);
-        Ok(Self {
+    fn uncut(whole: &Arc<CompiledProcedure>, why: String) -> Self {
+        Self {
             number: PROGRAMS.fetch_add(1, Ordering::Relaxed), // as above
             leaves: Vec::new(),
             program: Program::default(),
-            whole,
+            whole: Arc::clone(whole),
             uncut: Some(why),
             apart: Vec::new(),
             flat: None,
-            driver: PlanProgram::new(catalog, granules, &slice)?,
+            driver: whole.plan.clone(),
             steps: Vec::new(),
             captures: Vec::new(),
             kept: Vec::new(),
             own_parameters: Vec::new(),
-        })
+        }
     }
 
     /// Whether planning a call reads records.

@@ -21,7 +21,7 @@ use super::program::{ActionProgram, Kept};
 use crate::access::RecordAccess;
 use crate::bytecode::Program;
 use crate::frame::{Frame, Machine};
-use crate::interpret::{self, Hook, NoHook, PlannedKey};
+use crate::interpret;
 use crate::invocation::Invocation;
 use crate::outcome::Stop;
 use crate::program::{ROW_COUNT, SlotId};
@@ -53,7 +53,7 @@ impl CallRun<'_> {
     pub fn code(&self, instance: u32) -> &Program {
         match self.batch.leaf(instance) {
             Some(_) => &self.program.program,
-            None => &self.program.whole,
+            None => &self.program.whole.program,
         }
     }
 
@@ -66,7 +66,12 @@ impl CallRun<'_> {
     /// Where an instance's planned keys stand among those of the batch; its accesses count them
     /// from the first of these.
     pub fn keys(&self, instance: u32) -> Range<usize> {
-        let (first, (start, end)) = (self.call.keys, self.batch.instances[instance as usize].keys);
+        self.keys_of(&self.batch.instances[instance as usize])
+    }
+
+    #[inline]
+    fn keys_of(&self, instance: &Instance) -> Range<usize> {
+        let (first, (start, end)) = (self.call.keys, instance.keys);
         (first + start) as usize..(first + end) as usize
     }
 
@@ -89,8 +94,9 @@ impl CallRun<'_> {
         values: &mut impl Values,
     ) -> Result<(), Stop> {
         let instance = &self.batch.instances[instance as usize];
+        let mut keys = self.batch.plan.keys_among(self.keys_of(instance));
         let Some(number) = instance.leaf else {
-            interpret::run(&self.program.whole, 0, frame, access, &mut NoHook)?;
+            interpret::run(&self.program.whole.program, 0, frame, access, &mut keys)?;
             values.store(self.call.values + instance.made, frame.slot(ROW_COUNT), None);
             return Ok(());
         };
@@ -116,8 +122,6 @@ impl CallRun<'_> {
             let datum = self.gather((input.slot, value), &mut frame.machine, values);
             frame.set_slot(input.slot, datum);
         }
-        let (next, end) = (self.call.keys + instance.keys.0, self.call.keys + instance.keys.1);
-        let mut keys = Keys { batch: self.batch, first: next, next, end };
         interpret::run_here(&self.program.program, leaf.entry.into(), frame, access, &mut keys)?;
         self.scatter(leaf, instance, frame, values);
         Ok(())
@@ -199,40 +203,15 @@ impl CallRun<'_> {
         }
     }
 
-    /// Puts the row count that the caller hears into a frame.
-    pub fn tell_row_count(&self, frame: &mut Frame, values: &impl Values) {
-        let touched = match self.call.row_count {
-            NONE => Datum::int(0),
-            value => self.fetch(value, &mut frame.machine, values),
-        };
-        frame.set_slot(ROW_COUNT, touched);
-    }
-}
-
-/// Hands out the keys planned for one run of a leaf; entries are counted from its first.
-struct Keys<'a> {
-    batch: &'a Batch,
-    first: u32,
-    next: u32,
-    end: u32,
-}
-
-impl Hook for Keys<'_> {
-    const PLANNED: bool = true;
-
-    #[inline]
-    fn next_key(&mut self, site: u16) -> Option<PlannedKey<'_>> {
-        if self.next == self.end {
-            return None;
+    /// The row count that the caller hears.
+    pub fn row_count(&self, values: &impl Values) -> Datum {
+        let BatchCall { row_count, values: first, known: first_known, .. } = *self.call;
+        if row_count == NONE {
+            return Datum::int(0);
         }
-        let entry = &self.batch.entries()[self.next as usize];
-        debug_assert_eq!(entry.site, site, "keys are planned in the order of their use");
-        self.next += 1;
-        let number = self.next - 1 - self.first;
-        Some(PlannedKey { key: self.batch.plan.key(entry), hash: entry.hash, entry: number })
-    }
-
-    fn mark(&mut self, _: u32, _: &mut Frame) -> Result<(), Stop> {
-        Ok(())
+        match self.batch.values[(first + row_count) as usize].known {
+            NONE => values.load(first + row_count, &mut Vec::new()), // it has no bytes
+            known => self.batch.known[(first_known + known) as usize],
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use hotrow_transaction::access::RecordAccess;
 use hotrow_transaction::actions::{
@@ -37,7 +38,7 @@ pub enum Ended {
 pub struct Subject<'a> {
     pub catalog: &'a Catalog,
     pub granules: &'a Granules,
-    pub compiled: CompiledProcedure,
+    pub compiled: Arc<CompiledProcedure>,
     pub actions: ActionProgram,
 }
 
@@ -128,8 +129,9 @@ impl<'c> Order<Checked<'c>> for RandomOrder<'_> {
 impl<'a> Subject<'a> {
     pub fn new(catalog: &'a Catalog, granules: &'a Granules, procedure: &Procedure) -> Self {
         let compiled = CompiledProcedure::new(catalog, granules, procedure.clone());
-        let actions = ActionProgram::new(catalog, granules, procedure).expect("it lowers");
-        Self { catalog, granules, compiled: compiled.expect("it lowers"), actions }
+        let compiled = Arc::new(compiled.expect("it lowers"));
+        let actions = ActionProgram::new(catalog, granules, &compiled).expect("it lowers");
+        Self { catalog, granules, compiled, actions }
     }
 
     pub fn checked(&self, store: &ModelStore) -> Checked<'a> {

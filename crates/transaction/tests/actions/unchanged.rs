@@ -1,6 +1,8 @@
 //! Columns that nobody changes: what needs no lock because of them, and which accesses are cut in
 //! two.
 
+use std::sync::Arc;
+
 use hotrow_transaction::actions::ActionProgram;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::explain::explain;
@@ -129,10 +131,16 @@ fn what_is_changed_is_known_column_by_column() {
     assert_eq!(changed("forwarding"), ColumnSet::ALL);
 }
 
+fn program(database: &Database, name: &str) -> ActionProgram {
+    let Database { catalog, procedures } = database;
+    let granules = granules(database);
+    let compiled = CompiledProcedure::new(catalog, &granules, procedures[name].clone());
+    let compiled = Arc::new(compiled.expect("it lowers"));
+    ActionProgram::new(catalog, &granules, &compiled).expect("it lowers")
+}
+
 fn leaves(schema: &str, procedures: &str, name: &str) -> Vec<usize> {
-    let database = database(schema, procedures);
-    let (catalog, tree) = (&database.catalog, &database.procedures[name]);
-    let program = ActionProgram::new(catalog, &granules(&database), tree).expect("it lowers");
+    let program = program(&database(schema, procedures), name);
     program.apart.iter().map(|&site| usize::from(site) + 1).collect()
 }
 
@@ -179,11 +187,8 @@ fn tpcc_needs_no_lock_for_taxes_and_texts() {
     let workload = workload_named("tpcc").expect("the name is listed");
     let tpcc = database(&workload.schema_sql(), &workload.procedures_sql());
     says(&tpcc, "new_order", "no lock: no registered procedure writes the columns that it reads");
-    let Database { catalog, procedures } = &tpcc;
-    let granules = granules(&tpcc);
     for (name, apart) in [("new_order", &[6][..]), ("payment", &[]), ("delivery", &[])] {
-        let program = ActionProgram::new(catalog, &granules, &procedures[name]);
-        assert_eq!(program.expect("it lowers").apart, apart, "{name}");
+        assert_eq!(program(&tpcc, name).apart, apart, "{name}");
     }
     says(&tpcc, "new_order", "Nobody writes of warehouse: w_id, w_name, w_street_1, w_street_2");
 }
