@@ -17,9 +17,6 @@ use crate::ordered::Ordered;
 use crate::statistics::Statistic;
 use crate::{Flow, Ground, MORE, Row, Runner, Set, Table, Take, order_of, place, sort_places};
 
-/// What an aggregate takes.
-const TOTAL_BYTES: usize = size_of::<Total<'_>>() + size_of::<Running>();
-
 /// An aggregate while rows are added to it.
 pub(crate) struct Total<'q> {
     aggregate: &'q GroupAggregate,
@@ -69,6 +66,18 @@ impl<'q> Total<'q> {
         };
         let needs = aggregate.distinct || !aggregate.order.is_empty();
         Self { aggregate, state, beside: needs.then(Box::default) }
+    }
+
+    /// What it takes before it has met a row, in bytes.
+    fn bytes(&self) -> usize {
+        let state = match &self.state {
+            State::Running(running) => running.bytes(),
+            State::Statistic(_) => size_of::<Statistic>(),
+            State::Ordered(_) => size_of::<Ordered>(),
+            State::Truth(_) | State::Text(_) | State::Array(_) | State::Pairs(_) => 0,
+        };
+        let beside = if self.beside.is_some() { size_of::<Beside>() } else { 0 };
+        size_of::<Self>() + state + beside
     }
 
     /// Adds a row; how many bytes are kept of it.
@@ -271,8 +280,10 @@ impl<'g, G: Ground> Runner<'g, G> {
                     true => 0,
                     false => *known.entry(key_of(values.iter().copied())).or_insert_with(|| {
                         let key = group.key(set, &values);
-                        bytes += 2 * bytes_of(&key) + group.aggregates.len() * TOTAL_BYTES;
-                        groups.push((key, totals()));
+                        let totals = totals();
+                        bytes += 2 * bytes_of(&key);
+                        bytes += totals.iter().map(Total::bytes).sum::<usize>();
+                        groups.push((key, totals));
                         groups.len() - 1
                     }),
                 };

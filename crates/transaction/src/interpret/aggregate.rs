@@ -33,7 +33,8 @@ pub struct Totals {
     wraps: i64,
     /// of numerics of any number of digits
     number: AnyNumeric,
-    floats: ExactSum,
+    /// of floats, from the first one on: it is large, and there are totals for each group
+    floats: Option<Box<ExactSum>>,
     /// months, days and microseconds of intervals
     spans: [i128; 3],
     best: Datum,
@@ -51,7 +52,7 @@ impl Default for Totals {
             sum: 0,
             wraps: 0,
             number: AnyNumeric::ZERO,
-            floats: ExactSum::default(),
+            floats: None,
             spans: [0; 3],
             best: Datum::NULL,
             best_bytes: Vec::new(),
@@ -80,7 +81,9 @@ impl Totals {
         self.sum = 0;
         self.wraps = 0;
         self.number = AnyNumeric::ZERO;
-        self.floats.clear();
+        if let Some(floats) = &mut self.floats {
+            floats.clear();
+        }
         self.spans = [0; 3];
         self.best = Datum::NULL;
         self.values.clear();
@@ -128,7 +131,9 @@ impl Totals {
         match code.function {
             AggregateFunction::Count => {}
             AggregateFunction::Sum | AggregateFunction::Avg => match code.kind {
-                AggregateKind::Float => self.floats.add(value.as_float()),
+                AggregateKind::Float => {
+                    self.floats.get_or_insert_default().add(value.as_float());
+                }
                 AggregateKind::AnyNumeric => {
                     let more = any_numeric::read(&heap[value.as_range().range()]);
                     // Of too many digits: found when the sum is asked for, which is none.
@@ -166,6 +171,12 @@ impl Totals {
         parts
             .and_then(|((months, days), micros)| Interval::new(months, days, micros))
             .ok_or_else(interval_out_of_range)
+    }
+
+    /// The sum, if a double can hold it.
+    fn float(&self) -> Result<f64, Fault> {
+        let sum = self.floats.as_deref().map_or(Some(0.0), ExactSum::in_range);
+        sum.ok_or(Fault::FloatOverflow)
     }
 
     /// The sum, if a numeric can hold it.
@@ -280,7 +291,7 @@ impl Totals {
         match (code.kind, code.result_type) {
             (AggregateKind::Interval, _) => self.span().map(Datum::interval),
             (AggregateKind::Float, of) => {
-                let sum = self.floats.in_range().ok_or(Fault::FloatOverflow)?;
+                let sum = self.float()?;
                 let shown = if of == DataType::Real { f64::from(sum as f32) } else { sum };
                 match shown.is_infinite() && sum.is_finite() {
                     true => Err(Fault::FloatOverflow),
@@ -308,7 +319,7 @@ impl Totals {
                 average.map(Datum::interval).ok_or_else(interval_out_of_range)
             }
             (AggregateKind::Float, _) => {
-                let sum = self.floats.in_range().ok_or(Fault::FloatOverflow)?;
+                let sum = self.float()?;
                 Ok(Datum::float(sum / self.count as f64))
             }
             (kind, DataType::Numeric { scale, .. }) => {
@@ -346,6 +357,13 @@ impl Running {
             result_type,
         };
         Self { code, of, totals: Totals::default(), heap: Vec::new() }
+    }
+
+    /// What it takes in memory, in bytes.
+    pub fn bytes(&self) -> usize {
+        let sums = matches!(self.code.function, AggregateFunction::Sum | AggregateFunction::Avg);
+        let sums_floats = sums && matches!(self.code.kind, AggregateKind::Float);
+        size_of::<Self>() + if sums_floats { size_of::<ExactSum>() } else { 0 }
     }
 
     /// Counts a row of which no value is asked.
