@@ -64,7 +64,6 @@ pub use functions::{
 };
 pub use ground::{Fetched, Ground};
 pub use host::drawn;
-use lock::Lock;
 pub use memory::Limits;
 use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value};
 pub use order::compare as compare_values;
@@ -261,19 +260,7 @@ impl<'g, G: Ground> Runner<'g, G> {
                 let Kept { rows, held: _held } = self.sorted(input, keys, None)?;
                 self.give(rows, take)
             }
-            Plan::Lock { input, locks } => {
-                let layout = input.layout();
-                let locks: Vec<_> = locks.iter().map(|lock| Lock::new(lock, &layout)).collect();
-                self.each(input, &mut |runner, row| {
-                    runner.tick()?;
-                    for lock in &locks {
-                        if !lock.hold(runner.ground, &row)? {
-                            return Ok(MORE);
-                        }
-                    }
-                    take(runner, row)
-                })
-            }
+            Plan::Lock { input, locks, by_parts } => self.locked(input, locks, *by_parts, take),
             Plan::Distinct { input, on } => {
                 let layout = input.layout();
                 let places: Vec<_> = on.iter().map(|slot| place(&layout, *slot)).collect();

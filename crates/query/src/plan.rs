@@ -149,6 +149,9 @@ pub enum Plan {
         input: Box<Plan>,
         /// by table
         locks: Vec<LockedRows>,
+        /// these give the same rows each time, as many of the first ones as this slot has: so that
+        /// no more are read than are wanted, and some that turn out to be held
+        by_parts: Option<SlotId>,
     },
     /// the first row of each combination of values
     Distinct {

@@ -314,10 +314,12 @@ impl Page<'_> {
                 let keys: Vec<_> = keys.iter().map(key).collect();
                 over(self, format!("sort by {}", keys.join(", ")), input);
             }
-            Plan::Lock { input, locks } => {
+            Plan::Lock { input, locks, by_parts } => {
                 let tables = if locks.len() == 1 { "table" } else { "tables" };
+                let parts = if by_parts.is_some() { ", as many as are needed" } else { "" };
+                let count = locks.len();
                 let text =
-                    format!("lock rows of {} {tables}, skip those that are held", locks.len());
+                    format!("lock rows of {count} {tables}{parts}, skip those that are held");
                 over(self, text, input);
             }
             Plan::Distinct { input, on } => over(self, format!("distinct {}", names(on)), input),

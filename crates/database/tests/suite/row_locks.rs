@@ -109,6 +109,37 @@ fn who_does_not_wait_fails_at_once_and_who_skips_gets_others() {
 }
 
 #[test]
+fn those_that_are_free_are_found_behind_many_that_are_held() {
+    locking_engines(|config| {
+        let db = open(config);
+        let (one, two) = (db.session(), db.session());
+        one.execute(JOBS)?;
+        one.execute("INSERT INTO job SELECT g, 'many', 0, NULL FROM generate_series(41, 1000) g")?;
+        let held = integers(&one, "BEGIN; SELECT id FROM job WHERE id <= 700 FOR UPDATE");
+        assert_eq!(held.len(), 700);
+        let first = "BEGIN; SELECT id FROM job ORDER BY id LIMIT 3 FOR UPDATE SKIP LOCKED";
+        assert_eq!(integers(&two, first), [701, 702, 703]);
+        let further = "SELECT id FROM job WHERE kind = 'many' ORDER BY id LIMIT 2 OFFSET 2
+                       FOR UPDATE SKIP LOCKED";
+        assert_eq!(integers(&two, further), [703, 704]);
+        let last = "SELECT id FROM job ORDER BY id DESC LIMIT 1 FOR UPDATE SKIP LOCKED";
+        assert_eq!(integers(&two, last), [1000]);
+        let any = "SELECT id FROM job LIMIT 400 FOR UPDATE SKIP LOCKED";
+        let any = integers(&two, any);
+        assert_eq!(any.len(), 300, "all that are free");
+        assert!(any.iter().all(|id| *id > 700));
+        let none = "SELECT id FROM job ORDER BY id LIMIT NULL FOR UPDATE SKIP LOCKED";
+        assert_eq!(integers(&two, none).len(), 300);
+        let plan = "EXPLAIN SELECT id FROM job ORDER BY id LIMIT 3 FOR UPDATE SKIP LOCKED";
+        let mut plan = two.execute(plan)?;
+        let plan = plan.pop().expect("one statement").rows.all::<(String,)>().expect("texts");
+        let plan = plan.into_iter().map(|(line,)| line).collect::<Vec<_>>().join("\n");
+        assert!(plan.contains("as many as are needed") && !plan.contains("sort"), "{plan}");
+        Ok(())
+    });
+}
+
+#[test]
 fn a_queue_of_jobs_gives_each_to_one_worker() {
     let taking = [
         "UPDATE job SET done_by = $ WHERE id = (SELECT id FROM job WHERE done_by IS NULL

@@ -151,7 +151,8 @@ impl Plan {
             }
             Self::Sort { keys, .. } => read.extend(keys.iter().map(|key| key.slot)),
             Self::Distinct { on, .. } => read.extend(on),
-            Self::One | Self::Lock { .. } | Self::Extend { .. } | Self::Given { .. } => {}
+            Self::Lock { by_parts, .. } => made.extend(by_parts),
+            Self::One | Self::Extend { .. } | Self::Given { .. } => {}
         }
     }
 }

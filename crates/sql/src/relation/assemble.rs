@@ -411,6 +411,7 @@ impl Compiler<'_> {
         }
         let read = self.wished_read(&row, conditions, &wish)?;
         self.level().is_read_in_order = read.is_ordered && !wish.order.is_empty();
+        self.level().read_by_parts = wish.by_parts.filter(|_| read.limit.is_some());
         if self.reads.is_some() {
             let outputs = row.bound.iter().map(|(_, slot)| *slot).collect();
             let (fetch, inputs) = self.procedure_read(row, read)?;

@@ -43,6 +43,8 @@ pub(crate) struct Level {
     pub(crate) wish: Option<ReadWish>,
     /// it is read in the order that was wished for
     pub(crate) is_read_in_order: bool,
+    /// it is read so many rows at a time as this slot has
+    pub(crate) read_by_parts: Option<SlotId>,
 }
 
 /// How the rows of a table are best read, where nothing stands between them and the query's end but
@@ -53,6 +55,8 @@ pub(crate) struct ReadWish {
     pub(crate) order: Vec<OrderKey>,
     /// no more than so many, if they come in it
     pub(crate) limit: Option<Expr>,
+    /// the limit is this slot, whose value is raised while too few of its rows are taken
+    pub(crate) by_parts: Option<SlotId>,
     /// by operators, not by a program of its own
     pub(crate) is_of_operators: bool,
 }

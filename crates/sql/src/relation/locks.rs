@@ -143,7 +143,10 @@ impl Compiler<'_> {
         }
         match locks.is_empty() {
             true => Ok(input),
-            false => Ok(Plan::Lock { input: Box::new(input), locks }),
+            false => {
+                let by_parts = self.level().read_by_parts.take();
+                Ok(Plan::Lock { input: Box::new(input), locks, by_parts })
+            }
         }
     }
 

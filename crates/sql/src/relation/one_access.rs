@@ -164,7 +164,7 @@ impl Compiler<'_> {
         }
         let order_by: Vec<OrderKey> = order.into_iter().map(order_key).collect();
         let [limit, offset] = counts;
-        let wish = ReadWish { order: order_by, limit, is_of_operators: false };
+        let wish = ReadWish { order: order_by, limit, ..ReadWish::default() };
         let read = self.wished_read(&row, conditions, &wish)?;
         let (chosen, sorted) = (read.chosen, read.is_ordered);
         let ReadWish { order: order_by, limit, .. } = wish;
@@ -206,10 +206,10 @@ impl Compiler<'_> {
 
     /// How the one table of a SELECT is best read that is compiled to operators; none: there are
     /// several, or something decides between it and the end which rows there are.
-    pub(super) fn wish_of(&self, select: &BoundSelect) -> Option<ReadWish> {
-        let level = self.levels.last()?;
+    pub(super) fn wish_of(&mut self, select: &BoundSelect) -> Result<Option<ReadWish>> {
+        let level = self.levels.last().expect("a query is being compiled");
         let BoundSelect { wanted, distinct, order, counts: [limit, offset], .. } = select;
-        let is_plain = matches!(self.one_relation(&select.tree)?, From::Table)
+        let is_plain = matches!(self.one_relation(&select.tree), Some(From::Table))
             && wanted.steps.is_empty()
             && wanted.late.is_empty()
             && level.expanding.is_empty()
@@ -218,17 +218,25 @@ impl Compiler<'_> {
             && !select.is_grouped
             && !select.with_ties;
         if !is_plain {
-            return None;
+            return Ok(None);
         }
         let order = order.iter().map(|(of, key)| OrderKey {
             value: of.value.clone(),
             descending: key.descending,
             nulls_first: key.nulls_first,
         });
-        // Of SKIP LOCKED nobody knows how many are left out.
+        let order = order.collect();
         let skips = self.reads.is_none() && strongest(&level.locks) == RowLocks::Free;
-        let limit = limit.clone().filter(|_| offset.is_none() && !skips);
-        Some(ReadWish { order: order.collect(), limit, is_of_operators: true })
+        let wish = ReadWish { order, is_of_operators: true, ..ReadWish::default() };
+        Ok(Some(match limit {
+            // Of SKIP LOCKED nobody knows how many are left out.
+            Some(_) if skips => {
+                let slot = self.temporary("rows to read", DataType::BigInt)?;
+                ReadWish { limit: Some(self.slot_expr(slot)), by_parts: Some(slot), ..wish }
+            }
+            Some(limit) if offset.is_none() => ReadWish { limit: Some(limit.clone()), ..wish },
+            _ => wish,
+        }))
     }
 
     fn selected_aggregates(

@@ -226,7 +226,7 @@ impl Compiler<'_> {
 
     /// Operators for a SELECT.
     pub(super) fn assembled(&mut self, select: BoundSelect) -> Result<Bound> {
-        self.level().wish = self.wish_of(&select);
+        self.level().wish = self.wish_of(&select)?;
         let BoundSelect { place, tree, wanted, mut columns, having, distinct, is_grouped, .. } =
             select;
         let BoundSelect { distinct_on, order, asked, mut windows, steps, keys, counts, .. } =
