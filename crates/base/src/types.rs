@@ -64,6 +64,8 @@ pub enum DataType {
     CatalogChar,
     /// `name`, a text that is cut to 63 bytes
     Name,
+    /// `refcursor`, the name of a cursor; kept as a text
+    RefCursor,
     /// `citext`, whose letters count the same in either case ([`crate::fold`])
     CiText,
     /// `bytea`
@@ -249,10 +251,10 @@ impl DataType {
         matches!(self, Self::CiText)
     }
 
-    /// text, varchar, char, "char", name or citext.
+    /// text, varchar, char, "char", name, refcursor or citext.
     pub const fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
-            || matches!(self, Self::CatalogChar | Self::Name | Self::CiText)
+            || matches!(self, Self::CatalogChar | Self::Name | Self::RefCursor | Self::CiText)
     }
 
     /// json or jsonb.
@@ -325,6 +327,7 @@ impl fmt::Display for DataType {
             Self::Char(n) => write!(f, "char({n})"),
             Self::CatalogChar => f.write_str("\"char\""),
             Self::Name => f.write_str("name"),
+            Self::RefCursor => f.write_str("refcursor"),
             Self::CiText => f.write_str("citext"),
             Self::Bytea => f.write_str("bytea"),
             Self::Timestamp(TIME_DIGITS) => f.write_str("timestamp"),

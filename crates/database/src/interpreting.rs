@@ -11,10 +11,12 @@
 //!              transaction has seen
 //!              I3 blocks execute each other [`DEPTH_MAX`] deep at most
 
+use std::cell::RefMut;
+
 use hotrow_base::value::Value;
 use hotrow_sql::{
-    BlockHost, CompileStep, Compiled, Holds, ScriptStatement, StepAnswer, TransactionControl,
-    TransactionModes, is_refused_definition, with_literals,
+    BlockHost, CompileStep, Compiled, Holds, OpenCursors, ScriptStatement, StepAnswer,
+    TransactionControl, TransactionModes, is_refused_definition, with_literals,
 };
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
 
@@ -68,7 +70,7 @@ impl Runner<'_> {
         context.refuse_call(&schema.catalog, &compiled.procedure)?;
         let columns = columns_of(&schema, called);
         let (notices, mut values) = self.interpret_block(block)?;
-        if values.is_empty() && !columns.is_empty() {
+        if values.is_empty() && !columns.is_empty() && !compiled.procedure.returns_set {
             values = vec![Value::Text(String::new())]; // of a function that returns nothing
         }
         let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
@@ -252,7 +254,7 @@ impl Runner<'_> {
                 context.note_notifications(rows.notices_mut());
                 let (touched, notices) = (rows.touched(), std::mem::take(rows.notices_mut()));
                 let (values, charge) = rows.into_parts();
-                Ok(StepAnswer { values, touched, notices, charge })
+                Ok(StepAnswer { values, touched, notices, charge, ..StepAnswer::default() })
             }
             Err(mut failed) => {
                 if let Error::Sql(failed) = &mut failed {
@@ -295,8 +297,11 @@ impl BlockHost for Runner<'_> {
         let done = self.execute(&Prepared::of_script(statement), &[]);
         self.context.journal.replace(journal);
         let answer = done.map(|done| {
-            let touched = done.rows.touched();
-            StepAnswer { touched, notices: done.notices, ..StepAnswer::default() }
+            let StatementResult { rows, types, notices, .. } = done;
+            let columns = rows.columns().iter().cloned().zip(types.iter().copied()).collect();
+            let touched = rows.touched();
+            let (values, charge) = rows.into_parts();
+            StepAnswer { values, columns, touched, notices, charge }
         });
         self.keep_answer(&answer);
         answer
@@ -322,6 +327,7 @@ impl BlockHost for Runner<'_> {
             return Err(SqlError::new(b"2D000", "invalid transaction termination").into());
         }
         if self.answered().is_some() {
+            self.context.cursors().close_all();
             return Ok(());
         }
         let end = match commits {
@@ -335,6 +341,10 @@ impl BlockHost for Runner<'_> {
         }
         let begin = TransactionControl::Begin(TransactionModes::default());
         control_transaction(context, self.transaction, begin).map(drop)
+    }
+
+    fn cursors(&mut self) -> RefMut<'_, OpenCursors> {
+        self.context.cursors()
     }
 
     fn check(&mut self) -> Result<(), Error> {

@@ -57,6 +57,7 @@ mod contents;
 mod context;
 mod copy;
 mod core;
+mod cursors;
 mod data_directory;
 mod database;
 mod deferred;

@@ -18,6 +18,7 @@ use hotrow_transaction::catalog::{Attribute, qualified};
 use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
 
 use crate::context::Context;
+use crate::cursors;
 use crate::defining::define;
 use crate::definition;
 use crate::error::{Error, advised};
@@ -165,9 +166,9 @@ impl Runner<'_> {
                 let done = execute_setting(context, self.transaction, &setting)?;
                 return Ok(StatementResult { place, ..done });
             }
-            Some(Compiled::Naming(_)) => {
-                let message = "statements with names are for clients of a server".to_owned();
-                return Err(advised(b"0A000", message, "Use Session::prepare.").into());
+            Some(Compiled::Naming(naming)) => {
+                let done = cursors::name(context, &naming)?;
+                return Ok(StatementResult { place, ..done });
             }
             Some(Compiled::Copy(_)) => {
                 let hint = "Embedded, use Session::copy_in and Session::copy_out; a client of the \

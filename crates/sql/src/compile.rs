@@ -18,6 +18,7 @@ use crate::changes::{CatalogChange, left_out};
 use crate::compiled::Compiled;
 use crate::consume::Sink;
 use crate::create::create_procedure;
+use crate::cursors::is_of_cursor_value;
 use crate::drawn::in_rounds;
 use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, unsupported};
@@ -299,7 +300,7 @@ fn compile_by(
 /// may be what its texts define, or is what sessions can ask.
 fn is_interpreted(holds: Holds, refused: &SqlError) -> bool {
     let lacks = || refused.sqlstate == *b"0A000" || is_of_lacking(refused);
-    is_for_sessions(refused) || holds == Holds::Perhaps && lacks()
+    is_for_sessions(refused) || is_of_cursor_value(refused) || holds == Holds::Perhaps && lacks()
 }
 
 pub(crate) fn sql_statement(

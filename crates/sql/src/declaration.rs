@@ -4,6 +4,7 @@ use hotrow_base::types::SqlType;
 use hotrow_transaction::program::{Place, SlotId, Statement};
 
 use crate::consume::types_of;
+use crate::cursors::NAME_AS_VALUE;
 use crate::error::{Result, error, syntax, unsupported};
 use crate::scope::Compiler;
 use crate::state::{Variable, scalar_slot};
@@ -64,8 +65,8 @@ impl Compiler<'_> {
         let VariableSyntax { name, place, constant: is_constant, not_null, .. } = written;
         if is_refcursor(&written.type_name) {
             if written.default.is_some() || *not_null || *is_constant {
-                let what = "a name of a cursor as a value";
-                return Err(unsupported(*place, what, format!("declare {name} refcursor;")));
+                let advice = format!("declare {name} refcursor;");
+                return Err(unsupported(*place, NAME_AS_VALUE, advice));
             }
             return self.declare_cursor((name, *place), None, out);
         }

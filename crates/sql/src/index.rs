@@ -224,9 +224,11 @@ pub(crate) fn check_key(all: &[Column], columns: &[ColumnId], place: Place) -> R
                 format!("column \"{}\" appears twice in the key", described.name),
             ));
         }
-        if described.data_type == DataType::Json {
-            let message =
-                "data type json has no default operator class for access method \"btree\"";
+        if let DataType::Json | DataType::RefCursor = described.data_type {
+            let message = format!(
+                "data type {} has no default operator class for access method \"btree\"",
+                described.data_type
+            );
             return Err(error(b"42704", place, message)
                 .hint("keep what is looked for in a column of its own"));
         }

@@ -142,6 +142,7 @@ mod named_type;
 mod needs;
 mod notify;
 mod numbers_syntax;
+mod open_cursors;
 mod open_literals;
 mod operand;
 mod operator;
@@ -236,6 +237,7 @@ pub use keyless::key_lacked;
 pub use lacking::compile_lacking;
 pub use literals::{SHAPED_BYTES_MAX, SHAPED_LINE_FIRST, Shape, parse_shaped, place_in_text};
 pub use maintenance::{EmptiedPartition, Maintenance, Truncation};
+pub use open_cursors::{OpenCursor, OpenCursors, OpenRows};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
     Change, Fields, SystemContext, has_right, is_function, sequence_named, system_function,

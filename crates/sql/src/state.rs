@@ -443,6 +443,8 @@ pub(crate) struct Calls {
     pub(crate) statements: usize,
     /// calls of the current statement, by their places: an operand may be compiled several times
     pub(crate) made: Vec<(Place, Given)>,
+    /// whether one of them is run statement by statement, and is no part of a program
+    pub(crate) needs_turn: bool,
     /// what its maker is to be told of it
     pub(crate) told: std::collections::BTreeSet<&'static str>,
 }

@@ -97,6 +97,7 @@ pub(crate) const TYPES: &[KnownType] = {
             Some(T::Encoded(E::TimeTz(TIME_DIGITS))),
         ),
         t((CITEXT, CITEXT + 1), "citext", "citext", -1, "S", Some(T::CiText)),
+        t((1790, 2201), "refcursor", "refcursor", -1, "U", Some(T::RefCursor)),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),
         t((24, 1008), "regproc", "regproc", 4, "N", Some(T::Text)),
@@ -196,6 +197,7 @@ const fn place_of(data_type: DataType) -> usize {
         T::Range(RangeKind::Date) => 27,
         T::Encoded(of) => 28 + of.place(),
         T::CiText => 35,
+        T::RefCursor => 36,
     }
 }
 
@@ -210,7 +212,7 @@ const _: () = {
         }
         at += 1;
     }
-    assert!(found == 36);
+    assert!(found == 37);
 };
 
 /// Whether the catalog has a type of this name.
@@ -221,7 +223,8 @@ pub(crate) fn is_known(name: &str) -> bool {
 /// The type that values have which the catalog calls so.
 pub(crate) fn kept_as(name: &str) -> Option<DataType> {
     let kept = TYPES.iter().find(|known| known.name == name)?.kept?;
-    Some(if kept.is_text() && !kept.is_folded() { DataType::Text } else { kept })
+    let is_own = kept.is_folded() || kept == DataType::RefCursor;
+    Some(if kept.is_text() && !is_own { DataType::Text } else { kept })
 }
 
 /// The type of arrays of another one. Its name is that of the other, which says so where it is

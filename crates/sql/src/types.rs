@@ -68,6 +68,7 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         Some(named) => scalar_of(&named, name, place),
         None if is_built_in(name, "oid") => Ok(DataType::Oid),
         None if is_built_in(name, "name") => Ok(DataType::Name),
+        None if is_built_in(name, "refcursor") => Ok(DataType::RefCursor),
         None if is_built_in(name, "citext") => Ok(DataType::CiText),
         None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
         None if let Some(of) = encoded_named(name) => Ok(DataType::Encoded(of)),
