@@ -16,6 +16,8 @@ use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 use sqlparser::tokenizer::Location;
 
+use crate::around::Circle;
+
 /// What a variable's name stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Variable {
@@ -443,6 +445,8 @@ pub(crate) struct Calls {
     pub(crate) statements: usize,
     /// calls of the current statement, by their places: an operand may be compiled several times
     pub(crate) made: Vec<(Place, Given)>,
+    /// the routines around the one that is compiled, which it may call
+    pub(crate) circle: Circle,
     /// whether one of them is run statement by statement, and is no part of a program
     pub(crate) needs_turn: bool,
     /// what its maker is to be told of it

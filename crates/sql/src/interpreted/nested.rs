@@ -8,7 +8,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
 use crate::call_syntax::CallArgument;
-use crate::compile::called_function;
+use crate::called_function::called_function;
 use crate::interpreted::BlockHost;
 use crate::interpreted::called::is_called_alone;
 use crate::interpreted::run::{Run, placed};
