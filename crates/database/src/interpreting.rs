@@ -80,7 +80,7 @@ impl Runner<'_> {
         Ok(StatementResult { tag, rows, types, place, notices })
     }
 
-    fn interpret_block(
+    pub(crate) fn interpret_block(
         &mut self,
         block: &ScriptStatement,
     ) -> Result<(Vec<Notice>, Vec<Value>), Error> {
@@ -216,7 +216,7 @@ impl Runner<'_> {
         self.context.journal.borrow().as_ref().is_some_and(Journal::is_answered)
     }
 
-    fn run_step(
+    pub(crate) fn run_step(
         &mut self,
         compile: &mut CompileStep<'_>,
         values: &[Value],

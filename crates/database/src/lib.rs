@@ -114,6 +114,7 @@ mod statement;
 mod status;
 mod temporary;
 mod transaction;
+mod truncating;
 mod verifier;
 mod views;
 mod waits;

@@ -206,6 +206,7 @@ mod trigger_body;
 mod trigger_records;
 mod trigger_syntax;
 mod triggered;
+mod truncated;
 mod type_table;
 mod types;
 mod typing;
@@ -260,6 +261,7 @@ pub use syntax::ScriptStatement;
 pub use temporary::{AtCommit, Temporary, TemporaryKind};
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name, tokenize};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
+pub use truncated::compile_emptied;
 pub use type_table::{
     KnownType, composite_with_oid, enum_with_oid, known_type, of_known_type, type_modifier,
 };

@@ -204,6 +204,8 @@ pub(crate) struct Firing {
     pub(crate) known: Vec<(SlotId, Expr)>,
     /// its TG_ARGV, whose first element has the number 0
     pub(crate) arguments: Option<(SlotId, Vec<String>)>,
+    /// nothing fires, whatever is changed
+    pub(crate) is_silent: bool,
     /// rows that the statement has changed so far; none: nothing fires behind it
     pub(crate) changed: Option<ChangedRows>,
 }
