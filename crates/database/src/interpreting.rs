@@ -44,8 +44,9 @@ impl Runner<'_> {
     /// Runs a block that holds definitions.
     pub(crate) fn interpret(&mut self, prepared: &Prepared) -> Result<StatementResult, Error> {
         let (notices, _) = self.interpret_block(prepared.statement())?;
-        let place = prepared.statement().place;
-        Ok(StatementResult { place, notices, ..StatementResult::of_tag("DO") })
+        let (place, text) = (prepared.statement().place, &prepared.statement().text);
+        let tag = tag(text, &Rows::default());
+        Ok(StatementResult { place, notices, ..StatementResult::of_tag(&tag) })
     }
 
     /// Runs a call of a routine that is run statement by statement.

@@ -20,6 +20,8 @@ pub(crate) struct Anonymous {
     pub(crate) returns_set: bool,
     /// whether it may hold COMMIT and ROLLBACK
     pub(crate) may_end: bool,
+    /// of CREATE SCHEMA: which, whose elements the other definitions are
+    pub(crate) schema: Option<String>,
 }
 
 /// A definition in a block, or a command of sessions.

@@ -72,7 +72,7 @@ impl ScriptStatement {
         host: &mut H,
     ) -> (Vec<Notice>, std::result::Result<Vec<Value>, H::Error>) {
         let Syntax::Anonymous(of) = &self.syntax else { return (Vec::new(), Ok(Vec::new())) };
-        with_room(|| run::run(of, host))
+        with_room(|| run::run((of, &self.path), host))
     }
 
     /// Whether it may stand in a block as it is: a query, or a change of rows.

@@ -181,6 +181,7 @@ mod row_order;
 mod row_star;
 mod row_value;
 mod schema;
+mod schema_elements;
 mod scope;
 mod script;
 mod search_path;

@@ -207,8 +207,8 @@ fn called(
         Block { label: Some(label), declarations, statements: vec![body], handlers: Vec::new() };
     let (origin, text) = text;
     let may_end = !is_function;
-    let holds = Holds::Definitions;
-    let of = Anonymous { block, text, origin, holds, outs, returns_set, may_end };
+    let (holds, schema) = (Holds::Definitions, None);
+    let of = Anonymous { block, text, origin, holds, outs, returns_set, may_end, schema };
     statement.syntax = Syntax::Anonymous(Box::new(of));
     Ok(statement)
 }

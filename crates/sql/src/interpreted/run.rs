@@ -7,6 +7,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{ErrorPart, Place};
 use sqlparser::ast;
@@ -43,6 +44,8 @@ type Ended<T, H> = std::result::Result<T, <H as BlockHost>::Error>;
 pub(super) struct Run<'h, 'b, H: BlockHost> {
     pub(super) host: &'h mut H,
     of: &'b Anonymous,
+    /// where bare names of its definitions are looked for
+    path: &'b SearchPath,
     pub(super) scopes: Scopes<'b>,
     pub(super) found: bool,
     pub(super) row_count: i64,
@@ -60,13 +63,14 @@ pub(super) struct Run<'h, 'b, H: BlockHost> {
 
 /// Runs a block; what it has said, also where it fails.
 pub(super) fn run<H: BlockHost>(
-    of: &Anonymous,
+    (of, path): (&Anonymous, &SearchPath),
     host: &mut H,
 ) -> (Vec<Notice>, Ended<Vec<Value>, H>) {
     let steps_left = host.steps_max();
     let mut run = Run {
         host,
         of,
+        path,
         scopes: Scopes::default(),
         found: false,
         row_count: 0,
@@ -430,8 +434,11 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
 
     /// Runs a definition, or another command, by its text.
     pub(super) fn define(&mut self, text: &str, place: Place) -> Ended<(), H> {
-        for statement in parse_script_at(text, place)? {
+        for mut statement in parse_script_at(text, place)? {
             let text = statement.text.clone();
+            if let Some(schema) = &self.of.schema {
+                statement = statement.in_path(&self.path.beginning_with(schema));
+            }
             let done = self.host.send(statement);
             self.take(done).map_err(|failed| placed::<H>(failed, place, Some(&text)))?;
         }
