@@ -160,6 +160,7 @@ impl Value {
             }
             DataType::Text | DataType::Varchar(_) => Self::Text(text()),
             DataType::CatalogChar | DataType::Name | DataType::RefCursor => Self::Text(text()),
+            DataType::Any(_) => Self::Null,
             DataType::CiText => Self::CiText(text()),
             DataType::Char(n) => Self::Text(cast::padded(text(), n)),
             DataType::Bytea => Self::Bytea(bytes().to_vec()),

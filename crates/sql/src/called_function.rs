@@ -79,6 +79,9 @@ pub(crate) fn called_function(
     let mut known = routines_seen(procedures, path, &name);
     known.extend(own.filter(|own| means(path, &name, own)));
     known.first()?;
+    if known.iter().any(|procedure| procedure.is_polymorphic()) {
+        return None; // what is called depends on the types of the arguments
+    }
     if is_in_from && known.iter().any(|procedure| procedure.result.len() > 1) {
         label = None;
     } else if known.iter().all(|procedure| procedure.result.is_empty()) {

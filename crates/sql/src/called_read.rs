@@ -29,7 +29,9 @@ impl<'c> Compiler<'c> {
         place: Place,
     ) -> Result<Option<Called<'c>>> {
         if !self.is_procedure {
-            return Ok(self.routine_meant(name, given, place)?.map(Called::Other));
+            let found = self.routine_meant(name, given, place)?;
+            let instance = self.instance_of(found, (name, given), place)?;
+            return Ok(instance.or_else(|| found.map(Called::Other)));
         }
         let called = self.called_procedure(name, given, place)?;
         if let Some(Called::Itself(of) | Called::Around(of)) = &called

@@ -40,9 +40,9 @@ pub(crate) struct Within {
 }
 
 /// All procedures but the one that is compiled.
-struct Others<'a> {
-    all: &'a dyn ProcedureNames,
-    but: &'a str,
+pub(crate) struct Others<'a> {
+    pub(crate) all: &'a dyn ProcedureNames,
+    pub(crate) but: &'a str,
 }
 
 impl ProcedureNames for Others<'_> {

@@ -68,6 +68,15 @@ pub fn compile_for<'c>(
     compile_in_rounds(catalog, procedures, statement, prepare).map(|(compiled, _)| compiled)
 }
 
+/// Compiles CREATE FUNCTION for the types of a call.
+pub(crate) fn compile_instance<'c>(
+    catalog: &'c Catalog,
+    procedures: &'c impl ProcedureNames,
+    statement: &ScriptStatement,
+) -> Result<Compiled> {
+    compile_in_rounds(catalog, procedures, statement, |_| Ok(())).map(|(compiled, _)| compiled)
+}
+
 /// Compiles CREATE FUNCTION or PROCEDURE within the routines that are around it; with how it calls
 /// these.
 pub(crate) fn compile_within<'c>(

@@ -12,6 +12,7 @@ use hotrow_transaction::program::{
 };
 
 use crate::compiled::Compiled;
+use crate::create_polymorphic::{is_polymorphic_routine, polymorphic};
 use crate::error::{Advice, Result, error, place_in, syntax};
 use crate::scope::Compiler;
 use crate::state::{Names, Returning, Variable};
@@ -28,6 +29,9 @@ pub(crate) fn create_procedure(
     let (key, outs) = begin(compiler, routine)?;
     if matches!(routine.returns, Some(Returns::Trigger)) {
         return Ok(trigger_function(compiler, (routine, &key), statement));
+    }
+    if is_polymorphic_routine(compiler, routine) {
+        return polymorphic(compiler, (routine, &key), outs, statement);
     }
     compiler.calls.routine = Some(key.clone());
     let is_variadic = is_variadic(compiler, routine)?;

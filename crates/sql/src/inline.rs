@@ -57,6 +57,9 @@ impl<'c> Compiler<'c> {
         if let Some(running) = self.running_routine(found, name) {
             return Ok(Some(running));
         }
+        if let Some(instance) = self.instance_of(found, (name, written), place)? {
+            return Ok(Some(instance));
+        }
         found.map(|found| self.within_here(found, place)).transpose()
     }
 
@@ -236,6 +239,7 @@ impl<'c> Compiler<'c> {
             Called::Around(of) => return self.call_around(of, written, place),
             Called::Other(callee) => callee,
             Called::Within(within) => &within.procedure,
+            Called::Instance(of) => of,
         };
         self.check_inlined(callee, place)?;
         let outer = std::mem::replace(&mut self.place, place);

@@ -32,6 +32,8 @@ pub(crate) enum Called<'c> {
     Itself(Arc<Procedure>),
     /// one around it
     Around(Arc<Procedure>),
+    /// one that was compiled for the types of this call
+    Instance(Arc<Procedure>),
     /// one that was compiled within it, since they call each other
     Within(Arc<Within>),
 }
@@ -42,7 +44,7 @@ impl Deref for Called<'_> {
     fn deref(&self) -> &Procedure {
         match self {
             Self::Other(of) => of,
-            Self::Itself(of) | Self::Around(of) => of,
+            Self::Itself(of) | Self::Around(of) | Self::Instance(of) => of,
             Self::Within(of) => &of.procedure,
         }
     }

@@ -34,7 +34,8 @@ impl Compiler<'_> {
                 ast::DataType::Custom(name, _) => object_name(name, written.place).ok()?,
                 _ => return None,
             },
-            TypeNameKind::Record | TypeNameKind::SameAs(_) => return None,
+            TypeNameKind::Known(SqlType::Scalar(DataType::Composite(of))) => return Some(*of),
+            TypeNameKind::Record | TypeNameKind::SameAs(_) | TypeNameKind::Known(_) => return None,
         };
         let of_table = || self.table_of_rows(&name).map(Table::row_type);
         of_table().or_else(|| self.composite(&name))

@@ -6,7 +6,7 @@
 use hotrow_base::composite::CompositeType;
 use hotrow_base::encoded::EncodedType;
 use hotrow_base::enumeration::EnumType;
-use hotrow_base::types::{DataType, RangeKind, TIME_DIGITS};
+use hotrow_base::types::{AnyType, DataType, RangeKind, TIME_DIGITS};
 
 /// A type, as PostgreSQL numbers it.
 #[derive(Clone, Copy)]
@@ -41,6 +41,7 @@ const FIRST_COMPOSITE: i64 = 1_800_000_000;
 /// The types: those that columns can have first, then what the catalog calls by other names, and
 /// what some clients look up.
 pub(crate) const TYPES: &[KnownType] = {
+    use AnyType as A;
     use DataType as T;
     use EncodedType as E;
     const fn t(
@@ -98,6 +99,27 @@ pub(crate) const TYPES: &[KnownType] = {
         ),
         t((CITEXT, CITEXT + 1), "citext", "citext", -1, "S", Some(T::CiText)),
         t((1790, 2201), "refcursor", "refcursor", -1, "U", Some(T::RefCursor)),
+        t((2283, 0), "anyelement", "anyelement", 4, "P", Some(T::Any(A::Element))),
+        t((2277, 0), "anyarray", "anyarray", -1, "P", Some(T::Any(A::Array))),
+        t((2776, 0), "anynonarray", "anynonarray", 4, "P", Some(T::Any(A::NonArray))),
+        t((3500, 0), "anyenum", "anyenum", 4, "P", Some(T::Any(A::Enum))),
+        t((5077, 0), "anycompatible", "anycompatible", 4, "P", Some(T::Any(A::Compatible))),
+        t(
+            (5078, 0),
+            "anycompatiblearray",
+            "anycompatiblearray",
+            -1,
+            "P",
+            Some(T::Any(A::CompatibleArray)),
+        ),
+        t(
+            (5079, 0),
+            "anycompatiblenonarray",
+            "anycompatiblenonarray",
+            4,
+            "P",
+            Some(T::Any(A::CompatibleNonArray)),
+        ),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),
         t((24, 1008), "regproc", "regproc", 4, "N", Some(T::Text)),
@@ -198,6 +220,7 @@ const fn place_of(data_type: DataType) -> usize {
         T::Encoded(of) => 28 + of.place(),
         T::CiText => 35,
         T::RefCursor => 36,
+        T::Any(of) => 37 + of as usize,
     }
 }
 
@@ -212,7 +235,7 @@ const _: () = {
         }
         at += 1;
     }
-    assert!(found == 37);
+    assert!(found == 44);
 };
 
 /// Whether the catalog has a type of this name.

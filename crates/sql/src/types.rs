@@ -7,7 +7,7 @@ use hotrow_base::composite::nesting;
 use hotrow_base::decimal::DIGITS_MAX;
 use hotrow_base::encoded::{ADDRESSES, EncodedType};
 use hotrow_base::packed::DEPTH_MAX;
-use hotrow_base::types::{DataType, RangeKind, SqlType, TIME_DIGITS};
+use hotrow_base::types::{AnyType, DataType, RangeKind, SqlType, TIME_DIGITS};
 use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath, Table};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
@@ -69,6 +69,9 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         None if is_built_in(name, "oid") => Ok(DataType::Oid),
         None if is_built_in(name, "name") => Ok(DataType::Name),
         None if is_built_in(name, "refcursor") => Ok(DataType::RefCursor),
+        None if let Some(of) = AnyType::ALL.into_iter().find(|of| is_built_in(name, of.name())) => {
+            Ok(DataType::Any(of))
+        }
         None if is_built_in(name, "citext") => Ok(DataType::CiText),
         None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
         None if let Some(of) = encoded_named(name) => Ok(DataType::Encoded(of)),

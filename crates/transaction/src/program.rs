@@ -203,6 +203,11 @@ impl RowLocks {
 }
 
 impl Procedure {
+    /// Whether it has a program for the types of each call only.
+    pub fn is_polymorphic(&self) -> bool {
+        self.given().iter().any(|parameter| parameter.sql_type.any().is_some())
+    }
+
     /// The parameters, in order, those that are drawn last.
     pub fn parameters(&self) -> &[Slot] {
         let first = FIRST_PARAMETER as usize;

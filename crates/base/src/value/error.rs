@@ -478,6 +478,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::CatalogChar => "\"char\"",
         DataType::Name => "name",
         DataType::RefCursor => "refcursor",
+        DataType::Any(of) => of.name(),
         DataType::CiText => "citext",
         DataType::Bytea => "bytea",
         DataType::Timestamp(_) => "timestamp",

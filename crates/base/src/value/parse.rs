@@ -40,6 +40,7 @@ impl Value {
             | DataType::Char(_)
             | DataType::CatalogChar
             | DataType::RefCursor
+            | DataType::Any(_)
             | DataType::Name => cast::stored_text(data_type, text).map(Self::Text),
             DataType::CiText => cast::stored_text(data_type, text).map(Self::CiText),
             DataType::Bytea => parse_bytea(text).map(Self::Bytea),

@@ -21,7 +21,7 @@ use crate::create::create_failing;
 use crate::cursors::is_of_cursor_value;
 use crate::declaration::is_refcursor;
 use crate::dynamic_text::{OPEN_CURSOR, OPEN_RECORD};
-use crate::error::{Advice, Result};
+use crate::error::{Advice, Result, unsupported};
 use crate::functions;
 use crate::holds::{each_in_block, has_definitions};
 use crate::interpreted::run::RETURNED;
@@ -146,6 +146,10 @@ pub(crate) fn call(
 ) -> Result<Compiled> {
     let procedure = compiler.routine_meant(name, arguments, place)?;
     if let Some(procedure) = procedure {
+        if procedure.is_polymorphic() {
+            let what = format!("a call by itself of {name}, which is polymorphic,");
+            return Err(unsupported(place, what, format!("write SELECT {name}(...)")));
+        }
         compiler.need_call(procedure);
         if let Some(text) = &procedure.interpreted {
             // What they are, and the types of parameters among them.
