@@ -26,7 +26,7 @@ use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::generated::refuse_generated_of_generated;
 use crate::scope::Compiler;
 use crate::token::folded;
-use crate::types::data_type;
+use crate::types::kept_type;
 use crate::typing::{Coercion, assign};
 use crate::written::object_name;
 
@@ -335,7 +335,7 @@ impl Compiler<'_> {
         let domain = self.domain(written, place);
         let to = match &domain {
             Some(domain) => domain.of,
-            None => data_type(written, self.type_names(), place)?,
+            None => kept_type(written, self.type_names(), place)?.packed(),
         };
         let old = altered.draft.table.columns[id.index()].clone();
         let Filled::Old(from) = altered.filled[id.index()].clone() else {

@@ -38,7 +38,8 @@ impl Compiler<'_> {
             TypeNameKind::Record | TypeNameKind::SameAs(_) | TypeNameKind::Known(_) => return None,
         };
         let of_table = || self.table_of_rows(&name).map(Table::row_type);
-        of_table().or_else(|| self.composite(&name))
+        let of_view = || self.view_named(&name)?.row_type();
+        of_table().or_else(|| self.composite(&name)).or_else(of_view)
     }
 
     /// The columns of a result that is such a row.
