@@ -35,7 +35,21 @@ impl Compiler<'_> {
     pub(crate) fn alter_table(&mut self, written: &ast::AlterTable) -> Result<Compiled> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
-        if let Some((view, _)) = self.partition_named(&name) {
+        if let Some((view, partition)) = self.partition_named(&name) {
+            let has_key = matches!(written.operations.as_slice(),
+                [ast::AlterTableOperation::AddConstraint { constraint, .. }]
+                    if self.has_key_of(view, constraint));
+            if let (false, Some(added)) =
+                (has_key, self.added_to_partition(written, (view, partition), place)?)
+            {
+                return match added {
+                    ast::Statement::AlterTable(altered) => self.alter_table(&altered),
+                    ast::Statement::CreateIndex(index) => {
+                        self.create_index(&index).map(Compiled::Catalog)
+                    }
+                    _ => Err(unsupported(place, "this of a partition", "say it of its table")),
+                };
+            }
             return self.altered_partition(view, &written.operations, place).map(Compiled::Catalog);
         }
         let table = match self.table(&name, place) {

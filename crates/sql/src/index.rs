@@ -25,7 +25,20 @@ impl Compiler<'_> {
     ) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.table_name, self.place);
         let table_name = object_name(&written.table_name, place)?;
+        if let Some((view, partition)) = self.partition_named(&table_name) {
+            return self.index_of_partition(written, (view, partition), place);
+        }
         let table = self.table_to_index(&table_name, place)?;
+        self.index_on(written, table, place)
+    }
+
+    /// CREATE INDEX on a table.
+    pub(crate) fn index_on(
+        &mut self,
+        written: &ast::CreateIndex,
+        table: &Table,
+        place: Place,
+    ) -> Result<Vec<CatalogChange>> {
         let kind = match &written.using {
             None | Some(ast::IndexType::BTree) => IndexKind::BTree,
             Some(ast::IndexType::Hash) => IndexKind::Hash,

@@ -158,6 +158,7 @@ mod parameters;
 mod parser_order;
 mod partition;
 mod partition_checks;
+mod partition_keys;
 mod partition_rows;
 mod path;
 mod policy;
