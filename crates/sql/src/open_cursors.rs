@@ -6,6 +6,7 @@
 //!              tells when one ends, or is taken back to a savepoint
 //! Invariants   I1 names without a name of the caller's are numbered through in a session, and
 //!              none comes twice
+//! Bounds       [`CURSORS_MAX`] at a time; their rows take memory of the session
 //! Source       PostgreSQL 15, 43.7.3.5, and `CreateNewPortal`. We differ: all rows are found when
 //!              the cursor is opened
 
@@ -18,6 +19,9 @@ use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::setting::Direction;
+
+/// Cursors that may be open at a time.
+const CURSORS_MAX: usize = 10_000;
 
 /// Rows of a query, row after row.
 #[derive(Default, Debug)]
@@ -129,7 +133,7 @@ impl OpenCursors {
 
     /// Opens one.
     ///
-    /// Errors: 42P03 where one with its name is open.
+    /// Errors: 42P03 where one with its name is open, 54000 where there are too many.
     pub(crate) fn open(
         &mut self,
         name: &str,
@@ -137,6 +141,11 @@ impl OpenCursors {
         scrolls: bool,
     ) -> Result<(), SqlError> {
         self.refuse_open(name)?;
+        if self.by_name.len() >= CURSORS_MAX {
+            let hint = Some("Close those that are not used any more.".to_owned());
+            let failed = SqlError::new(b"54000", format!("there are {CURSORS_MAX} open cursors"));
+            return Err(SqlError { hint, ..failed });
+        }
         rows.charge.move_to(&self.account);
         let cursor = OpenCursor { rows, at: 0, scrolls, number: self.opened };
         self.opened += 1;
