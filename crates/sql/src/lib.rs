@@ -20,12 +20,13 @@
 //! | which rows are for whom | `secured`, `policy` |
 //! | what views do instead | `instead` |
 //! | what whoever listens is sent | `notify` |
-//! | partitions | `partition`, `partition_checks`, `partition_rows` |
+//! | partitions | `partition`, `partition_checks`, `partition_rows`, `partition_keys` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
-//! | blocks that are run statement by statement | `interpreted` and what is in it |
+//! | calls of other routines | `inline`, `called_read`, `recursion`, `circle`, `polymorphic` |
+//! | blocks that are run statement by statement | `interpreted` and what is in it, `open_cursors` |
 //! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `altered`, `rename`, `domain_column`, `alter_domain`, `drop_type`, `like`, `materialized`, `apply` |
-//! | the rest | `maintenance`, `copy`, `setting`, `parameters`, `literals` |
+//! | the rest | `maintenance`, `truncated`, `copy`, `setting`, `parameters`, `literals` |
 //! | what comes out | `compiled`, `compile` |
 //!
 //! Architecture invariants: this crate knows no storage, no engine and no thread. Hostile text
