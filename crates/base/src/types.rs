@@ -64,6 +64,10 @@ pub enum DataType {
     CatalogChar,
     /// `name`, a text that is cut to 63 bytes
     Name,
+    /// `refcursor`, the name of a cursor; kept as a text
+    RefCursor,
+    /// `anyelement` and its kin: what routines take whose types their calls say. No value has it
+    Any(AnyType),
     /// `citext`, whose letters count the same in either case ([`crate::fold`])
     CiText,
     /// `bytea`
@@ -97,6 +101,61 @@ pub enum DataType {
     /// an array of values of one type, in one piece of bytes ([`crate::packed`]): what columns
     /// and results have; variables and expressions have [`SqlType::Array`]
     Array(ElementType),
+}
+
+/// What a polymorphic parameter takes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AnyType {
+    /// `anyelement`
+    Element,
+    /// `anyarray`, of arrays of what `anyelement` is
+    Array,
+    /// `anynonarray`, an `anyelement` that is no array
+    NonArray,
+    /// `anyenum`, an `anyelement` that is an enum
+    Enum,
+    /// `anycompatible`: all of them have a common type, to which they are converted
+    Compatible,
+    /// `anycompatiblearray`
+    CompatibleArray,
+    /// `anycompatiblenonarray`
+    CompatibleNonArray,
+}
+
+impl AnyType {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Element,
+        Self::Array,
+        Self::NonArray,
+        Self::Enum,
+        Self::Compatible,
+        Self::CompatibleArray,
+        Self::CompatibleNonArray,
+    ];
+
+    /// The name of the type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Element => "anyelement",
+            Self::Array => "anyarray",
+            Self::NonArray => "anynonarray",
+            Self::Enum => "anyenum",
+            Self::Compatible => "anycompatible",
+            Self::CompatibleArray => "anycompatiblearray",
+            Self::CompatibleNonArray => "anycompatiblenonarray",
+        }
+    }
+
+    /// Whether its values are converted to a common type, and need not be of one.
+    pub const fn is_compatible(self) -> bool {
+        matches!(self, Self::Compatible | Self::CompatibleArray | Self::CompatibleNonArray)
+    }
+
+    /// Whether it takes arrays of what others of its family take.
+    pub const fn is_array(self) -> bool {
+        matches!(self, Self::Array | Self::CompatibleArray)
+    }
 }
 
 /// What a range is of.
@@ -249,10 +308,10 @@ impl DataType {
         matches!(self, Self::CiText)
     }
 
-    /// text, varchar, char, "char", name or citext.
+    /// text, varchar, char, "char", name, refcursor or citext.
     pub const fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
-            || matches!(self, Self::CatalogChar | Self::Name | Self::CiText)
+            || matches!(self, Self::CatalogChar | Self::Name | Self::RefCursor | Self::CiText)
     }
 
     /// json or jsonb.
@@ -325,6 +384,8 @@ impl fmt::Display for DataType {
             Self::Char(n) => write!(f, "char({n})"),
             Self::CatalogChar => f.write_str("\"char\""),
             Self::Name => f.write_str("name"),
+            Self::RefCursor => f.write_str("refcursor"),
+            Self::Any(of) => f.write_str(of.name()),
             Self::CiText => f.write_str("citext"),
             Self::Bytea => f.write_str("bytea"),
             Self::Timestamp(TIME_DIGITS) => f.write_str("timestamp"),
@@ -357,6 +418,14 @@ pub enum SqlType {
 }
 
 impl SqlType {
+    /// What it is polymorphic as; none: it is a type of values.
+    pub const fn any(self) -> Option<AnyType> {
+        match self {
+            Self::Scalar(DataType::Any(any)) => Some(any),
+            _ => None,
+        }
+    }
+
     /// The type as columns and results have it.
     pub fn packed(self) -> DataType {
         match self {

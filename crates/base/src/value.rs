@@ -159,7 +159,8 @@ impl Value {
                 any_numeric::read(bytes()).into()
             }
             DataType::Text | DataType::Varchar(_) => Self::Text(text()),
-            DataType::CatalogChar | DataType::Name => Self::Text(text()),
+            DataType::CatalogChar | DataType::Name | DataType::RefCursor => Self::Text(text()),
+            DataType::Any(_) => Self::Null,
             DataType::CiText => Self::CiText(text()),
             DataType::Char(n) => Self::Text(cast::padded(text(), n)),
             DataType::Bytea => Self::Bytea(bytes().to_vec()),

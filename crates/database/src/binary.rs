@@ -182,6 +182,8 @@ fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         | DataType::Varchar(_)
         | DataType::Char(_)
         | DataType::CatalogChar
+        | DataType::RefCursor
+        | DataType::Any(_)
         | DataType::Name => Value::Text(text(bytes)?.to_owned()),
         DataType::Json | DataType::CiText | DataType::Enum(_) => {
             return Ok(Value::parse(data_type, text(bytes)?)?);

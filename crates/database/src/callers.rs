@@ -74,6 +74,18 @@ pub(crate) fn callers_of(schema: &Schema, called: &[&str]) -> BTreeSet<Procedure
     all.filter(|(_, compiled)| calls(&compiled.procedure)).map(|(id, _)| id).collect()
 }
 
+/// Statements that are kept as procedures, and call one of these, directly or not.
+pub(crate) fn statements_with(schema: &Schema, called: &[&str]) -> BTreeSet<ProcedureId> {
+    let calls = |procedure: &Procedure| {
+        procedure.is_statement()
+            && procedure.inlined.iter().any(|inlined| called.contains(&inlined.as_str()))
+    };
+    let all = (0..).map(ProcedureId).zip(schema.procedures_so_far());
+    all.filter(|(_, compiled)| compiled.is_some_and(|of| calls(&of.procedure)))
+        .map(|(id, _)| id)
+        .collect()
+}
+
 /// Compiles the callers of a procedure again, which is among the trees as it will be.
 ///
 /// # Errors

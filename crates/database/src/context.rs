@@ -15,6 +15,7 @@ use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered};
 use hotrow_base::memory::{MemoryAccount, Scope};
 use hotrow_query::Profile;
+use hotrow_sql::OpenCursors;
 use hotrow_transaction::catalog::{BOOTSTRAP, SearchPath};
 
 use crate::activity::SessionActivity;
@@ -55,6 +56,9 @@ pub(crate) struct Context {
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
     temporary: RefCell<TemporaryTables>,
+    cursors: RefCell<OpenCursors>,
+    /// how many transactions of several statements have ended
+    pub(crate) ended: Cell<u64>,
     pub(crate) notifying: RefCell<Notifying>,
     /// what the operators of the next query took, if that is asked
     profile: RefCell<Option<Profile>>,
@@ -86,6 +90,8 @@ impl Context {
         let of_statement = memory.child(Scope::Statement, statement_memory_bytes);
         Self {
             interrupt: Arc::new(Interrupt::new(of_statement)),
+            cursors: RefCell::new(OpenCursors::new(Arc::clone(&memory))),
+            ended: Cell::default(),
             memory,
             advisory: AdvisoryOwner::new(&core.advisory),
             held_back: Arc::default(),
@@ -166,13 +172,34 @@ impl Context {
 
     /// Tells what its transaction has done.
     pub(crate) fn step(&self, step: TransactionStep) {
-        match step {
+        match &step {
             TransactionStep::Committed => self.temporary().end_transaction(true),
             TransactionStep::RolledBack => self.temporary().end_transaction(false),
             _ => {}
         }
+        self.step_cursors(&step);
         self.step_notifications(&step);
         self.settings().step(step);
+    }
+
+    /// The cursors that routines have opened, for a moment.
+    pub(crate) fn cursors(&self) -> RefMut<'_, OpenCursors> {
+        self.cursors.borrow_mut()
+    }
+
+    /// Cursors go with their transaction, or with what is taken back of it.
+    fn step_cursors(&self, step: &TransactionStep) {
+        let mut cursors = self.cursors();
+        match step {
+            TransactionStep::Begun => {}
+            TransactionStep::Committed | TransactionStep::RolledBack => {
+                cursors.close_all();
+                self.ended.set(self.ended.get() + 1);
+            }
+            TransactionStep::Savepoint(name) => cursors.note_savepoint(name.clone()),
+            TransactionStep::RolledBackTo(name) => cursors.go_back_to(name),
+            TransactionStep::Released(name) => cursors.release_savepoint(name),
+        }
     }
 
     /// The numbers it has drawn from sequences, for a moment.

@@ -41,14 +41,16 @@ use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK, routine_name, routine_schema};
 
 use self::broken_views::{refuse_broken_view, refuse_broken_views};
-use self::lacking::{concerned_by_routines, lacking_source, newly_lacking, of_lacking};
+use self::lacking::{
+    concerned_by_routines, concerned_by_whole, lacking_source, newly_lacking, of_lacking,
+};
 pub(crate) use self::next::Next;
 use self::next::Texts;
 use self::routine_altered::alter_routine;
 use self::rows_anew::{add_rebuilt, empty, rebuilt};
 use self::schema_renamed::rename_schema;
 pub(crate) use self::sources::{Definition, Sources};
-use crate::callers::{Becoming, callers_of, compile_callers, in_order};
+use crate::callers::{Becoming, callers_of, compile_callers, in_order, statements_with};
 use crate::error::advised;
 use crate::lookup::{procedure_named, registered};
 use crate::mentions::Mentioner;
@@ -199,6 +201,10 @@ fn with_routines(
     Ok((routines, changes))
 }
 
+/// How often routines are compiled that others have made whole: circles of more routines that lack
+/// each other are whole with the next definition.
+const ROUNDS_MAX: usize = 16;
+
 /// The procedures that another catalog may concern, for it: access paths and constraints come from
 /// it (I1), beside those that are made; and the texts of those that go, or get another id (I2).
 fn compile_again(
@@ -219,36 +225,43 @@ fn compile_again(
     let called = concerned.iter().filter_map(|id| schema.procedure(*id));
     let called: Vec<_> = called.map(|compiled| compiled.procedure.name.as_str()).collect();
     concerned.extend(callers_of(schema, &called));
-    for id in in_order(schema, concerned) {
-        let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
-            continue;
-        };
-        if made.contains(&id) {
-            continue;
+    concerned.extend(statements_with(schema, &called));
+    for _ in 0..ROUNDS_MAX {
+        for id in in_order(schema, std::mem::take(&mut concerned)) {
+            let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
+                continue;
+            };
+            if made.contains(&id) {
+                continue;
+            }
+            let name = compiled.procedure.name.as_str();
+            let becoming = Becoming { schema, trees: &trees, but: name };
+            match compile_source((catalog, &becoming), source) {
+                Ok(tree) if tree.draws == compiled.procedure.draws => {
+                    trees.insert(id, Some(tree));
+                }
+                Ok(_) | Err(_) if compiled.procedure.is_statement() => {
+                    trees.insert(id, None); // whoever sends it finds out what is wrong with it now
+                }
+                Ok(tree) => {
+                    trees.insert(id, None);
+                    trees.insert(ProcedureId(next), Some(tree));
+                    moved.push((ProcedureId(next), Some(source.to_owned())));
+                    next += 1;
+                }
+                Err(error) if cascades && !error.is_refusal() => {
+                    trees.insert(id, None);
+                }
+                // It could not be called before, and cannot be now.
+                Err(error) if compiled.procedure.lacks.is_some() && !error.is_refusal() => {
+                    trees.insert(id, Some(lacking_source((catalog, &becoming), source, error)?));
+                }
+                Err(error) => failed.push((name, error)),
+            }
         }
-        let name = compiled.procedure.name.as_str();
-        let becoming = Becoming { schema, trees: &trees, but: name };
-        match compile_source((catalog, &becoming), source) {
-            Ok(tree) if tree.draws == compiled.procedure.draws => {
-                trees.insert(id, Some(tree));
-            }
-            Ok(_) | Err(_) if compiled.procedure.is_statement() => {
-                trees.insert(id, None); // whoever sends it finds out what is wrong with it now
-            }
-            Ok(tree) => {
-                trees.insert(id, None);
-                trees.insert(ProcedureId(next), Some(tree));
-                moved.push((ProcedureId(next), Some(source.to_owned())));
-                next += 1;
-            }
-            Err(error) if cascades && !error.is_refusal() => {
-                trees.insert(id, None);
-            }
-            // It could not be called before, and cannot be now.
-            Err(error) if compiled.procedure.lacks.is_some() && !error.is_refusal() => {
-                trees.insert(id, Some(lacking_source((catalog, &becoming), source, error)?));
-            }
-            Err(error) => failed.push((name, error)),
+        concerned = concerned_by_whole(schema, sources, &trees);
+        if concerned.is_empty() {
+            break;
         }
     }
     if !failed.is_empty() {
@@ -453,6 +466,9 @@ fn create_procedure(
     }
     trees.insert(id, Some(procedure));
     compile_callers(schema, sources, &mut trees, &name)?;
+    let others: Vec<_> = trees.values().flatten().map(|tree| tree.name.clone()).collect();
+    let others: Vec<_> = others.iter().map(String::as_str).collect();
+    trees.extend(statements_with(schema, &others).into_iter().map(|id| (id, None)));
     // What is sent to the same tables is kept again if it does not stand in the way.
     let notes = trees.values().flatten();
     let notes: Vec<_> = notes.map(|tree| GranuleNotes::of_changes(&schema.catalog, tree)).collect();

@@ -11,10 +11,12 @@
 //!              transaction has seen
 //!              I3 blocks execute each other [`DEPTH_MAX`] deep at most
 
+use std::cell::RefMut;
+
 use hotrow_base::value::Value;
 use hotrow_sql::{
-    BlockHost, CompileStep, Compiled, Holds, ScriptStatement, StepAnswer, TransactionControl,
-    TransactionModes, is_refused_definition, with_literals,
+    BlockHost, CompileStep, Compiled, Holds, OpenCursors, ScriptStatement, StepAnswer,
+    TransactionControl, TransactionModes, is_refused_definition, with_literals,
 };
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
 
@@ -42,8 +44,9 @@ impl Runner<'_> {
     /// Runs a block that holds definitions.
     pub(crate) fn interpret(&mut self, prepared: &Prepared) -> Result<StatementResult, Error> {
         let (notices, _) = self.interpret_block(prepared.statement())?;
-        let place = prepared.statement().place;
-        Ok(StatementResult { place, notices, ..StatementResult::of_tag("DO") })
+        let (place, text) = (prepared.statement().place, &prepared.statement().text);
+        let tag = tag(text, &Rows::default());
+        Ok(StatementResult { place, notices, ..StatementResult::of_tag(&tag) })
     }
 
     /// Runs a call of a routine that is run statement by statement.
@@ -68,7 +71,7 @@ impl Runner<'_> {
         context.refuse_call(&schema.catalog, &compiled.procedure)?;
         let columns = columns_of(&schema, called);
         let (notices, mut values) = self.interpret_block(block)?;
-        if values.is_empty() && !columns.is_empty() {
+        if values.is_empty() && !columns.is_empty() && !compiled.procedure.returns_set {
             values = vec![Value::Text(String::new())]; // of a function that returns nothing
         }
         let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
@@ -78,7 +81,7 @@ impl Runner<'_> {
         Ok(StatementResult { tag, rows, types, place, notices })
     }
 
-    fn interpret_block(
+    pub(crate) fn interpret_block(
         &mut self,
         block: &ScriptStatement,
     ) -> Result<(Vec<Notice>, Vec<Value>), Error> {
@@ -214,7 +217,7 @@ impl Runner<'_> {
         self.context.journal.borrow().as_ref().is_some_and(Journal::is_answered)
     }
 
-    fn run_step(
+    pub(crate) fn run_step(
         &mut self,
         compile: &mut CompileStep<'_>,
         values: &[Value],
@@ -252,7 +255,7 @@ impl Runner<'_> {
                 context.note_notifications(rows.notices_mut());
                 let (touched, notices) = (rows.touched(), std::mem::take(rows.notices_mut()));
                 let (values, charge) = rows.into_parts();
-                Ok(StepAnswer { values, touched, notices, charge })
+                Ok(StepAnswer { values, touched, notices, charge, ..StepAnswer::default() })
             }
             Err(mut failed) => {
                 if let Error::Sql(failed) = &mut failed {
@@ -295,8 +298,11 @@ impl BlockHost for Runner<'_> {
         let done = self.execute(&Prepared::of_script(statement), &[]);
         self.context.journal.replace(journal);
         let answer = done.map(|done| {
-            let touched = done.rows.touched();
-            StepAnswer { touched, notices: done.notices, ..StepAnswer::default() }
+            let StatementResult { rows, types, notices, .. } = done;
+            let columns = rows.columns().iter().cloned().zip(types.iter().copied()).collect();
+            let touched = rows.touched();
+            let (values, charge) = rows.into_parts();
+            StepAnswer { values, columns, touched, notices, charge }
         });
         self.keep_answer(&answer);
         answer
@@ -322,6 +328,7 @@ impl BlockHost for Runner<'_> {
             return Err(SqlError::new(b"2D000", "invalid transaction termination").into());
         }
         if self.answered().is_some() {
+            self.context.cursors().close_all();
             return Ok(());
         }
         let end = match commits {
@@ -335,6 +342,10 @@ impl BlockHost for Runner<'_> {
         }
         let begin = TransactionControl::Begin(TransactionModes::default());
         control_transaction(context, self.transaction, begin).map(drop)
+    }
+
+    fn cursors(&mut self) -> RefMut<'_, OpenCursors> {
+        self.context.cursors()
     }
 
     fn check(&mut self) -> Result<(), Error> {

@@ -81,7 +81,7 @@ impl Journal {
 
 /// An answer, as it was.
 fn again(answer: &StepAnswer) -> StepAnswer {
-    let StepAnswer { values, touched, notices, .. } = answer;
-    let (values, notices) = (values.clone(), notices.clone());
-    StepAnswer { values, touched: *touched, notices, ..StepAnswer::default() }
+    let StepAnswer { values, columns, touched, notices, .. } = answer;
+    let (values, columns, notices) = (values.clone(), columns.clone(), notices.clone());
+    StepAnswer { values, columns, touched: *touched, notices, ..StepAnswer::default() }
 }

@@ -69,7 +69,7 @@ pub use submitting::Pending;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Session {
-    context: Context,
+    pub(crate) context: Context,
     /// taken for the whole of a statement, which knows no session
     transaction: RefCell<SessionTransaction>,
     calls: Calls,

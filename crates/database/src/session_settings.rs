@@ -27,6 +27,9 @@ pub(crate) fn control_transaction(
 ) -> Result<(Said, Vec<Notice>), Error> {
     let mut notices = Vec::new();
     let mut control = control;
+    if let TransactionControl::Chain(end) = control {
+        return chain(context, transaction, *end);
+    }
     if let TransactionControl::Begin(modes) = &mut control {
         if modes.is_weaker {
             notices.push(notice_serializable());
@@ -41,7 +44,9 @@ pub(crate) fn control_transaction(
         TransactionControl::Commit if before == TransactionState::Open => {
             TransactionStep::Committed
         }
-        TransactionControl::Commit | TransactionControl::Rollback => TransactionStep::RolledBack,
+        TransactionControl::Commit
+        | TransactionControl::Rollback
+        | TransactionControl::Chain(_) => TransactionStep::RolledBack,
         TransactionControl::Savepoint(name) => TransactionStep::Savepoint(name.clone()),
         TransactionControl::RollbackTo(name, _) => TransactionStep::RolledBackTo(name.clone()),
         TransactionControl::Release(name, _) => TransactionStep::Released(name.clone()),
@@ -55,6 +60,32 @@ pub(crate) fn control_transaction(
         (Err(_), _) => {}
     }
     Ok((said?, notices))
+}
+
+/// COMMIT AND CHAIN and ROLLBACK AND CHAIN: the next transaction begins with the end of this one.
+fn chain(
+    context: &Context,
+    transaction: &mut SessionTransaction,
+    end: TransactionControl,
+) -> Result<(Said, Vec<Notice>), Error> {
+    if !transaction.is_block() {
+        let verb = if end == TransactionControl::Commit { "COMMIT" } else { "ROLLBACK" };
+        let message = format!("{verb} AND CHAIN can only be used in transaction blocks");
+        return Err(SqlError::new(b"25P01", message).into());
+    }
+    let access = match transaction.is_read_only() {
+        Some(true) => TransactionAccess::ReadOnly,
+        _ => TransactionAccess::ReadWrite,
+    };
+    let (said, mut notices) = control_transaction(context, transaction, end)?;
+    // What others listen to is told before the next one begins, which may be long.
+    context.commit_notifications();
+    transaction.settle_advisory(context);
+    let modes = TransactionModes { access: Some(access), is_weaker: false };
+    let begin = TransactionControl::Begin(modes);
+    let (_, mut begun) = control_transaction(context, transaction, begin)?;
+    notices.append(&mut begun);
+    Ok((said, notices))
 }
 
 /// SET, SHOW, RESET.

@@ -134,6 +134,7 @@ impl SessionTransaction {
                 self.begin(context, modes.access.unwrap_or_default())
             }
             TransactionControl::Commit => self.commit(context),
+            TransactionControl::Chain(end) => self.control(context, *end),
             TransactionControl::Rollback => {
                 let warning = ending(self.open.as_ref());
                 self.abandon();

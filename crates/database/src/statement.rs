@@ -11,13 +11,14 @@ use hotrow_engine::schema::Schema;
 use hotrow_query::Profile;
 use hotrow_sql::{
     Analyzed, AnalyzedRun, CatalogChange, Compiled, Maintenance, Refresh, ScriptStatement,
-    Temporary, TemporaryKind, Truncation, compile_for, explain as explain_statement, parse_script,
-    quoted_name, refuse_not_entitled, split_path,
+    Temporary, TemporaryKind, compile_for, explain as explain_statement, parse_script,
+    refuse_not_entitled, split_path,
 };
 use hotrow_transaction::catalog::{Attribute, qualified};
 use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
 
 use crate::context::Context;
+use crate::cursors;
 use crate::defining::define;
 use crate::definition;
 use crate::error::{Error, advised};
@@ -165,9 +166,9 @@ impl Runner<'_> {
                 let done = execute_setting(context, self.transaction, &setting)?;
                 return Ok(StatementResult { place, ..done });
             }
-            Some(Compiled::Naming(_)) => {
-                let message = "statements with names are for clients of a server".to_owned();
-                return Err(advised(b"0A000", message, "Use Session::prepare.").into());
+            Some(Compiled::Naming(naming)) => {
+                let done = cursors::name(context, &naming)?;
+                return Ok(StatementResult { place, ..done });
             }
             Some(Compiled::Copy(_)) => {
                 let hint = "Embedded, use Session::copy_in and Session::copy_out; a client of the \
@@ -178,7 +179,11 @@ impl Runner<'_> {
             Some(Compiled::Refresh(refresh)) => self.refresh(prepared, &refresh)?,
             Some(Compiled::Truncate(truncation)) => {
                 notices.extend_from_slice(&truncation.notices);
-                let rows = self.truncate(prepared, &truncation)?;
+                let fires = truncation.fires(&core.schema.current().catalog) && !statement.is_own();
+                if fires && !self.transaction.is_open() {
+                    return self.truncate_as_block(prepared);
+                }
+                let rows = self.truncate(prepared, &truncation, &mut notices)?;
                 for (sequence, start) in &truncation.restarted {
                     context.set_number(*sequence, *start, false)?;
                 }
@@ -366,28 +371,6 @@ impl Runner<'_> {
     fn fill(&mut self, insert: &str) -> Result<Rows, Error> {
         let insert = prepare(self.context, self.transaction, insert, &[])?;
         self.run(&insert, &[])
-    }
-
-    /// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can
-    /// take back.
-    fn truncate(&mut self, prepared: &Prepared, truncation: &Truncation) -> Result<Rows, Error> {
-        let context = self.context;
-        let core = &context.core;
-        self.transaction.join_batch(context)?;
-        if !self.transaction.is_open() {
-            return define(context, prepared.statement());
-        }
-        let schema = core.schema.current();
-        let tables = truncation.tables.iter();
-        let tables = tables.map(|table| schema.catalog.table(*table).qualified_name());
-        let partitions = truncation.partitions.iter().map(|partition| partition.name.clone());
-        for name in tables.chain(partitions) {
-            let name = quoted_name(&name);
-            let delete = format!("DELETE FROM {name}");
-            let delete = prepare_own(context, self.transaction, &delete, &[])?;
-            self.run(&delete, &[])?;
-        }
-        Ok(Rows::default())
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow::{
-    CopyIn, Direction, NamedBy, Naming, Outcome, Prepared, Script, Session, SqlError,
+    CopyIn, Direction, NamedBy, Naming, Outcome, Prepared, Script, Session, SqlError, SqlType,
     StatementResult, TransactionState, Value,
 };
 use hotrow_base::clock::Ticks;
@@ -38,7 +38,7 @@ use crate::answer::{
 };
 use crate::connection::{Ended, Idle, Outgoing};
 use crate::frontend::{Bind, Frontend, Target};
-use crate::portal::{Portal, Portals, Progress, Statement, Statements, travelled};
+use crate::portal::{Portal, Portals, Progress, Statement, Statements};
 use crate::report::{Severity, response, sql_error};
 use crate::wire::{self, Format};
 
@@ -68,6 +68,8 @@ pub(crate) struct Conversation<'a> {
     waker: Option<Arc<UnixStream>>,
     /// notifications were lost that its client has not been told of
     lost: Option<SqlError>,
+    /// transactions that had ended when portals were last looked at
+    ended: u64,
 }
 
 /// A COPY FROM STDIN that waits for rows.
@@ -92,8 +94,8 @@ impl<'a> Conversation<'a> {
         out.hold_back(session.hold_back());
         let (statements, portals) = (Statements::default(), Portals::default());
         let (copying, quiet_since, waker, lost) = (None, None, None, None);
-        let skips = false;
-        Self { session, out, statements, portals, skips, copying, quiet_since, waker, lost }
+        let (skips, ended) = (false, session.transactions_ended());
+        Self { session, out, statements, portals, skips, copying, quiet_since, waker, lost, ended }
     }
 
     /// What answers go to.
@@ -245,6 +247,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn ready(&mut self) {
+        self.settle_portals();
         if self.session.transaction_state() == TransactionState::Idle {
             self.portals.retain(|portal| portal.holds);
         }
@@ -259,6 +262,14 @@ impl<'a> Conversation<'a> {
         self.say_notifications();
         self.out.say(&ReadyForQuery::new(status));
         self.out.mark(true);
+    }
+
+    /// Lets go of the portals of a transaction that has ended, where the next one has begun.
+    fn settle_portals(&mut self) {
+        let ended = self.session.transactions_ended();
+        if std::mem::replace(&mut self.ended, ended) != ended {
+            self.portals.retain(|portal| portal.holds);
+        }
     }
 
     /// Tells an error of the extended protocol, behind which everything is skipped.
@@ -418,6 +429,7 @@ impl<'a> Conversation<'a> {
     /// PREPARE, EXECUTE and the like: the statements are those of the protocol's Parse, and cursors
     /// are its portals.
     fn name(&mut self, naming: Naming, values: &[Value]) -> Result<StatementResult, hotrow::Error> {
+        self.settle_portals();
         let tag = match naming {
             Naming::Prepare { name, types, text } => {
                 self.refuse_name(&name, text.len())?;
@@ -448,22 +460,23 @@ impl<'a> Conversation<'a> {
                 self.declare(&name, (holds, is_binary), text, values)?;
                 "DECLARE CURSOR"
             }
-            Naming::Fetch { name, direction, moves } => {
+            Naming::Fetch { name, direction, moves } if self.portals.contains_key(&name) => {
                 return self.fetch(&name, direction, moves);
             }
-            Naming::Close(Some(name)) => {
-                if !self.portals.remove(&name) {
-                    return Err(no_cursor(&name).into());
-                }
-                "CLOSE CURSOR"
+            Naming::Close(Some(name)) if self.portals.remove(&name) => "CLOSE CURSOR",
+            // Of a cursor that a routine has opened, if there is one.
+            Naming::Fetch { .. } | Naming::Close(Some(_)) => {
+                return self.session.name_cursor(&naming);
             }
             Naming::Close(None) => {
+                self.session.name_cursor(&naming)?;
                 let is_cursor = |portal: &Portal| matches!(portal.progress, Progress::Cursor(..));
                 self.portals.retain(|portal| !is_cursor(portal));
                 "CLOSE CURSOR ALL"
             }
             Naming::DiscardAll => {
                 self.session.discard_all()?;
+                self.session.name_cursor(&Naming::Close(None))?;
                 let is_cursor = |portal: &Portal| matches!(portal.progress, Progress::Cursor(..));
                 self.portals.retain(|portal| !is_cursor(portal));
                 self.statements.clear(&self.session);
@@ -481,7 +494,7 @@ impl<'a> Conversation<'a> {
         text: String,
         values: &[Value],
     ) -> Result<(), hotrow::Error> {
-        if self.portals.contains_key(name) {
+        if self.portals.contains_key(name) || self.session.cursor_columns(name).is_some() {
             let message = format!("cursor \"{name}\" already exists");
             return Err(SqlError::new(b"42P03", message).into());
         }
@@ -526,7 +539,7 @@ impl<'a> Conversation<'a> {
             }
         };
         let count = result.rows.len();
-        let (rows, to) = travelled(at.get(), count, direction);
+        let (rows, to) = direction.travelled(at.get(), count);
         if !goes_back && to < at.get() {
             let message = format!("portal \"{name}\" can only be read forwards");
             let hint = Some("Declare it with SCROLL.".to_owned());
@@ -557,6 +570,14 @@ impl<'a> Conversation<'a> {
     fn fetched_by(&self, statement: &Statement) -> Option<&Portal> {
         match statement.prepared.as_ref()?.naming()? {
             Naming::Fetch { name, moves: false, .. } => self.portals.get(name),
+            _ => None,
+        }
+    }
+
+    /// The columns of a cursor that a routine has opened, and a statement fetches from.
+    fn fetched_from(&self, statement: &Statement) -> Option<Vec<(String, SqlType)>> {
+        match statement.prepared.as_ref()?.naming()? {
+            Naming::Fetch { name, moves: false, .. } => self.session.cursor_columns(name),
             _ => None,
         }
     }
@@ -603,6 +624,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn bind(&mut self, bind: &Bind<'_>) -> Result<(), SqlError> {
+        self.settle_portals();
         let statement = Rc::clone(self.statement(bind.statement)?);
         if !bind.portal.is_empty() && self.portals.contains_key(bind.portal) {
             let message = format!("portal \"{}\" already exists", bind.portal);
@@ -633,7 +655,8 @@ impl<'a> Conversation<'a> {
                 (Rc::clone(&cursor.unwrap_or(portal).statement), Some(portal))
             }
         };
-        let columns = described.columns();
+        let opened = self.fetched_from(&described);
+        let columns = opened.unwrap_or_else(|| described.columns());
         let origins = described.prepared.as_ref().map_or_else(Default::default, Prepared::origins);
         let format = |at| formats.map_or(Format::Text, |portal| portal.format(at));
         match columns.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use hotrow::{Direction, NamedBy, Prepared, Session, SqlError, SqlType, StatementResult, Value};
+use hotrow::{NamedBy, Prepared, Session, SqlError, SqlType, StatementResult, Value};
 use hotrow_base::by_name::ByName;
 
 use crate::frontend::Bind;
@@ -221,36 +221,6 @@ impl Progress {
     /// It has run, and no row was sent.
     pub(crate) fn run(result: StatementResult) -> Self {
         Self::Run(Box::new(result), Cell::new(0))
-    }
-}
-
-/// Which rows a cursor goes over, by number from 0, and where it is then.
-pub(crate) fn travelled(
-    at: usize,
-    count: usize,
-    direction: Direction,
-) -> (Box<dyn Iterator<Item = usize>>, usize) {
-    let behind = count + 1;
-    let place = |row: i64| usize::try_from(row.max(0)).map_or(behind, |row| row.min(behind));
-    let one = |to: usize| -> (Box<dyn Iterator<Item = usize>>, usize) {
-        let is_row = (1..=count).contains(&to);
-        (Box::new(is_row.then(|| to - 1).into_iter()), to)
-    };
-    match direction {
-        Direction::By(0) => one(at),
-        Direction::By(rows) if rows > 0 => {
-            let to = at.saturating_add(place(rows)).min(behind);
-            (Box::new(at..to.min(count)), to)
-        }
-        Direction::By(rows) => {
-            let to = at.saturating_sub(usize::try_from(rows.unsigned_abs()).unwrap_or(behind));
-            (Box::new((to.max(1)..at).rev().map(|row| row - 1)), to)
-        }
-        Direction::Rest => (Box::new(at..count.max(at)), behind),
-        Direction::BackToStart => (Box::new((1..at).rev().map(|row| row - 1)), 0),
-        Direction::To(row) if row < 0 => one(place((behind as i64).saturating_add(row))),
-        Direction::To(row) => one(place(row)),
-        Direction::ToNext(rows) => one(place((at as i64).saturating_add(rows))),
     }
 }
 

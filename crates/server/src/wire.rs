@@ -42,7 +42,7 @@ impl Format {
 }
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 36] = [
+const KNOWN: [DataType; 37] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -56,6 +56,7 @@ const KNOWN: [DataType; 36] = [
     DataType::Varchar(0),
     DataType::CatalogChar,
     DataType::Name,
+    DataType::RefCursor,
     DataType::Date,
     DataType::TIMESTAMP,
     DataType::TIMESTAMPTZ,

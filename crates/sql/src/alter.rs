@@ -26,7 +26,7 @@ use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::generated::refuse_generated_of_generated;
 use crate::scope::Compiler;
 use crate::token::folded;
-use crate::types::data_type;
+use crate::types::kept_type;
 use crate::typing::{Coercion, assign};
 use crate::written::object_name;
 
@@ -35,7 +35,21 @@ impl Compiler<'_> {
     pub(crate) fn alter_table(&mut self, written: &ast::AlterTable) -> Result<Compiled> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
-        if let Some((view, _)) = self.partition_named(&name) {
+        if let Some((view, partition)) = self.partition_named(&name) {
+            let has_key = matches!(written.operations.as_slice(),
+                [ast::AlterTableOperation::AddConstraint { constraint, .. }]
+                    if self.has_key_of(view, constraint));
+            if let (false, Some(added)) =
+                (has_key, self.added_to_partition(written, (view, partition), place)?)
+            {
+                return match added {
+                    ast::Statement::AlterTable(altered) => self.alter_table(&altered),
+                    ast::Statement::CreateIndex(index) => {
+                        self.create_index(&index).map(Compiled::Catalog)
+                    }
+                    _ => Err(unsupported(place, "this of a partition", "say it of its table")),
+                };
+            }
             return self.altered_partition(view, &written.operations, place).map(Compiled::Catalog);
         }
         let table = match self.table(&name, place) {
@@ -335,7 +349,7 @@ impl Compiler<'_> {
         let domain = self.domain(written, place);
         let to = match &domain {
             Some(domain) => domain.of,
-            None => data_type(written, self.type_names(), place)?,
+            None => kept_type(written, self.type_names(), place)?.packed(),
         };
         let old = altered.draft.table.columns[id.index()].clone();
         let Filled::Old(from) = altered.filled[id.index()].clone() else {

@@ -16,7 +16,7 @@ use crate::changes::{CatalogChange, left_out};
 use crate::error::{Result, error, unsupported};
 use crate::named_type::asks;
 use crate::scope::Compiler;
-use crate::types::{check_nesting, sql_type};
+use crate::types::{check_nesting, kept_type};
 
 impl Compiler<'_> {
     /// ALTER TYPE ... ATTRIBUTE.
@@ -67,7 +67,7 @@ impl Compiler<'_> {
             error(b"42701", place, message)
         };
         let type_of = |written: &ast::DataType| -> Result<DataType> {
-            let of = sql_type(written, self.type_names(), place)?.packed();
+            let of = kept_type(written, self.type_names(), place)?.packed();
             check_nesting(1 + nesting(of), place)?;
             Ok(of)
         };

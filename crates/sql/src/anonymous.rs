@@ -16,8 +16,12 @@ pub(crate) struct Anonymous {
     pub(crate) holds: Holds,
     /// of a call: variables whose values are its result
     pub(crate) outs: Vec<String>,
+    /// of a call: whether it gives rows of these, each as RETURN NEXT has it
+    pub(crate) returns_set: bool,
     /// whether it may hold COMMIT and ROLLBACK
     pub(crate) may_end: bool,
+    /// of CREATE SCHEMA: which, whose elements the other definitions are
+    pub(crate) schema: Option<String>,
 }
 
 /// A definition in a block, or a command of sessions.

@@ -9,8 +9,8 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, Function, Gives, OperatorRead, Place, Procedure,
-    RowsTo, SlotId, Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, Function, Gives, OperatorRead, Place, RowsTo, SlotId,
+    Statement, StatementKind,
 };
 use hotrow_transaction::walk;
 
@@ -27,22 +27,24 @@ impl<'c> Compiler<'c> {
         name: &str,
         given: &[CallArgument],
         place: Place,
-    ) -> Result<Option<&'c Procedure>> {
+    ) -> Result<Option<Called<'c>>> {
         if !self.is_procedure {
-            return self.routine_meant(name, given, place);
+            let found = self.routine_meant(name, given, place)?;
+            let instance = self.instance_of(found, (name, given), place)?;
+            return Ok(instance.or_else(|| found.map(Called::Other)));
         }
-        match self.called_procedure(name, given, place)? {
-            None => Ok(None),
-            Some(Called::Other(found)) => Ok(Some(found)),
-            Some(Called::Itself(_)) => {
-                let what = format!("a routine that calls itself in a query (by {name})");
-                Err(unsupported(place, what, "loop over the rows, and call it for each"))
-            }
+        let called = self.called_procedure(name, given, place)?;
+        if let Some(Called::Itself(of) | Called::Around(of)) = &called
+            && of.returns_set
+        {
+            let what = format!("a routine that calls itself in a query for rows (by {name})");
+            return Err(unsupported(place, what, "loop over the rows, and call it for each"));
         }
+        Ok(called)
     }
 
     /// A call as a read of the query that is compiled; its place among the query's reads.
-    pub(crate) fn read_of_call(&mut self, callee: &Procedure, place: Place) -> Result<usize> {
+    pub(crate) fn read_of_call(&mut self, callee: &Called<'_>, place: Place) -> Result<usize> {
         // What is called is no part of the query.
         let reads = self.reads.take();
         let around = (std::mem::take(&mut self.before), std::mem::take(&mut self.levels));
@@ -62,7 +64,7 @@ impl<'c> Compiler<'c> {
     /// Puts what is called where the current statement is, with slots for its arguments.
     fn statements_of_call(
         &mut self,
-        callee: &Procedure,
+        callee: &Called<'_>,
         place: Place,
     ) -> Result<(Vec<SlotId>, Gives)> {
         self.check_inlined(callee, place)?;
@@ -72,9 +74,18 @@ impl<'c> Compiler<'c> {
             parameters.push(self.slot(&name, parameter.sql_type)?);
         }
         let arguments = parameters.iter().map(|slot| self.slot_expr(*slot)).collect();
+        if let Called::Within(within) = callee {
+            self.meet(within, place)?;
+        }
         if !callee.returns_set {
-            let given =
-                self.inline_with(callee, arguments, |this, body| this.take_returned(callee, body))?;
+            let given = match callee {
+                Called::Itself(_) | Called::Around(_) => {
+                    self.recur_from_query(callee, arguments, place)?
+                }
+                _ => self.inline_with(callee, arguments, |this, body| {
+                    this.take_returned(callee, body)
+                })?,
+            };
             let mut slots = Vec::new();
             for (_, value) in given {
                 slots.push(self.slot_with(value)?);

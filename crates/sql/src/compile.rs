@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::overload::{means, needs_query, routines_seen};
+use crate::overload::needs_query;
 use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::{Catalog, SearchPath, local, split};
+use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Place, Procedure, Statement};
+use hotrow_transaction::program::Statement;
 use sqlparser::ast;
 
 use crate::anonymous::Holds;
-use crate::call_syntax::{CallArgument, written_arguments};
+use crate::around::{AroundUse, Circle};
+use crate::called_function::called_function;
 use crate::changes::{CatalogChange, left_out};
 use crate::compiled::Compiled;
 use crate::consume::Sink;
 use crate::create::create_procedure;
+use crate::cursors::is_of_cursor_value;
 use crate::drawn::in_rounds;
 use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, unsupported};
@@ -35,7 +37,7 @@ use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Calls, Overriding, ProcedureNames, Programs};
 use crate::syntax::{Block, ScriptStatement, Syntax};
-use crate::written::{changed_by, function_name, has_changes, object_name, returns_queries};
+use crate::written::{changed_by, has_changes, returns_queries};
 
 /// Compiles one statement.
 ///
@@ -64,6 +66,33 @@ pub fn compile_for<'c>(
         Ok(())
     };
     compile_in_rounds(catalog, procedures, statement, prepare).map(|(compiled, _)| compiled)
+}
+
+/// Compiles CREATE FUNCTION for the types of a call.
+pub(crate) fn compile_instance<'c>(
+    catalog: &'c Catalog,
+    procedures: &'c impl ProcedureNames,
+    statement: &ScriptStatement,
+) -> Result<Compiled> {
+    compile_in_rounds(catalog, procedures, statement, |_| Ok(())).map(|(compiled, _)| compiled)
+}
+
+/// Compiles CREATE FUNCTION or PROCEDURE within the routines that are around it; with how it calls
+/// these.
+pub(crate) fn compile_within<'c>(
+    catalog: &'c Catalog,
+    procedures: &'c impl ProcedureNames,
+    statement: &ScriptStatement,
+    circle: &Circle,
+) -> Result<(Compiled, Vec<AroundUse>)> {
+    let prepare = |compiler: &mut Compiler<'c>| {
+        // They run it any number of times.
+        compiler.calls.is_recursive = true;
+        compiler.calls.circle = circle.clone();
+        Ok(())
+    };
+    let (compiled, compiler) = compile_in_rounds(catalog, procedures, statement, prepare)?;
+    Ok((compiled, compiler.calls.circle.used))
 }
 
 /// Compiles a statement, once more if it draws something: what is known when it is compiled, and
@@ -299,7 +328,7 @@ fn compile_by(
 /// may be what its texts define, or is what sessions can ask.
 fn is_interpreted(holds: Holds, refused: &SqlError) -> bool {
     let lacks = || refused.sqlstate == *b"0A000" || is_of_lacking(refused);
-    is_for_sessions(refused) || holds == Holds::Perhaps && lacks()
+    is_for_sessions(refused) || is_of_cursor_value(refused) || holds == Holds::Perhaps && lacks()
 }
 
 pub(crate) fn sql_statement(
@@ -495,92 +524,4 @@ fn anonymous(compiler: &mut Compiler<'_>, block: &Block) -> Result<Compiled> {
     let mut body = Vec::new();
     compiler.block(block, &mut body)?;
     Ok(Compiled::Statement(Box::new(compiler.take_procedure("", body, false))))
-}
-
-/// `SELECT f(...)` and `SELECT * FROM f(...)` of a procedure that exists.
-pub(crate) fn called_function(
-    query: &ast::Query,
-    (procedures, own): (&impl ProcedureNames, Option<&Procedure>),
-    path: &SearchPath,
-    place: Place,
-) -> Option<(String, Vec<CallArgument>, Option<String>)> {
-    let ast::SetExpr::Select(select) = &*query.body else {
-        return None;
-    };
-    let ident =
-        |ident: &ast::Ident| crate::token::folded(&ident.value, ident.quote_style.is_some());
-    let mut label = None;
-    let mut is_in_from = false;
-    let (name, list): (String, &[ast::FunctionArg]) =
-        match (select.projection.as_slice(), select.from.as_slice()) {
-            (
-                [
-                    item @ (ast::SelectItem::UnnamedExpr(ast::Expr::Function(function))
-                    | ast::SelectItem::ExprWithAlias {
-                        expr: ast::Expr::Function(function),
-                        ..
-                    }),
-                ],
-                [],
-            ) => {
-                if let ast::SelectItem::ExprWithAlias { alias, .. } = item {
-                    label = Some(ident(alias));
-                }
-                let ast::FunctionArguments::List(list) = &function.args else {
-                    return None;
-                };
-                let name = function_name(function);
-                label.get_or_insert_with(|| local(&name).to_owned());
-                (name, &list.args)
-            }
-            ([ast::SelectItem::Wildcard(_)], [table]) if table.joins.is_empty() => {
-                let (name, args, alias) = match &table.relation {
-                    ast::TableFactor::Table {
-                        name,
-                        args: Some(args),
-                        alias,
-                        with_ordinality: false,
-                        ..
-                    } => (name, &args.args, alias),
-                    ast::TableFactor::Function {
-                        name,
-                        args,
-                        alias,
-                        with_ordinality: false,
-                        ..
-                    } => (name, args, alias),
-                    _ => return None,
-                };
-                if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
-                    return None;
-                }
-                label = alias.as_ref().map(|alias| ident(&alias.name));
-                is_in_from = true;
-                let name = object_name(name, place).ok()?;
-                match split(&name) {
-                    (Some("pg_catalog"), name) => (name.to_owned(), args),
-                    _ => (name, args),
-                }
-            }
-            _ => return None,
-        };
-    let mut known = routines_seen(procedures, path, &name);
-    known.extend(own.filter(|own| means(path, &name, own)));
-    known.first()?;
-    if is_in_from && known.iter().any(|procedure| procedure.result.len() > 1) {
-        label = None;
-    } else if known.iter().all(|procedure| procedure.result.is_empty()) {
-        // One of RETURNS void gives a row with a column of its name.
-        label.get_or_insert_with(|| local(&name).to_owned());
-    }
-    let plain = select.selection.is_none()
-        && select.distinct.is_none()
-        && select.having.is_none()
-        && query.order_by.is_none()
-        && query.limit_clause.is_none()
-        && query.with.is_none();
-    if !plain {
-        return None;
-    }
-    Some((name, written_arguments(list, place)?, label))
 }

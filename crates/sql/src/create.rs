@@ -7,9 +7,12 @@ use hotrow_transaction::catalog::{
     PUBLIC, SearchPath, TriggerFunction, is_temporary, key_in, local, split,
 };
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{OVERLOAD_MARK, Procedure, ResultColumn, STATEMENT_MARK};
+use hotrow_transaction::program::{
+    OVERLOAD_MARK, Procedure, ResultColumn, RoutineSource, STATEMENT_MARK,
+};
 
 use crate::compiled::Compiled;
+use crate::create_polymorphic::{is_polymorphic_routine, polymorphic};
 use crate::error::{Advice, Result, error, place_in, syntax};
 use crate::scope::Compiler;
 use crate::state::{Names, Returning, Variable};
@@ -27,6 +30,9 @@ pub(crate) fn create_procedure(
     if matches!(routine.returns, Some(Returns::Trigger)) {
         return Ok(trigger_function(compiler, (routine, &key), statement));
     }
+    if is_polymorphic_routine(compiler, routine) {
+        return polymorphic(compiler, (routine, &key), outs, statement);
+    }
     compiler.calls.routine = Some(key.clone());
     let is_variadic = is_variadic(compiler, routine)?;
     let returns_set = result(compiler, routine, outs)?;
@@ -42,8 +48,11 @@ pub(crate) fn create_procedure(
     let body = compiler.repeatable(body)?;
     let procedure = compiler.take_procedure(&key, body, returns_set);
     let outs = outs_of_call(routine);
+    let is_hollow = compiler.calls.circle.is_hollow;
+    let text = || Arc::new(RoutineSource { text: statement.text.clone(), is_hollow });
+    let source = (!procedure.inlined.is_empty()).then(text);
     Ok(Compiled::CreateProcedure {
-        procedure: Box::new(Procedure { is_variadic, outs, ..procedure }),
+        procedure: Box::new(Procedure { is_variadic, outs, source, ..procedure }),
         source: statement.text.clone(),
         or_replace: routine.or_replace,
         maker: None,

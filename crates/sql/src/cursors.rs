@@ -6,7 +6,8 @@
 //! Invariants   I1 a cursor stands at 0, before its rows, at one of them, or right behind them
 //!              I2 its query knows the names that are known where it is written
 //! Source       PostgreSQL 15, 43.7. We differ: the query runs as a whole when it is opened, so
-//!              the call holds what all of it reads; a cursor is no value, and is not given on
+//!              the call holds what all of it reads. Where a cursor is a value, which is given
+//!              on, the routine is no program ([`is_of_cursor_value`])
 
 use std::sync::Arc;
 
@@ -36,6 +37,16 @@ use crate::syntax::{
 };
 use crate::token::{parse_statement, quoted, tokenize};
 use crate::typing::{Coercion, bigint, call, constant, integer, scalar};
+
+/// Whether something is refused since a program cannot have it of a cursor: it is a value that is
+/// handed on, was opened elsewhere, or has other columns each time.
+pub(crate) fn is_of_cursor_value(refused: &SqlError) -> bool {
+    let begins = |what: &str| refused.message.starts_with(what);
+    &refused.sqlstate == b"0A000" && (begins("cursor \"") || begins(NAME_AS_VALUE))
+}
+
+/// What a variable of type refcursor with a value is.
+pub(crate) const NAME_AS_VALUE: &str = "a name of a cursor as a value";
 
 /// See [`OpenOf`].
 enum OpenedFor<'a> {

@@ -1,10 +1,11 @@
 //! DECLARE: variables, aliases and cursors.
 
-use hotrow_base::types::SqlType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{Place, SlotId, Statement};
 
 use crate::consume::types_of;
-use crate::error::{Result, error, syntax, unsupported};
+use crate::cursors::NAME_AS_VALUE;
+use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::scope::Compiler;
 use crate::state::{Variable, scalar_slot};
 use crate::syntax::{Declaration, Target, TypeName, TypeNameKind, VariableSyntax};
@@ -64,8 +65,8 @@ impl Compiler<'_> {
         let VariableSyntax { name, place, constant: is_constant, not_null, .. } = written;
         if is_refcursor(&written.type_name) {
             if written.default.is_some() || *not_null || *is_constant {
-                let what = "a name of a cursor as a value";
-                return Err(unsupported(*place, what, format!("declare {name} refcursor;")));
+                let advice = format!("declare {name} refcursor;");
+                return Err(unsupported(*place, NAME_AS_VALUE, advice));
             }
             return self.declare_cursor((name, *place), None, out);
         }
@@ -127,6 +128,10 @@ impl Compiler<'_> {
                     self.table(table, place)?; // says why there is none
                 }
                 let sql_type = self.type_of(type_name)?;
+                if let SqlType::Scalar(DataType::Any(of)) = sql_type {
+                    let message = format!("variable \"{name}\" has pseudo-type {}", of.name());
+                    return Err(error(b"0A000", place, message).hint("write parameter%TYPE"));
+                }
                 let slot = self.slot(name, sql_type)?;
                 self.ask_of_slot(slot, self.asking_domain_of(type_name));
                 Ok(Variable::Scalar { slot, constant: false, not_null: false })
@@ -142,6 +147,7 @@ impl Compiler<'_> {
                 Some(domain) => Ok(domain.of()),
                 None => sql_type(plain, self.type_names(), place),
             },
+            TypeNameKind::Known(of) => Ok(*of),
             TypeNameKind::SameAs(parts) => {
                 if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
                     return Ok(self.slot_expr(*slot).sql_type.spread());

@@ -24,7 +24,7 @@ use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::sequence::{defaults_twice, sequence_of, serial};
 use crate::token::folded;
-use crate::types::data_type;
+use crate::types::kept_type;
 use crate::written::{ident_name, object_name};
 
 /// Columns of one table.
@@ -280,7 +280,7 @@ impl Compiler<'_> {
             let data_type = match (numbered, &domain) {
                 (Some(numbered), _) => numbered,
                 (None, Some(domain)) => domain.of,
-                (None, None) => data_type(&column.data_type, self.type_names(), place)?,
+                (None, None) => kept_type(&column.data_type, self.type_names(), place)?.packed(),
             };
             bytes += width(data_type);
             if bytes > FIXED_BYTES_MAX {

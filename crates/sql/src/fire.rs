@@ -58,6 +58,11 @@ pub(crate) struct Fired<'f> {
 }
 
 impl<'c> Compiler<'c> {
+    /// The triggers of a table that may fire.
+    fn triggers_of(&self, table: TableId) -> &'c [Trigger] {
+        if self.firing.is_silent { &[] } else { &self.catalog.table(table).triggers }
+    }
+
     /// The triggers of a table that fire, in their order.
     pub(crate) fn firing_triggers(
         &self,
@@ -65,7 +70,7 @@ impl<'c> Compiler<'c> {
         (level, timing): (TriggerLevel, TriggerTiming),
         (event, set): (TriggerEvent, &[ColumnId]),
     ) -> Vec<&'c Trigger> {
-        let triggers = self.catalog.table(table).triggers.iter();
+        let triggers = self.triggers_of(table).iter();
         let fires = |trigger: &&Trigger| {
             trigger.level == level && trigger.timing == timing && trigger.fires(event, set)
         };
@@ -79,7 +84,7 @@ impl<'c> Compiler<'c> {
         event: TriggerEvent,
         set: &[ColumnId],
     ) -> bool {
-        let triggers = &self.catalog.table(table).triggers;
+        let triggers = self.triggers_of(table);
         let fires = triggers.iter().any(|of| {
             let is_shown_rows = of.transition.iter().any(Option::is_some);
             (of.level == TriggerLevel::Row || is_shown_rows) && of.fires(event, set)
@@ -90,7 +95,7 @@ impl<'c> Compiler<'c> {
 
     /// Whether something fires behind a statement as a whole, or for it.
     pub(crate) fn fires_for_statement(&self, table: TableId, events: &Events) -> bool {
-        let triggers = &self.catalog.table(table).triggers;
+        let triggers = self.triggers_of(table);
         triggers.iter().any(|of| {
             let is_whole = of.level == TriggerLevel::Statement || of.timing == TriggerTiming::After;
             is_whole && events.iter().any(|(event, set)| of.fires(*event, set))
@@ -106,7 +111,7 @@ impl<'c> Compiler<'c> {
         is_one: bool,
         compile: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<()>,
     ) -> Result<()> {
-        let known = &self.catalog.table(table).triggers;
+        let known = self.triggers_of(table);
         if !known.iter().any(|of| events.iter().any(|(event, set)| of.fires(*event, set))) {
             return compile(self, out);
         }

@@ -25,7 +25,20 @@ impl Compiler<'_> {
     ) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.table_name, self.place);
         let table_name = object_name(&written.table_name, place)?;
+        if let Some((view, partition)) = self.partition_named(&table_name) {
+            return self.index_of_partition(written, (view, partition), place);
+        }
         let table = self.table_to_index(&table_name, place)?;
+        self.index_on(written, table, place)
+    }
+
+    /// CREATE INDEX on a table.
+    pub(crate) fn index_on(
+        &mut self,
+        written: &ast::CreateIndex,
+        table: &Table,
+        place: Place,
+    ) -> Result<Vec<CatalogChange>> {
         let kind = match &written.using {
             None | Some(ast::IndexType::BTree) => IndexKind::BTree,
             Some(ast::IndexType::Hash) => IndexKind::Hash,
@@ -224,9 +237,11 @@ pub(crate) fn check_key(all: &[Column], columns: &[ColumnId], place: Place) -> R
                 format!("column \"{}\" appears twice in the key", described.name),
             ));
         }
-        if described.data_type == DataType::Json {
-            let message =
-                "data type json has no default operator class for access method \"btree\"";
+        if let DataType::Json | DataType::RefCursor = described.data_type {
+            let message = format!(
+                "data type {} has no default operator class for access method \"btree\"",
+                described.data_type
+            );
             return Err(error(b"42704", place, message)
                 .hint("keep what is looked for in a column of its own"));
         }

@@ -7,9 +7,8 @@
 //!              I2 what is called has FOUND and the row count to itself
 //!              I3 no procedure stands in itself: what stands in a program is in
 //!              [`Procedure::inlined`], and bounds hold for what they come to together. One that
-//!              calls itself runs once more ([`crate::recursion`])
-
-use std::sync::Arc;
+//!              calls itself runs once more ([`crate::recursion`]), and those that call each other
+//!              do ([`crate::circle`])
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -23,12 +22,12 @@ use hotrow_transaction::rename::Renaming;
 use hotrow_transaction::walk;
 use sqlparser::ast;
 
+use crate::around::Meets;
 use crate::call::{default_value, other_count, places_given};
 use crate::call_syntax::{CallArgument, CallSyntax, written_arguments};
-use crate::compile::called_function;
+use crate::called_function::called_function;
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
-use crate::overload::means;
 use crate::recursion::Called;
 use crate::relation::array::assign_to;
 use crate::scope::Compiler;
@@ -55,20 +54,13 @@ impl<'c> Compiler<'c> {
             return Ok(None);
         }
         let found = self.routine_meant(name, written, place)?;
-        let own = self.calls.routine.as_deref();
-        let is_own = match found {
-            Some(of) => Some(&*of.name) == own,
-            None => self.calls.own.as_ref().is_some_and(|own| means(&self.path, name, own)),
-        };
-        if let Some(own) = self.calls.own.as_ref().filter(|_| is_own) {
-            return Ok(Some(Called::Itself(Arc::clone(own))));
+        if let Some(running) = self.running_routine(found, name) {
+            return Ok(Some(running));
         }
-        if found.is_some_and(|of| of.inlined.iter().any(|name| Some(&**name) == own)) {
-            let what = format!("a procedure that calls itself (by {name})");
-            let advice = "write one procedure for both, which calls itself, or a loop";
-            return Err(unsupported(place, what, advice));
+        if let Some(instance) = self.instance_of(found, (name, written), place)? {
+            return Ok(Some(instance));
         }
-        Ok(found.map(Called::Other))
+        found.map(|found| self.within_here(found, place)).transpose()
     }
 
     /// `f(...)` in an expression; none: there is no such procedure.
@@ -238,24 +230,35 @@ impl<'c> Compiler<'c> {
     /// Puts the statements of a procedure right before the current statement.
     fn inline(
         &mut self,
-        callee: &Called<'_>,
+        called: &Called<'_>,
         written: &[CallArgument],
         place: Place,
     ) -> Result<Given> {
-        let callee = match callee {
+        let callee = match called {
             Called::Itself(own) => return self.recur(own, written, place),
+            Called::Around(of) => return self.call_around(of, written, place),
             Called::Other(callee) => callee,
+            Called::Within(within) => &within.procedure,
+            Called::Instance(of) => of,
         };
         self.check_inlined(callee, place)?;
         let outer = std::mem::replace(&mut self.place, place);
-        let given = self.inline_here(callee, written);
+        let given = self.inline_here(called, callee, written);
         self.place = outer;
         given
     }
 
     /// As [`Compiler::inline`], where the call is the current place.
-    fn inline_here(&mut self, callee: &Procedure, written: &[CallArgument]) -> Result<Given> {
+    fn inline_here(
+        &mut self,
+        called: &Called<'_>,
+        callee: &Procedure,
+        written: &[CallArgument],
+    ) -> Result<Given> {
         let arguments = self.arguments_of(callee, written, self.place)?;
+        if let Called::Within(within) = called {
+            self.meet(within, self.place)?;
+        }
         self.inline_with(callee, arguments, |this, body| this.take_returned(callee, body))
     }
 
@@ -268,14 +271,20 @@ impl<'c> Compiler<'c> {
         take: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<T>,
     ) -> Result<T> {
         let place = self.place;
+        let meets = std::mem::take(&mut self.calls.circle.meets);
+        let is_hollow =
+            callee.lacks.is_some() || callee.source.as_ref().is_some_and(|source| source.is_hollow);
+        self.calls.circle.is_hollow |= is_hollow;
         self.need_call(callee);
-        let slots = self.callee_slots(callee, arguments)?;
+        let slots = self.callee_slots(callee, arguments, &meets)?;
         let mut body = callee.body.clone();
         let renaming =
             Renaming { slots, first_label: self.labels, first_row_set: self.row_sets, place };
+        let first_label = self.labels;
         self.labels = sum(self.labels, walk::labels(&body), place)?;
         self.row_sets = sum(self.row_sets, callee.row_sets, place)?;
         renaming.statements(&mut body);
+        meets.settle(&mut body, first_label);
         let given = take(self, &mut body)?;
         self.keep_found(callee, body)?;
         let inlined = callee.inlined.iter().chain([&callee.name]);
@@ -376,14 +385,23 @@ impl<'c> Compiler<'c> {
 
     /// What the procedure's slots are here. Parameters that are not variables of the caller's are
     /// assigned right before, and variables have no value, as at the begin of every call.
-    fn callee_slots(&mut self, callee: &Procedure, arguments: Vec<Expr>) -> Result<Vec<SlotId>> {
+    fn callee_slots(
+        &mut self,
+        callee: &Procedure,
+        arguments: Vec<Expr>,
+        meets: &Meets,
+    ) -> Result<Vec<SlotId>> {
         let mut slots: Vec<SlotId> = (0..FIRST_PARAMETER).map(SlotId).collect();
         let mut assigned = vec![false; callee.slots.len()];
         walk::statements(&callee.body, &mut |statement| {
             walk::defines(statement, &mut |slot| assigned[slot.index()] = true);
         });
         let first = usize::from(FIRST_PARAMETER);
-        for slot in &callee.slots[first..] {
+        for (slot, at) in callee.slots[first..].iter().zip(first..) {
+            if let Some(here) = meets.slot(at) {
+                slots.push(here);
+                continue;
+            }
             let name = match slot.name.starts_with('$') {
                 true => slot.name.clone(),
                 false => format!("{}.{}", callee.shown_name(), slot.name),

@@ -53,6 +53,9 @@ impl<'c> Compiler<'c> {
         let is_a_view = |detail: &str| {
             Err(error(b"42809", at, format!("\"{}\" is a view", view.name)).detail(detail))
         };
+        if written.events.contains(&TriggerEvent::Truncate) {
+            return is_a_view("Views cannot have TRUNCATE triggers.");
+        }
         if written.timing != TriggerTiming::Instead {
             return is_a_view(match written.level {
                 TriggerLevel::Row => "Views cannot have row-level BEFORE or AFTER triggers.",
@@ -168,6 +171,7 @@ impl<'c> Compiler<'c> {
             TriggerEvent::Insert => Privileges::INSERT,
             TriggerEvent::Update => Privileges::UPDATE,
             TriggerEvent::Delete => Privileges::DELETE,
+            TriggerEvent::Truncate => Privileges::TRUNCATE,
         };
         self.needs.add(&self.by.clone(), Object::View(view.id), right);
         let table = Table::like_view(view)?;

@@ -23,14 +23,18 @@ pub(crate) mod called;
 mod cursors;
 mod execute;
 mod loops;
+mod nested;
 mod parts;
 mod refused;
 mod run;
 mod scopes;
 mod step;
 
+use std::cell::RefMut;
+
 use hotrow_base::memory::Charge;
 use hotrow_base::stack::with_room;
+use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::outcome::{Notice, SqlError};
@@ -38,6 +42,7 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use crate::anonymous::{Anonymous, DefinitionSyntax, Holds};
 use crate::compiled::Compiled;
 use crate::error::Result;
+use crate::open_cursors::OpenCursors;
 use crate::script::Offsets;
 use crate::state::ProcedureNames;
 use crate::syntax::{ScriptStatement, Syntax};
@@ -67,7 +72,7 @@ impl ScriptStatement {
         host: &mut H,
     ) -> (Vec<Notice>, std::result::Result<Vec<Value>, H::Error>) {
         let Syntax::Anonymous(of) = &self.syntax else { return (Vec::new(), Ok(Vec::new())) };
-        with_room(|| run::run(of, host))
+        with_room(|| run::run((of, &self.path), host))
     }
 
     /// Whether it may stand in a block as it is: a query, or a change of rows.
@@ -95,6 +100,8 @@ pub type CompileStep<'s> =
 pub struct StepAnswer {
     /// row after row
     pub values: Vec<Value>,
+    /// of what was sent: names and types of its columns
+    pub columns: Vec<(String, SqlType)>,
     /// of a definition or a command: rows that it changed
     pub touched: u64,
     /// what it has said
@@ -127,6 +134,9 @@ pub trait BlockHost {
 
     /// COMMIT or ROLLBACK, and the next transaction.
     fn end(&mut self, commits: bool) -> std::result::Result<(), Self::Error>;
+
+    /// The cursors that routines of its session have opened, for a moment.
+    fn cursors(&mut self) -> RefMut<'_, OpenCursors>;
 
     /// Fails where the statement is to end.
     fn check(&mut self) -> std::result::Result<(), Self::Error>;

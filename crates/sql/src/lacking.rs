@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Lacking, Procedure};
+use hotrow_transaction::program::{Lacking, Procedure, RoutineSource};
 
 use crate::compile::compiler_of;
 use crate::compiled::Compiled;
@@ -64,6 +64,8 @@ fn create_lacking(
     failed: SqlError,
 ) -> Result<Compiled> {
     let of = Lacking { error: failed.clone(), is_looked_at: routine.is_in_sql };
-    let with = |procedure| Procedure { lacks: Some(Arc::new(of)), ..procedure };
+    let source = Arc::new(RoutineSource { text: statement.text.clone(), is_hollow: true });
+    let with =
+        |procedure| Procedure { lacks: Some(Arc::new(of)), source: Some(source), ..procedure };
     create_failing(compiler, routine, statement, &failed, with)
 }

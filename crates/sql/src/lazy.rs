@@ -28,14 +28,14 @@ impl Compiler<'_> {
         if !self.stands_alone() {
             return false; // calls are refused there
         }
-        let own = self.calls.own.as_ref().map(|own| own.shown_name());
+        let running = || self.calls.circle.around.iter().chain(&self.calls.own);
         let schemas: Vec<_> = self.catalog.schemas().map(|(schema, _)| schema).collect();
         let is_there = |name: &str| {
             !procedures.overloads(name).is_empty()
                 || schemas.iter().any(|of| !procedures.overloads(&key_in(of, name)).is_empty())
         };
         let is_called = |word: &str| {
-            own.is_some_and(|own| own.eq_ignore_ascii_case(word))
+            running().any(|of| of.shown_name().eq_ignore_ascii_case(word))
                 || is_there(word)
                 || is_there(&word.to_lowercase())
         };

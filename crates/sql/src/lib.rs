@@ -20,12 +20,13 @@
 //! | which rows are for whom | `secured`, `policy` |
 //! | what views do instead | `instead` |
 //! | what whoever listens is sent | `notify` |
-//! | partitions | `partition`, `partition_checks`, `partition_rows` |
+//! | partitions | `partition`, `partition_checks`, `partition_rows`, `partition_keys` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
-//! | blocks that are run statement by statement | `interpreted` and what is in it |
+//! | calls of other routines | `inline`, `called_read`, `recursion`, `circle`, `polymorphic` |
+//! | blocks that are run statement by statement | `interpreted` and what is in it, `open_cursors` |
 //! | definitions | `schema`, `changes`, `definition`, `constraint`, `hidden`, `index`, `alter`, `altered`, `rename`, `domain_column`, `alter_domain`, `drop_type`, `like`, `materialized`, `apply` |
-//! | the rest | `maintenance`, `copy`, `setting`, `parameters`, `literals` |
+//! | the rest | `maintenance`, `truncated`, `copy`, `setting`, `parameters`, `literals` |
 //! | what comes out | `compiled`, `compile` |
 //!
 //! Architecture invariants: this crate knows no storage, no engine and no thread. Hostile text
@@ -48,17 +49,20 @@ mod altering;
 mod ambiguity;
 mod anonymous;
 mod apply;
+mod around;
 mod assignment;
 mod attribute_syntax;
 mod block;
 mod block_loop;
 mod call;
 mod call_syntax;
+mod called_function;
 mod called_read;
 mod cascade;
 mod change;
 mod changes;
 mod choices;
+mod circle;
 mod collation;
 mod column_change;
 mod column_syntax;
@@ -75,6 +79,7 @@ mod constraint;
 mod consume;
 mod copy;
 mod create;
+mod create_polymorphic;
 mod current_row;
 mod cursor_syntax;
 mod cursors;
@@ -142,6 +147,7 @@ mod named_type;
 mod needs;
 mod notify;
 mod numbers_syntax;
+mod open_cursors;
 mod open_literals;
 mod operand;
 mod operator;
@@ -153,10 +159,12 @@ mod parameters;
 mod parser_order;
 mod partition;
 mod partition_checks;
+mod partition_keys;
 mod partition_rows;
 mod path;
 mod policy;
 mod policy_syntax;
+mod polymorphic;
 mod raise;
 mod random_bytes;
 mod ranges;
@@ -177,6 +185,7 @@ mod row_order;
 mod row_star;
 mod row_value;
 mod schema;
+mod schema_elements;
 mod scope;
 mod script;
 mod search_path;
@@ -202,6 +211,7 @@ mod trigger_body;
 mod trigger_records;
 mod trigger_syntax;
 mod triggered;
+mod truncated;
 mod type_table;
 mod types;
 mod typing;
@@ -236,6 +246,7 @@ pub use keyless::key_lacked;
 pub use lacking::compile_lacking;
 pub use literals::{SHAPED_BYTES_MAX, SHAPED_LINE_FIRST, Shape, parse_shaped, place_in_text};
 pub use maintenance::{EmptiedPartition, Maintenance, Truncation};
+pub use open_cursors::{OpenCursor, OpenCursors, OpenRows};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
     Change, Fields, SystemContext, has_right, is_function, sequence_named, system_function,
@@ -255,6 +266,7 @@ pub use syntax::ScriptStatement;
 pub use temporary::{AtCommit, Temporary, TemporaryKind};
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name, tokenize};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
+pub use truncated::compile_emptied;
 pub use type_table::{
     KnownType, composite_with_oid, enum_with_oid, known_type, of_known_type, type_modifier,
 };

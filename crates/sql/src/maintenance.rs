@@ -66,6 +66,8 @@ pub enum ReindexKind {
 pub struct Truncation {
     /// which tables, those that refer to others before them
     pub tables: Vec<TableId>,
+    /// the same, as they were named; behind them those that CASCADE has added
+    pub named: Vec<TableId>,
     /// those that CASCADE has added
     pub notices: Vec<Notice>,
     /// RESTART IDENTITY: sequences that begin anew, and with which number
@@ -264,8 +266,8 @@ impl Compiler<'_> {
             needs.add(&self.by, Object::View(view.id), Privileges::TRUNCATE);
         }
         let partitions = partitions.into_iter().map(|(_, of)| of).collect();
-        let tables = self.children_first(named);
-        Ok(Truncation { tables, notices, restarted, partitions, needs })
+        let tables = self.children_first(named.clone());
+        Ok(Truncation { tables, named, notices, restarted, partitions, needs })
     }
 
     /// A table that refers to one of these and is none of them.

@@ -25,7 +25,7 @@ use crate::domain_syntax::DomainSyntax;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::token::{folded, is_word, parse_expression, tokenize};
-use crate::types::{check_nesting, data_type, named_type, sql_type};
+use crate::types::{check_nesting, kept_type, named_type};
 use crate::written::object_name;
 
 impl Compiler<'_> {
@@ -44,7 +44,7 @@ impl Compiler<'_> {
             Some(Representation::Composite { attributes }) => {
                 let mut fields: Vec<CompositeField> = Vec::new();
                 for attribute in attributes {
-                    let of = sql_type(&attribute.data_type, self.type_names(), place)?.packed();
+                    let of = kept_type(&attribute.data_type, self.type_names(), place)?.packed();
                     let field = folded(&attribute.name.value, attribute.name.quote_style.is_some());
                     check_nesting(1 + nesting(of), place)?;
                     if fields.iter().any(|(known, _)| **known == *field) {
@@ -67,7 +67,7 @@ impl Compiler<'_> {
     pub(crate) fn create_domain(&mut self, written: &DomainSyntax) -> Result<CatalogChange> {
         let place = written.place;
         let name = self.free_type_name(&written.name, place)?;
-        let of = data_type(&written.of, self.type_names(), place)?;
+        let of = kept_type(&written.of, self.type_names(), place)?.packed();
         let mut checks = Vec::new();
         for (given, condition) in &written.checks {
             let own = constraint_name((&name, &checks), given.clone(), place)?;

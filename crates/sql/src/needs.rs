@@ -253,6 +253,7 @@ impl Compiler<'_> {
     /// A function or a procedure is called: it may be, and its program's needs are the caller's,
     /// but for those of its owner.
     pub(crate) fn need_call(&mut self, callee: &Procedure) {
+        self.calls.needs_turn |= callee.interpreted.is_some();
         let object = Object::Function(callee.name.as_str().into());
         let is_own = self.path.temporary_schema() == Some(callee.schema());
         if callee.schema() != PUBLIC && !is_own {

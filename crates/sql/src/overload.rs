@@ -241,7 +241,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// The type of an argument, as far as it is known before it is compiled.
-    fn type_given(&mut self, written: &ast::Expr) -> Given {
+    pub(crate) fn type_given(&mut self, written: &ast::Expr) -> Given {
         match bare(written) {
             ast::Expr::Cast { data_type, .. } => {
                 sql_type(data_type, self.type_names(), self.place).ok()

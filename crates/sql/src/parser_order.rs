@@ -15,6 +15,14 @@ pub(crate) fn in_parsers_order(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
         // Nobody waits for it beyond a quiet point, however it is said.
         ordered.remove(2);
     }
+    if word(0, "create") && (word(1, "index") || word(2, "index")) {
+        // Partitions have the indexes of their table in any case.
+        let is_only =
+            |of: &[TokenWithSpan]| is_word(&of[0].token, "on") && is_word(&of[1].token, "only");
+        if let Some(at) = ordered.windows(2).position(is_only) {
+            ordered.remove(at + 1);
+        }
+    }
     if word(0, "alter") && word(1, "table") {
         leave_usual_sequence_out(&mut ordered);
     }

@@ -15,8 +15,8 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Catalog, Check, Partition, PartitionBound, PartitionCheck, PartitionKey, PartitionKeyPart,
-    Partitioning, RangeEnd, Table, View, is_temporary,
+    Catalog, Check, Hidden, Partition, PartitionBound, PartitionCheck, PartitionKey,
+    PartitionKeyPart, Partitioning, RangeEnd, Table, View, is_temporary,
 };
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, SlotId};
@@ -235,6 +235,11 @@ impl Settling {
     fn refuse_keys(&self, table: &Table) -> Result<()> {
         let unique = table.declared_indexes().map(|id| self.next.index(id)).filter(|of| of.unique);
         for index in unique {
+            // One of some of the rows, such as those of a partition, holds over all partitions.
+            let is_condition = |column: &ColumnId| table.hidden(*column) == Some(Hidden::Condition);
+            if index.columns.iter().any(is_condition) {
+                continue;
+            }
             let what = match () {
                 () if table.primary == Some(index.id) => "PRIMARY KEY",
                 () => "UNIQUE",

@@ -253,7 +253,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// Whether the table of a partition has a key of the same columns.
-    fn has_key_of(&self, view: &View, constraint: &ast::TableConstraint) -> bool {
+    pub(crate) fn has_key_of(&self, view: &View, constraint: &ast::TableConstraint) -> bool {
         let Some(partition) = &view.partition else { return false };
         let (columns, is_primary) = match constraint {
             ast::TableConstraint::PrimaryKey(key) => (&key.columns, true),

@@ -12,11 +12,14 @@ use std::sync::Arc;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
-    FIRST_PARAMETER, FOUND, Place, Procedure, ROW_COUNT, Recur, SlotId, Statement, StatementKind,
+    Expr, FIRST_PARAMETER, FOUND, LabelId, Place, Procedure, ROW_COUNT, Recur, SlotId, Statement,
+    StatementKind,
 };
 use hotrow_transaction::walk;
 
+use crate::around::AroundUse;
 use crate::call_syntax::CallArgument;
+use crate::circle::Within;
 use crate::error::{Result, unsupported};
 use crate::scope::Compiler;
 use crate::state::{Given, Repeated};
@@ -27,6 +30,12 @@ pub(crate) enum Called<'c> {
     Other(&'c Procedure),
     /// the routine that is compiled: what callers see of it
     Itself(Arc<Procedure>),
+    /// one around it
+    Around(Arc<Procedure>),
+    /// one that was compiled for the types of this call
+    Instance(Arc<Procedure>),
+    /// one that was compiled within it, since they call each other
+    Within(Arc<Within>),
 }
 
 impl Deref for Called<'_> {
@@ -35,7 +44,8 @@ impl Deref for Called<'_> {
     fn deref(&self) -> &Procedure {
         match self {
             Self::Other(of) => of,
-            Self::Itself(of) => of,
+            Self::Itself(of) | Self::Around(of) | Self::Instance(of) => of,
+            Self::Within(of) => &of.procedure,
         }
     }
 }
@@ -61,6 +71,7 @@ impl Compiler<'_> {
             outs: Vec::new(),
             lacks: None,
             interpreted: None,
+            source: None,
             trigger: None,
             needs: Default::default(),
         }
@@ -73,29 +84,83 @@ impl Compiler<'_> {
         written: &[CallArgument],
         place: Place,
     ) -> Result<Given> {
-        if !self.calls.is_recursive {
-            self.meets_itself = true;
-            // Nobody is told: it is compiled once more.
-            return Err(unsupported(place, "a routine that calls itself", ""));
-        }
+        let Repeated { label, results } = self.repeated_block(own, place)?;
         let values = self.arguments_of(own, written, place)?;
-        let Repeated { label, results } = self.repeated(own)?;
+        self.recur_with(own, values, (label, results), place)
+    }
+
+    /// As [`Compiler::recur`], with values for its parameters.
+    fn recur_with(
+        &mut self,
+        own: &Procedure,
+        values: Vec<Expr>,
+        (label, results): (LabelId, Vec<(SlotId, DataType)>),
+        place: Place,
+    ) -> Result<Given> {
         let arguments = (FIRST_PARAMETER..).map(SlotId).zip(values).collect();
+        let counters = self.drawn_counters();
+        self.run_again(own, (label, arguments), (results, counters), place)
+    }
+
+    /// What counts the draws of the routine that is compiled.
+    pub(crate) fn drawn_counters(&self) -> Vec<SlotId> {
+        self.drawn_slots.iter().map(|slots| slots.counter).collect()
+    }
+
+    /// Runs the block of a routine once more; what it gives.
+    pub(crate) fn run_again(
+        &mut self,
+        of: &Procedure,
+        (label, arguments): (LabelId, Vec<(SlotId, Expr)>),
+        (results, counters): (Vec<(SlotId, DataType)>, Vec<SlotId>),
+        place: Place,
+    ) -> Result<Given> {
         let mut shared: Vec<SlotId> = results.iter().map(|(slot, _)| *slot).collect();
-        shared.extend(self.drawn_slots.iter().map(|slots| slots.counter));
+        shared.extend(counters);
         let recur = Box::new(Recur { label, arguments, shared });
         self.before.push(Statement { kind: StatementKind::Recur(recur), place });
         let mut given = Given::new();
         let mut kept = Vec::new();
-        for (column, (slot, of)) in own.result.iter().zip(results) {
+        for (column, (slot, data_type)) in of.result.iter().zip(results) {
             // Another call in the same statement returns to the same slots.
-            let own = self.temporary("returned", of)?;
+            let own = self.temporary("returned", data_type)?;
             let value = self.slot_expr(slot);
             self.emit_assign(&mut kept, own, value);
             given.push((column.name.clone(), spread(self.slot_expr(own))));
         }
         self.before.append(&mut kept);
         Ok(given)
+    }
+
+    /// A call of a routine that runs already, itself or one around it, with slots for its
+    /// arguments; what it gives.
+    pub(crate) fn recur_from_query(
+        &mut self,
+        called: &Called<'_>,
+        values: Vec<Expr>,
+        place: Place,
+    ) -> Result<Given> {
+        match called {
+            Called::Around(of) => {
+                let AroundUse { label, parameters, results, .. } = self.around_use(&of.name)?;
+                let arguments = parameters.into_iter().zip(values).collect();
+                self.run_again(of, (label, arguments), (results, Vec::new()), place)
+            }
+            called => {
+                let Repeated { label, results } = self.repeated_block(called, place)?;
+                self.recur_with(called, values, (label, results), place)
+            }
+        }
+    }
+
+    /// The block of the routine that is compiled, which calls itself.
+    pub(crate) fn repeated_block(&mut self, own: &Procedure, place: Place) -> Result<Repeated> {
+        if !self.calls.is_recursive {
+            self.meets_itself = true;
+            // Nobody is told: it is compiled once more.
+            return Err(unsupported(place, "a routine that calls itself", ""));
+        }
+        self.repeated(own)
     }
 
     fn repeated(&mut self, own: &Procedure) -> Result<Repeated> {

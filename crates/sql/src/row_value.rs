@@ -34,10 +34,12 @@ impl Compiler<'_> {
                 ast::DataType::Custom(name, _) => object_name(name, written.place).ok()?,
                 _ => return None,
             },
-            TypeNameKind::Record | TypeNameKind::SameAs(_) => return None,
+            TypeNameKind::Known(SqlType::Scalar(DataType::Composite(of))) => return Some(*of),
+            TypeNameKind::Record | TypeNameKind::SameAs(_) | TypeNameKind::Known(_) => return None,
         };
         let of_table = || self.table_of_rows(&name).map(Table::row_type);
-        of_table().or_else(|| self.composite(&name))
+        let of_view = || self.view_named(&name)?.row_type();
+        of_table().or_else(|| self.composite(&name)).or_else(of_view)
     }
 
     /// The columns of a result that is such a row.

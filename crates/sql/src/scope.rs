@@ -343,6 +343,7 @@ impl<'c> Compiler<'c> {
             outs: Vec::new(),
             lacks: None,
             interpreted: None,
+            source: None,
             trigger: None,
             needs: Default::default(),
         }

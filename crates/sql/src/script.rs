@@ -30,6 +30,7 @@ use crate::parser_order::{
 use crate::policy_syntax::policy;
 use crate::role::role;
 use crate::routine::{anonymous, end_of_atomic, routine};
+use crate::schema_elements::schema_with_elements;
 use crate::search_path::{
     Sender, conventions_before, maker_before, path_before, role_before, with_sender,
 };
@@ -360,6 +361,9 @@ fn statement(
         return drop_routine(&mut cursor);
     } else if cursor.accept_all(&["drop", "trigger"]) {
         return drop_trigger(&mut cursor).map(Syntax::DropTrigger);
+    }
+    if let Some(block) = schema_with_elements(tokens, end, text_of)? {
+        return Ok(Syntax::Anonymous(Box::new(block)));
     }
     if let Some(refreshed) = refresh(&mut Cursor::new(tokens, end))? {
         return Ok(refreshed);

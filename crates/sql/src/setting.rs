@@ -147,6 +147,35 @@ pub enum Direction {
     ToNext(i64),
 }
 
+impl Direction {
+    /// Which rows a cursor goes over that is at one of so many, by number from 0, and where it is
+    /// then. Places count from 1: 0 is before the first row.
+    pub fn travelled(self, at: usize, count: usize) -> (Box<dyn Iterator<Item = usize>>, usize) {
+        let behind = count + 1;
+        let place = |row: i64| usize::try_from(row.max(0)).map_or(behind, |row| row.min(behind));
+        let one = |to: usize| -> (Box<dyn Iterator<Item = usize>>, usize) {
+            let is_row = (1..=count).contains(&to);
+            (Box::new(is_row.then(|| to - 1).into_iter()), to)
+        };
+        match self {
+            Self::By(0) => one(at),
+            Self::By(rows) if rows > 0 => {
+                let to = at.saturating_add(place(rows)).min(behind);
+                (Box::new(at..to.min(count)), to)
+            }
+            Self::By(rows) => {
+                let to = at.saturating_sub(usize::try_from(rows.unsigned_abs()).unwrap_or(behind));
+                (Box::new((to.max(1)..at).rev().map(|row| row - 1)), to)
+            }
+            Self::Rest => (Box::new(at..count.max(at)), behind),
+            Self::BackToStart => (Box::new((1..at).rev().map(|row| row - 1)), 0),
+            Self::To(row) if row < 0 => one(place((behind as i64).saturating_add(row))),
+            Self::To(row) => one(place(row)),
+            Self::ToNext(rows) => one(place((at as i64).saturating_add(rows))),
+        }
+    }
+}
+
 /// Parses a statement of settings; none when it is another one.
 pub(crate) fn setting(cursor: &mut Cursor<'_>) -> Result<Option<Setting>> {
     let setting = if cursor.accept("set") {

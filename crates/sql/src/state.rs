@@ -16,6 +16,8 @@ use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 use sqlparser::tokenizer::Location;
 
+use crate::around::Circle;
+
 /// What a variable's name stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Variable {
@@ -202,6 +204,8 @@ pub(crate) struct Firing {
     pub(crate) known: Vec<(SlotId, Expr)>,
     /// its TG_ARGV, whose first element has the number 0
     pub(crate) arguments: Option<(SlotId, Vec<String>)>,
+    /// nothing fires, whatever is changed
+    pub(crate) is_silent: bool,
     /// rows that the statement has changed so far; none: nothing fires behind it
     pub(crate) changed: Option<ChangedRows>,
 }
@@ -443,6 +447,10 @@ pub(crate) struct Calls {
     pub(crate) statements: usize,
     /// calls of the current statement, by their places: an operand may be compiled several times
     pub(crate) made: Vec<(Place, Given)>,
+    /// the routines around the one that is compiled, which it may call
+    pub(crate) circle: Circle,
+    /// whether one of them is run statement by statement, and is no part of a program
+    pub(crate) needs_turn: bool,
     /// what its maker is to be told of it
     pub(crate) told: std::collections::BTreeSet<&'static str>,
 }

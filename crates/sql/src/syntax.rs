@@ -321,6 +321,8 @@ pub(crate) struct TypeName {
 #[derive(Clone, Debug)]
 pub(crate) enum TypeNameKind {
     Plain(Box<ast::DataType>),
+    /// in the place of a polymorphic one, of a call
+    Known(hotrow_base::types::SqlType),
     /// `variable%TYPE` or `table.column%TYPE`
     SameAs(Vec<String>),
     /// `table%ROWTYPE`

@@ -578,6 +578,7 @@ fn not_changed(view: &str, change: TriggerEvent, why: &str, place: Place) -> Sql
         TriggerEvent::Insert => "insert into",
         TriggerEvent::Update => "update",
         TriggerEvent::Delete => "delete from",
+        TriggerEvent::Truncate => "truncate",
     };
     error(b"55000", place, format!("cannot {what} view \"{view}\""))
         .detail(format!("{why} are not automatically updatable."))

@@ -4,7 +4,7 @@
 //! BEGIN | START TRANSACTION  [WORK | TRANSACTION] mode, ...
 //!   mode        ISOLATION LEVEL any (all are serializable) | READ ONLY | READ WRITE
 //!               | [NOT] DEFERRABLE (nothing ever defers)
-//! COMMIT | END | ROLLBACK | ABORT  [WORK | TRANSACTION] [AND NO CHAIN]
+//! COMMIT | END | ROLLBACK | ABORT  [WORK | TRANSACTION] [AND [NO] CHAIN]
 //! ROLLBACK [WORK | TRANSACTION] TO [SAVEPOINT] name
 //! SAVEPOINT name   RELEASE [SAVEPOINT] name
 //! ```
@@ -12,7 +12,7 @@
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
-use crate::error::{Result, unsupported};
+use crate::error::Result;
 use crate::token::Cursor;
 
 /// What a statement says about transactions.
@@ -24,6 +24,9 @@ pub enum TransactionControl {
     Commit,
     /// ROLLBACK, ABORT
     Rollback,
+    /// COMMIT or ROLLBACK AND CHAIN: one of these, and the next transaction, with the modes of the
+    /// one that ends
+    Chain(Box<TransactionControl>),
     /// SAVEPOINT
     Savepoint(String),
     /// ROLLBACK TO SAVEPOINT
@@ -119,9 +122,8 @@ fn rollback(cursor: &mut Cursor<'_>) -> Result<TransactionControl> {
 
 fn end(cursor: &mut Cursor<'_>, control: TransactionControl) -> Result<TransactionControl> {
     accept_noise(cursor);
-    let place = cursor.place();
     if cursor.accept_all(&["and", "chain"]) {
-        return Err(unsupported(place, "AND CHAIN", "write BEGIN after it"));
+        return Ok(TransactionControl::Chain(Box::new(control)));
     }
     cursor.accept_all(&["and", "no", "chain"]);
     Ok(control)

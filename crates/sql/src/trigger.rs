@@ -41,6 +41,7 @@ impl<'c> Compiler<'c> {
             let message = format!("trigger \"{name}\" for relation \"{of}\" already exists");
             return Err(error(b"42710", place, message));
         }
+        refuse_truncate_of_rows(written)?;
         refuse_transition(written)?;
         let mut columns: Vec<ColumnId> = Vec::new();
         for (column, at) in &written.columns {
@@ -184,6 +185,14 @@ fn refuse_without_key(table: &Table, written: &TriggerSyntax) -> Result<()> {
     Err(lacks_key(table, "a trigger for each row that UPDATE or DELETE changes,", written.table.1))
 }
 
+fn refuse_truncate_of_rows(written: &TriggerSyntax) -> Result<()> {
+    if written.level == TriggerLevel::Row && written.events.contains(&TriggerEvent::Truncate) {
+        let message = "TRUNCATE FOR EACH ROW triggers are not supported";
+        return Err(error(b"0A000", written.place, message).hint("write FOR EACH STATEMENT"));
+    }
+    Ok(())
+}
+
 fn refuse_transition(written: &TriggerSyntax) -> Result<()> {
     let place = written.place;
     let [old, new] = &written.transition;
@@ -193,6 +202,10 @@ fn refuse_transition(written: &TriggerSyntax) -> Result<()> {
     let wrong = |message: &str| Err(error(b"42P17", place, message));
     if written.timing == TriggerTiming::Before {
         return wrong("transition table name can only be specified for an AFTER trigger");
+    }
+    if written.events.contains(&TriggerEvent::Truncate) {
+        let message = "TRUNCATE triggers with transition tables are not supported";
+        return Err(error(b"0A000", place, message).hint("leave REFERENCING out"));
     }
     if written.events.len() > 1 {
         let message = "transition tables cannot be specified for triggers with more than one event";

@@ -43,7 +43,9 @@ impl<'c> Compiler<'c> {
         let skip = self.temporary("skip", DataType::Boolean)?;
         let mut rows = self.slots_of_rows(table, event)?;
         let is_row = trigger.level == TriggerLevel::Row;
-        if !is_row {
+        if event == TriggerEvent::Truncate {
+            rows = RowSlots::default();
+        } else if !is_row {
             self.firing.changed = Some(ChangedRows::default());
             let at = self.event_rows(table.id, (event, &trigger.columns), true)?;
             let changed = self.firing.changed.take().unwrap_or_default();

@@ -5,7 +5,7 @@
 //!     [REFERENCING {OLD | NEW} TABLE [AS] name ...]
 //!     [FOR [EACH] {ROW | STATEMENT}] [WHEN (condition)]
 //!     EXECUTE {FUNCTION | PROCEDURE} function (text, ...)
-//!   event    INSERT | UPDATE [OF column, ...] | DELETE
+//!   event    INSERT | UPDATE [OF column, ...] | DELETE | TRUNCATE
 //! ```
 
 use hotrow_transaction::catalog::{TriggerEvent, TriggerLevel, TriggerTiming};
@@ -147,9 +147,8 @@ fn event(cursor: &mut Cursor<'_>) -> Result<TriggerEvent> {
     if cursor.accept("update") {
         return Ok(TriggerEvent::Update);
     }
-    if cursor.is("truncate") {
-        let advice = "DELETE FROM the table fires the triggers of DELETE";
-        return Err(unsupported(cursor.place(), "a trigger for TRUNCATE", advice));
+    if cursor.accept("truncate") {
+        return Ok(TriggerEvent::Truncate);
     }
     cursor.expect("delete")?;
     Ok(TriggerEvent::Delete)

@@ -6,7 +6,7 @@
 use hotrow_base::composite::CompositeType;
 use hotrow_base::encoded::EncodedType;
 use hotrow_base::enumeration::EnumType;
-use hotrow_base::types::{DataType, RangeKind, TIME_DIGITS};
+use hotrow_base::types::{AnyType, DataType, RangeKind, TIME_DIGITS};
 
 /// A type, as PostgreSQL numbers it.
 #[derive(Clone, Copy)]
@@ -41,6 +41,7 @@ const FIRST_COMPOSITE: i64 = 1_800_000_000;
 /// The types: those that columns can have first, then what the catalog calls by other names, and
 /// what some clients look up.
 pub(crate) const TYPES: &[KnownType] = {
+    use AnyType as A;
     use DataType as T;
     use EncodedType as E;
     const fn t(
@@ -97,6 +98,28 @@ pub(crate) const TYPES: &[KnownType] = {
             Some(T::Encoded(E::TimeTz(TIME_DIGITS))),
         ),
         t((CITEXT, CITEXT + 1), "citext", "citext", -1, "S", Some(T::CiText)),
+        t((1790, 2201), "refcursor", "refcursor", -1, "U", Some(T::RefCursor)),
+        t((2283, 0), "anyelement", "anyelement", 4, "P", Some(T::Any(A::Element))),
+        t((2277, 0), "anyarray", "anyarray", -1, "P", Some(T::Any(A::Array))),
+        t((2776, 0), "anynonarray", "anynonarray", 4, "P", Some(T::Any(A::NonArray))),
+        t((3500, 0), "anyenum", "anyenum", 4, "P", Some(T::Any(A::Enum))),
+        t((5077, 0), "anycompatible", "anycompatible", 4, "P", Some(T::Any(A::Compatible))),
+        t(
+            (5078, 0),
+            "anycompatiblearray",
+            "anycompatiblearray",
+            -1,
+            "P",
+            Some(T::Any(A::CompatibleArray)),
+        ),
+        t(
+            (5079, 0),
+            "anycompatiblenonarray",
+            "anycompatiblenonarray",
+            4,
+            "P",
+            Some(T::Any(A::CompatibleNonArray)),
+        ),
         t((22, 1006), "int2vector", "int2vector", -1, "A", None),
         t((30, 1013), "oidvector", "oidvector", -1, "A", None),
         t((24, 1008), "regproc", "regproc", 4, "N", Some(T::Text)),
@@ -196,6 +219,8 @@ const fn place_of(data_type: DataType) -> usize {
         T::Range(RangeKind::Date) => 27,
         T::Encoded(of) => 28 + of.place(),
         T::CiText => 35,
+        T::RefCursor => 36,
+        T::Any(of) => 37 + of as usize,
     }
 }
 
@@ -210,7 +235,7 @@ const _: () = {
         }
         at += 1;
     }
-    assert!(found == 36);
+    assert!(found == 44);
 };
 
 /// Whether the catalog has a type of this name.
@@ -221,7 +246,8 @@ pub(crate) fn is_known(name: &str) -> bool {
 /// The type that values have which the catalog calls so.
 pub(crate) fn kept_as(name: &str) -> Option<DataType> {
     let kept = TYPES.iter().find(|known| known.name == name)?.kept?;
-    Some(if kept.is_text() && !kept.is_folded() { DataType::Text } else { kept })
+    let is_own = kept.is_folded() || kept == DataType::RefCursor;
+    Some(if kept.is_text() && !is_own { DataType::Text } else { kept })
 }
 
 /// The type of arrays of another one. Its name is that of the other, which says so where it is

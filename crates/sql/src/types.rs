@@ -3,12 +3,12 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use hotrow_base::composite::nesting;
+use hotrow_base::composite::{CompositeType, nesting};
 use hotrow_base::decimal::DIGITS_MAX;
 use hotrow_base::encoded::{ADDRESSES, EncodedType};
 use hotrow_base::packed::DEPTH_MAX;
-use hotrow_base::types::{DataType, RangeKind, SqlType, TIME_DIGITS};
-use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath, Table};
+use hotrow_base::types::{AnyType, DataType, RangeKind, SqlType, TIME_DIGITS};
+use hotrow_transaction::catalog::{Catalog, NamedType, SearchPath, Table, View};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{
     self, ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
@@ -68,26 +68,71 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         Some(named) => scalar_of(&named, name, place),
         None if is_built_in(name, "oid") => Ok(DataType::Oid),
         None if is_built_in(name, "name") => Ok(DataType::Name),
+        None if is_built_in(name, "refcursor") => Ok(DataType::RefCursor),
+        None if let Some(of) = AnyType::ALL.into_iter().find(|of| is_built_in(name, of.name())) => {
+            Ok(DataType::Any(of))
+        }
         None if is_built_in(name, "citext") => Ok(DataType::CiText),
         None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
         None if let Some(of) = encoded_named(name) => Ok(DataType::Encoded(of)),
         None if let Some(element) = element_of_name(name, names, place) => Ok(element.array()),
-        None if let Some(table) = table_of_name(name, names, place) => {
-            let of = DataType::Composite(table.row_type());
+        None if let Some(rows) = rows_of_name(name, names, place) => {
+            let of = DataType::Composite(rows);
             check_nesting(nesting(of), place).map(|()| of)
         }
         None => Err(unknown(&name.to_string().to_lowercase(), place)),
     }
 }
 
-/// The table whose rows a type is of.
-fn table_of_name<'a>(
+/// The type of the rows of the table, or the view, with a name.
+fn rows_of_name(
+    name: &ast::ObjectName,
+    names: TypeNames<'_>,
+    place: Place,
+) -> Option<CompositeType> {
+    let full_name = object_name(name, place).ok()?;
+    let table = names.catalog.table_seen(names.path, &full_name);
+    let of_table = table.filter(|table| table.sequence.is_none()).map(Table::row_type);
+    of_table.or_else(|| view_of_name(name, names, place)?.row_type())
+}
+
+/// The view whose rows a type is of.
+fn view_of_name<'a>(
     name: &ast::ObjectName,
     names: TypeNames<'a>,
     place: Place,
-) -> Option<&'a Table> {
-    let name = object_name(name, place).ok()?;
-    names.catalog.table_seen(names.path, &name).filter(|table| table.sequence.is_none())
+) -> Option<&'a View> {
+    let view = names.catalog.view_seen(names.path, &object_name(name, place).ok()?)?;
+    Some(&**view).filter(|view| view.partition.is_none())
+}
+
+/// A type of values that are kept: of columns, fields and domains.
+pub(crate) fn kept_type(written: &Written, names: TypeNames<'_>, place: Place) -> Result<SqlType> {
+    let mut element = written;
+    while let Written::Array(
+        ArrayElemTypeDef::SquareBracket(of, _)
+        | ArrayElemTypeDef::Qualified(of, _)
+        | ArrayElemTypeDef::AngleBracket(of)
+        | ArrayElemTypeDef::Parenthesis(of),
+    ) = element
+    {
+        element = of;
+    }
+    if let Written::Custom(name, _) = element
+        && named_type(name, names, place).is_none()
+        && view_of_name(name, names, place).is_some()
+    {
+        let what = format!("a column or a field that has rows of the view {name}");
+        return Err(unsupported(place, what, "make a composite type, and cast to it"));
+    }
+    let of = sql_type(written, names, place)?;
+    match of.packed() {
+        DataType::Any(any) => {
+            let message = format!("a column or a field has pseudo-type {}", any.name());
+            Err(error(b"42P16", place, message))
+        }
+        _ => Ok(of),
+    }
 }
 
 /// Fails for a type with more rows and arrays within each other than values may have.

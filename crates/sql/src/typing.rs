@@ -100,6 +100,23 @@ pub(crate) fn array_cast(array: Expr, element: DataType) -> Expr {
     Expr { kind: ExprKind::Call(Function::ArrayCast, vec![array]), sql_type }
 }
 
+/// What is read of texts that an explicit cast to a type cuts; none: it cuts none.
+pub(crate) fn cut_texts(to: DataType) -> Option<DataType> {
+    matches!(to, DataType::Varchar(_) | DataType::Char(_)).then_some(DataType::Text)
+}
+
+/// As [`array_cast`], where the cast is written: texts that are too long are cut.
+pub(crate) fn explicit_array_cast(array: Expr, element: DataType) -> Expr {
+    let array = spread(array);
+    match element {
+        DataType::Varchar(n) | DataType::Char(n) if array.data_type() != element => {
+            let kind = ExprKind::Call(Function::ArrayCast, vec![array, integer(n as i32)]);
+            Expr { kind, sql_type: SqlType::Array(element) }
+        }
+        _ => array_cast(array, element),
+    }
+}
+
 /// The value of an array that is a constant.
 pub(crate) fn constant_elements(array: &Expr) -> Option<&Value> {
     match &array.kind {

@@ -2,7 +2,7 @@
 
 use hotrow_base::composite::{CompositeField, CompositeType};
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::Table;
+use hotrow_transaction::catalog::{Object, Table};
 use hotrow_transaction::program::{Expr, ExprKind, Place};
 use sqlparser::ast;
 
@@ -73,8 +73,8 @@ impl Compiler<'_> {
         Ok(fields)
     }
 
-    /// The row of a relation as one value, by the relation's name: of the table's type where it is
-    /// one of a table, and of none otherwise. NULL where an outer join has none.
+    /// The row of a relation as one value, by the relation's name: of the type of the table or the
+    /// view where it is one of these, and of none otherwise. NULL where an outer join has none.
     pub(crate) fn row_of_relation(&mut self, name: &str) -> Result<Option<Expr>> {
         let Some((depth, at)) = self.relation_named(name) else { return Ok(None) };
         let fields = self.columns_of_relation((depth, at))?;
@@ -86,8 +86,14 @@ impl Compiler<'_> {
         let field =
             |(name, value): &(String, Expr)| (name.as_str().into(), value.sql_type.packed());
         let columns: Vec<CompositeField> = fields.iter().map(field).collect();
+        let of_view = || {
+            let Object::View(id) = relation.read_of.as_ref()?.object else { return None };
+            let mut views = self.catalog.views();
+            views.find(|view| view.id == id).and_then(|view| view.row_type())
+        };
         let of_table = table
             .map(Table::row_type)
+            .or_else(of_view)
             .filter(|of| of.types().eq(columns.iter().map(|(_, of)| *of)));
         let of = of_table.or_else(|| CompositeType::of_rows(RECORD, &columns));
         let of = of.ok_or_else(|| too_many_rows(self.place))?;

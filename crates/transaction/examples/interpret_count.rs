@@ -166,6 +166,7 @@ fn procedure(kind: &str) -> Procedure {
         outs: Vec::new(),
         lacks: None,
         interpreted: None,
+        source: None,
         trigger: None,
         needs: Default::default(),
     }

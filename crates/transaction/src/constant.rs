@@ -63,6 +63,7 @@ impl Computation {
             outs: Vec::new(),
             lacks: None,
             interpreted: None,
+            source: None,
             trigger: None,
             needs: Default::default(),
         };

@@ -178,8 +178,9 @@ fn appended(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
 
 /// An array of another type of elements, which lie together behind all others.
 fn array_cast(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
-    let [(array, from)] = *code.arguments else { return Ok(Datum::NULL) };
+    let Some(&(array, from)) = code.arguments.first() else { return Ok(Datum::NULL) };
     let array = machine.slots[array];
+    let most = code.arguments.get(1).map(|&(most, _)| machine.slots[most].as_int());
     if array.is_null() {
         return Ok(Datum::NULL);
     }
@@ -190,7 +191,14 @@ fn array_cast(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         let element = machine.elements[at];
         let element = match element.is_null() {
             true => element,
-            false => cast::cast(machine, element, from, code.result)?,
+            false => match most {
+                None => cast::cast(machine, element, from, code.result)?,
+                Some(most) => {
+                    let text = cast::cast(machine, element, from, DataType::Text)?;
+                    let text = text::slice_chars(machine, text, 0, most);
+                    cast::cast(machine, text, DataType::Text, code.result)?
+                }
+            },
         };
         machine.elements.push(element);
     }

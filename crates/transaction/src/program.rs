@@ -113,6 +113,15 @@ pub struct Lacking {
     pub is_looked_at: bool,
 }
 
+/// The text of a routine.
+#[derive(Clone, Debug)]
+pub struct RoutineSource {
+    /// CREATE FUNCTION or PROCEDURE, as it was written
+    pub text: String,
+    /// whether it, or what it calls, lacks something
+    pub is_hollow: bool,
+}
+
 /// A stored procedure or function, or one ad-hoc statement.
 #[derive(Clone, Debug)]
 pub struct Procedure {
@@ -153,6 +162,9 @@ pub struct Procedure {
     /// its text, where a call of it by itself is run statement by statement: a program calls it by
     /// an error
     pub interpreted: Option<Arc<str>>,
+    /// its text, where it calls others or lacks something: routines that call each other are
+    /// compiled within each other
+    pub source: Option<Arc<RoutineSource>>,
     /// of a function that RETURNS trigger: what triggers have of it. Nobody can call it
     pub trigger: Option<Arc<TriggerFunction>>,
     /// what its caller needs the right to do, beside calling it
@@ -191,6 +203,11 @@ impl RowLocks {
 }
 
 impl Procedure {
+    /// Whether it has a program for the types of each call only.
+    pub fn is_polymorphic(&self) -> bool {
+        self.given().iter().any(|parameter| parameter.sql_type.any().is_some())
+    }
+
     /// The parameters, in order, those that are drawn last.
     pub fn parameters(&self) -> &[Slot] {
         let first = FIRST_PARAMETER as usize;

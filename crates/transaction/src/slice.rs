@@ -200,6 +200,7 @@ impl Slice {
             outs: Vec::new(),
             lacks: None,
             interpreted: None,
+            source: None,
             trigger: None,
             needs: Default::default(),
         };

@@ -196,6 +196,7 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Bytea | DataType::Encoded(_) => PartKind::Escaped,
         // Of no key that SQL makes.
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => PartKind::Escaped,
+        DataType::RefCursor | DataType::Any(_) => PartKind::Escaped,
         DataType::Array(_) | DataType::Composite(_) => PartKind::Escaped,
         DataType::Interval => PartKind::N128,
         DataType::Char(_) => PartKind::Char,
@@ -226,6 +227,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::CiText => return None,
         DataType::Bytea => return None,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => return None,
+        DataType::RefCursor | DataType::Any(_) => return None,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => return None,
         DataType::Range(_) | DataType::Encoded(_) => return None,
         DataType::Array(_) | DataType::Composite(_) => return None,

@@ -176,6 +176,7 @@ fn kind(data_type: DataType) -> FieldKind {
         DataType::CiText => FieldKind::Var,
         DataType::Bytea => FieldKind::Var,
         DataType::Json | DataType::Jsonb | DataType::CatalogChar => FieldKind::Var,
+        DataType::RefCursor | DataType::Any(_) => FieldKind::Var,
         DataType::AnyNumeric | DataType::WideNumeric { .. } => FieldKind::Var,
         DataType::Range(_) | DataType::Encoded(_) => FieldKind::Var,
         DataType::Array(_) | DataType::Composite(_) => FieldKind::Var,

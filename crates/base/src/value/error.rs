@@ -477,6 +477,8 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Char(_) => "character",
         DataType::CatalogChar => "\"char\"",
         DataType::Name => "name",
+        DataType::RefCursor => "refcursor",
+        DataType::Any(of) => of.name(),
         DataType::CiText => "citext",
         DataType::Bytea => "bytea",
         DataType::Timestamp(_) => "timestamp",

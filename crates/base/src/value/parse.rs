@@ -39,6 +39,8 @@ impl Value {
             | DataType::Varchar(_)
             | DataType::Char(_)
             | DataType::CatalogChar
+            | DataType::RefCursor
+            | DataType::Any(_)
             | DataType::Name => cast::stored_text(data_type, text).map(Self::Text),
             DataType::CiText => cast::stored_text(data_type, text).map(Self::CiText),
             DataType::Bytea => parse_bytea(text).map(Self::Bytea),

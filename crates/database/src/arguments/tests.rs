@@ -26,6 +26,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
         outs: Vec::new(),
         lacks: None,
         interpreted: None,
+        source: None,
         trigger: None,
         needs: Default::default(),
     }

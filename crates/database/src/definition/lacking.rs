@@ -49,14 +49,7 @@ pub(super) fn concerned_by_routines(
     for (id, tree) in trees {
         match tree {
             Some(tree) => {
-                let name = local(routine_name(&tree.name));
-                let lacking = sources.mentions().of(name).filter_map(|of| match of {
-                    Mentioner::Procedure(id) => Some(*id),
-                    Mentioner::View(_) => None,
-                });
-                concerned.extend(lacking.filter(|id| {
-                    schema.procedure(*id).is_some_and(|of| of.procedure.lacks.is_some())
-                }));
+                concerned.extend(lacking_with(schema, sources, &tree.name));
             }
             None => {
                 let gone = schema.procedure(*id).map(|of| of.procedure.name.as_str());
@@ -64,6 +57,47 @@ pub(super) fn concerned_by_routines(
             }
         }
     }
+    concerned
+}
+
+/// Routines that lack something, and name a routine.
+fn lacking_with(schema: &Schema, sources: &Sources, name: &str) -> Vec<ProcedureId> {
+    let mentioners = sources.mentions().of(local(routine_name(name)));
+    let lacking = mentioners.filter_map(|of| match of {
+        Mentioner::Procedure(id) => Some(*id),
+        Mentioner::View(_) => None,
+    });
+    let lacks = |id: &ProcedureId| {
+        schema.procedure(*id).is_some_and(|compiled| compiled.procedure.lacks.is_some())
+    };
+    lacking.filter(lacks).collect()
+}
+
+/// Who may be another one, too, when routines have become whole that lacked something: who lacks
+/// what these are, as routines that call each other do, and who calls them.
+pub(super) fn concerned_by_whole(
+    schema: &Schema,
+    sources: &Sources,
+    trees: &Trees,
+) -> BTreeSet<ProcedureId> {
+    let is_whole = |id: &ProcedureId| matches!(trees.get(id), Some(Some(of)) if of.lacks.is_none());
+    let lacked = |id: &ProcedureId| {
+        schema.procedure(*id).is_some_and(|compiled| compiled.procedure.lacks.is_some())
+    };
+    let mut concerned = BTreeSet::new();
+    for (id, tree) in trees {
+        if let Some(tree) = tree
+            && lacked(id)
+            && is_whole(id)
+        {
+            concerned.extend(lacking_with(schema, sources, &tree.name));
+        }
+    }
+    concerned.retain(|id| !is_whole(id));
+    let names: Vec<_> = concerned.iter().filter_map(|id| schema.procedure(*id)).collect();
+    let names: Vec<_> = names.iter().map(|of| of.procedure.name.as_str()).collect();
+    let callers = callers_of(schema, &names);
+    concerned.extend(callers);
     concerned
 }
 

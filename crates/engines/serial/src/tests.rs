@@ -111,6 +111,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         outs: Vec::new(),
         lacks: None,
         interpreted: None,
+        source: None,
         trigger: None,
         needs: Default::default(),
     }

@@ -6,7 +6,7 @@
 //!              integer is taken for a narrower one, and fails when it is too large (22003)
 
 use hotrow_base::encoded::EncodedType;
-use hotrow_base::types::{DataType, RangeKind, SqlType};
+use hotrow_base::types::{AnyType, DataType, RangeKind, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
@@ -206,6 +206,17 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
             (true, Fit::Exact)
         }
         (SqlType::Array(_), Type::AnyArray) => (true, Fit::Exact),
+        (given, Type::Is(SqlType::Scalar(DataType::Any(of)))) => {
+            let is_array = matches!(given.spread(), SqlType::Array(_));
+            let is_enum = matches!(given, SqlType::Scalar(DataType::Enum(_)));
+            let takes = match of {
+                AnyType::Array | AnyType::CompatibleArray => is_array,
+                AnyType::NonArray | AnyType::CompatibleNonArray => !is_array,
+                AnyType::Enum => is_enum,
+                AnyType::Element | AnyType::Compatible => true,
+            };
+            (takes, Fit::Converted)
+        }
         (SqlType::Array(given), Type::Is(SqlType::Array(wanted))) => {
             let is_alike = given.with_all_digits() == wanted.with_all_digits();
             (is_alike || given.is_text() && wanted.is_text(), Fit::Exact)

@@ -23,6 +23,9 @@ pub(super) const TEXTS: FunctionGroup = functions! { "Texts":
     substring | substr(TEXT, INTEGER, opt(INTEGER)) -> TEXT, Immutable, Program(F::Substring),
         "from a place on, which counts from 1, so many characters", "substring('abcdef', 2, 3)",
         "bcd";
+    substring | substr(BYTEA, INTEGER, opt(INTEGER)) -> BYTEA, Immutable, Program(F::Substring),
+        "from a place on, which counts from 1, so many bytes. Also `substring(a FROM 2 FOR 3)`",
+        "substring('\\x01020304'::bytea, 2, 2)", "\\x0203";
     overlay(TEXT, TEXT, INTEGER, opt(INTEGER)) -> TEXT, Immutable, Values(V::Overlay),
         "with a part replaced: so many characters from a place on; as many as are new unless told",
         "overlay('Txxxxas' PLACING 'hom' FROM 2 FOR 4)", "Thomas";

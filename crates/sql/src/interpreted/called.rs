@@ -18,8 +18,10 @@ use crate::call_syntax::CallArgument;
 use crate::changes::left_out;
 use crate::compiled::Compiled;
 use crate::create::create_failing;
+use crate::cursors::is_of_cursor_value;
+use crate::declaration::is_refcursor;
 use crate::dynamic_text::{OPEN_CURSOR, OPEN_RECORD};
-use crate::error::{Advice, Result};
+use crate::error::{Advice, Result, unsupported};
 use crate::functions;
 use crate::holds::{each_in_block, has_definitions};
 use crate::interpreted::run::RETURNED;
@@ -43,26 +45,61 @@ pub(crate) fn is_run_by_statement(routine: &Routine) -> bool {
             ends |= matches!(statement.kind, Kind::End { is_last: false, .. }) && !is_protected;
         });
     }
-    (ends || has_definitions(&routine.body)) && is_simple(routine)
+    (ends || has_definitions(&routine.body) || hands_cursors(routine)) && is_simple(routine)
+}
+
+/// Whether a routine opens or reads cursors, and takes or gives names of cursors.
+fn hands_cursors(routine: &Routine) -> bool {
+    let mut has_cursors = false;
+    each_in_block(&routine.body, &mut |statement, _| {
+        has_cursors |= matches!(
+            statement.kind,
+            Kind::Open(_) | Kind::Fetch(_) | Kind::Close(_) | Kind::ForCursor { .. }
+        );
+    });
+    let given = match &routine.returns {
+        Some(Returns::Scalar(of) | Returns::SetOf(of)) => Some(of),
+        _ => None,
+    };
+    let mut types = routine.parameters.iter().map(|of| &of.type_name).chain(given);
+    has_cursors && types.any(is_refcursor)
 }
 
 /// Whether a call of a routine can be run statement by statement.
 fn is_simple(routine: &Routine) -> bool {
-    let is_simple = |returns: &Returns| matches!(returns, Returns::Void | Returns::Scalar(_));
+    let is_simple = |returns: &Returns| match returns {
+        Returns::Void | Returns::Scalar(_) => true,
+        Returns::SetOf(of) => is_refcursor(of),
+        _ => false,
+    };
     !routine.is_in_sql
         && !routine.is_definer
         && routine.path.is_none()
         && routine.returns.as_ref().is_none_or(is_simple)
-        && routine.parameters.iter().all(|of| !of.is_unnamed() && !of.is_variadic)
+        && routine.parameters.iter().all(|of| !of.is_variadic)
 }
 
 /// Whether a routine that is refused as a program is one that runs statement by statement.
 pub(crate) fn is_run_instead(routine: &Routine, failed: &SqlError) -> bool {
     let others = [OPEN_RECORD, OPEN_CURSOR, NO_QUERY];
-    let is_other = || others.iter().any(|what| failed.message.starts_with(what));
+    let is_other =
+        || is_of_cursor_value(failed) || others.iter().any(|what| failed.message.starts_with(what));
     let is_of_session =
         || is_for_sessions(failed) || failed.hint.as_deref() == Some(functions::PASS_VALUE);
     failed.sqlstate == *b"0A000" && (is_of_session() || is_other()) && is_simple(routine)
+}
+
+/// What a call of such a routine comes to in a program.
+pub(crate) fn called_alone() -> SqlError {
+    let message = "a call, beside others, of a routine that is run statement by statement is not \
+                   supported";
+    SqlError::new(b"0A000", message)
+}
+
+/// Whether something is refused since it has such a call in it.
+pub(crate) fn is_called_alone(refused: &SqlError) -> bool {
+    let alone = called_alone();
+    refused.sqlstate == alone.sqlstate && refused.message == alone.message
 }
 
 /// As [`create_interpreted`], by a compiler that has compiled nothing yet, for why the routine is
@@ -94,9 +131,7 @@ pub(crate) fn create_interpreted(
     routine: &Routine,
     statement: &ScriptStatement,
 ) -> Result<Compiled> {
-    let message = "a call, beside others, of a routine with definitions, or with COMMIT and \
-                   ROLLBACK before its end, is not supported";
-    let failed = SqlError { place: compiler.place, ..SqlError::new(b"0A000", message) };
+    let failed = SqlError { place: compiler.place, ..called_alone() };
     let text = Some(Arc::from(statement.text.as_str()));
     let with = |procedure| Procedure { interpreted: text, ..procedure };
     create_failing(compiler, routine, statement, &failed, with)
@@ -111,6 +146,10 @@ pub(crate) fn call(
 ) -> Result<Compiled> {
     let procedure = compiler.routine_meant(name, arguments, place)?;
     if let Some(procedure) = procedure {
+        if procedure.is_polymorphic() {
+            let what = format!("a call by itself of {name}, which is polymorphic,");
+            return Err(unsupported(place, what, format!("write SELECT {name}(...)")));
+        }
         compiler.need_call(procedure);
         if let Some(text) = &procedure.interpreted {
             // What they are, and the types of parameters among them.
@@ -141,8 +180,9 @@ fn called(
     let places = places_given(procedure, name, written, place)?;
     let Routine { name: own, parameters, returns, body, text, is_function, .. } = *routine;
     let (mut declarations, mut outs, mut passed) = (Vec::new(), Vec::new(), 0);
-    for parameter in parameters {
+    for (parameter, number) in parameters.into_iter().zip(1..) {
         let mut given = None;
+        let alias = (!parameter.is_unnamed()).then(|| (parameter.name.clone(), parameter.place));
         if parameter.mode != Mode::Out {
             let argument = places.get(passed).copied().flatten();
             given = argument.and_then(|at| written.get(at)).map(|of| of.value.clone());
@@ -153,8 +193,13 @@ fn called(
             outs.push(parameter.name.clone());
         }
         declarations.push(variable(parameter.name, parameter.place, parameter.type_name, given));
+        if let Some((name, place)) = alias {
+            let of = vec![name];
+            declarations.push(Declaration::Alias { name: format!("${number}"), place, of });
+        }
     }
-    if let Some(Returns::Scalar(of)) = returns
+    let returns_set = matches!(returns, Some(Returns::SetOf(_)));
+    if let Some(Returns::Scalar(of) | Returns::SetOf(of)) = returns
         && outs.is_empty()
     {
         outs.push(RETURNED.to_owned());
@@ -166,12 +211,14 @@ fn called(
         Block { label: Some(label), declarations, statements: vec![body], handlers: Vec::new() };
     let (origin, text) = text;
     let may_end = !is_function;
-    let of = Anonymous { block, text, origin, holds: Holds::Definitions, outs, may_end };
+    let (holds, schema) = (Holds::Definitions, None);
+    let of = Anonymous { block, text, origin, holds, outs, returns_set, may_end, schema };
     statement.syntax = Syntax::Anonymous(Box::new(of));
     Ok(statement)
 }
 
-fn variable(
+/// A variable in DECLARE.
+pub(super) fn variable(
     name: String,
     place: Place,
     type_name: crate::syntax::TypeName,

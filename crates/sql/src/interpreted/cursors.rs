@@ -1,5 +1,6 @@
 //! Cursors of a block that is run statement by statement: their rows are found when they are
-//! opened, and kept.
+//! opened, and kept by the session ([`crate::open_cursors`]), under the names that the block's
+//! variables hold.
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -7,42 +8,109 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
 use crate::call_syntax::CallArgument;
-use crate::error::{Advice, error, unsupported};
+use crate::error::{Advice, Result, error};
 use crate::interpreted::BlockHost;
+use crate::interpreted::called::variable;
 use crate::interpreted::run::{Flow, Run, unknown};
-use crate::interpreted::scopes::{Held, HeldCursor, OpenRows, query_of};
-use crate::interpreted::step::Step;
-use crate::syntax::{CursorStep, FetchSyntax, LoopBody, OpenOf, OpenSyntax, Target};
+use crate::interpreted::scopes::{CURSOR_NAME, Held};
+use crate::interpreted::step::{Made, Step};
+use crate::open_cursors::OpenRows;
+use crate::setting::Direction;
+use crate::syntax::{
+    CursorStep, CursorSyntax, FetchSyntax, LoopBody, OpenOf, OpenSyntax, Target, VariableSyntax,
+};
 
 type Ended<T, H> = std::result::Result<T, <H as BlockHost>::Error>;
 
+/// How many names of names are followed.
+const ALIASES_MAX: usize = 100;
+
 impl<'b, H: BlockHost> Run<'_, 'b, H> {
-    fn cursor(&mut self, target: &Target) -> Ended<&mut HeldCursor<'b>, H> {
-        match self.scopes.find(&target.parts) {
-            Some(Held::Cursor(cursor)) => Ok(cursor),
-            Some(_) => {
-                let name = target.parts.join(".");
-                let message = format!("variable \"{name}\" must be of type cursor or refcursor");
-                Err(error(b"42804", target.place, message).into())
+    /// A variable of type refcursor, which holds a cursor's name.
+    pub(super) fn declare_name(&mut self, written: &'b VariableSyntax) -> Ended<(), H> {
+        let (name, place) = (&written.name, written.place);
+        self.refuse_declared(name, place)?;
+        let given = match &written.default {
+            Some(default) => Some(self.compiled(Step::Value(default), place)?),
+            None => None,
+        };
+        let (constant, not_null) = (false, false);
+        let held = Held::Scalar { sql_type: CURSOR_NAME, value: Value::Null, constant, not_null };
+        self.scopes.declare(name, held);
+        if let Some((values, made)) = given {
+            let target = Target { parts: vec![name.clone()], place };
+            let types: Vec<_> = made.columns.iter().map(|(_, of)| *of).collect();
+            self.assign(&[target], &types, values, place)?;
+        }
+        self.settle_declared(written)
+    }
+
+    /// The query of a cursor's variable, if it has one, and the name that it holds.
+    fn cursor(&mut self, target: &Target) -> Ended<(Option<&'b CursorSyntax>, Value), H> {
+        let mut parts = target.parts.clone();
+        for _ in 0..ALIASES_MAX {
+            match self.scopes.find(&parts) {
+                Some(Held::Alias(of)) => parts.clone_from(of),
+                Some(Held::Cursor { of, value }) => return Ok((Some(of), value.clone())),
+                Some(Held::Scalar { sql_type, value, .. }) if *sql_type == CURSOR_NAME => {
+                    return Ok((None, value.clone()));
+                }
+                Some(_) => break,
+                None => return Err(unknown(target).into()),
             }
-            None => Err(unknown(target).into()),
+        }
+        let name = target.parts.join(".");
+        let message = format!("variable \"{name}\" must be of type cursor or refcursor");
+        Err(error(b"42804", target.place, message).into())
+    }
+
+    /// The name that a cursor's variable holds.
+    fn cursor_name(&mut self, target: &Target) -> Ended<String, H> {
+        match self.cursor(target)?.1 {
+            Value::Text(name) => Ok(name),
+            _ => {
+                let message = format!("cursor variable \"{}\" is null", target.parts.join("."));
+                Err(error(b"22004", target.place, message).into())
+            }
         }
     }
 
     /// The rows of a cursor's own query.
-    fn own_rows(&mut self, target: &Target, arguments: &[CallArgument]) -> Ended<OpenRows, H> {
-        let (cursor, place) = (self.cursor(target)?, target.place);
-        if !arguments.is_empty() || cursor.of.is_some_and(|of| !of.parameters.is_empty()) {
-            let what = "a cursor with parameters in a block with definitions";
-            let advice = "name the variables in its query, or loop over the query";
-            return Err(unsupported(place, what, advice).into());
-        }
-        let Some(query) = query_of(cursor) else {
+    fn own_rows(&mut self, target: &Target, arguments: &'b [CallArgument]) -> Ended<OpenRows, H> {
+        let place = target.place;
+        let Some(of) = self.cursor(target)?.0 else {
             let message = format!("cursor \"{}\" has no query of its own", target.parts.join("."));
             return Err(error(b"42601", place, message).hint("OPEN it FOR a query").into());
         };
-        let (values, compiled) = self.compiled(Step::Sent(&query), place)?;
-        Ok(OpenRows::new(values, compiled))
+        let given = arguments_by_parameter(of, arguments, place)?;
+        let mut values = Vec::new();
+        for argument in given {
+            values.push(self.compiled(Step::Value(&argument.value), argument.place)?);
+        }
+        let around = self.scopes.len();
+        self.scopes.push(Default::default());
+        let done = self.rows_with(of, values, place);
+        self.scopes.truncate(around);
+        done
+    }
+
+    /// The rows of a cursor's query with values for its parameters.
+    fn rows_with(
+        &mut self,
+        of: &'b CursorSyntax,
+        given: Vec<(Vec<Value>, Made)>,
+        place: Place,
+    ) -> Ended<OpenRows, H> {
+        for (parameter, (values, made)) in of.parameters.iter().zip(given) {
+            let (name, type_name) = (parameter.name.clone(), parameter.type_name.clone());
+            let written = variable(name.clone(), parameter.place, type_name, None);
+            let (declared, shape) = self.compiled(Step::Declaration(&written), place)?;
+            self.scopes.take_declared(&name, shape.shapes, declared);
+            let types: Vec<_> = made.columns.iter().map(|(_, of)| *of).collect();
+            self.assign(&[Target { parts: vec![name], place }], &types, values, place)?;
+        }
+        let (values, made) = self.compiled(Step::Sent(&of.query), place)?;
+        Ok(made.rows(values))
     }
 
     /// FOR r IN cursor
@@ -66,69 +134,60 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
     }
 
     fn refuse_open(&mut self, target: &Target) -> Ended<(), H> {
-        if self.cursor(target)?.open.is_none() {
-            return Ok(());
+        if let Value::Text(name) = self.cursor(target)?.1 {
+            let open = self.host.cursors().refuse_open(&name);
+            open.map_err(|failed| failed.or_at(target.place))?;
         }
-        let message = format!("cursor \"{}\" already in use", target.parts.join("."));
-        Err(error(b"42P03", target.place, message).into())
+        Ok(())
     }
 
     /// OPEN
     pub(super) fn open(&mut self, written: &'b OpenSyntax, place: Place) -> Ended<(), H> {
-        self.refuse_open(&written.cursor)?;
+        let target = &written.cursor;
+        self.refuse_open(target)?;
         let rows = match &written.of {
-            OpenOf::Arguments(arguments) => self.own_rows(&written.cursor, arguments)?,
+            OpenOf::Arguments(arguments) => self.own_rows(target, arguments)?,
             OpenOf::Query(query) => self.rows_of(query, place)?,
         };
-        let scrolls = written.scrolls;
-        let cursor = self.cursor(&written.cursor)?;
-        cursor.scrolls &= scrolls;
-        cursor.open = Some(rows);
-        Ok(())
+        let (of, name) = self.cursor(target)?;
+        let name = match name {
+            Value::Text(name) => name,
+            _ => {
+                let name = self.host.cursors().next_name();
+                let value = vec![Value::Text(name.clone())];
+                self.assign(std::slice::from_ref(target), &[CURSOR_NAME], value, place)?;
+                name
+            }
+        };
+        let scrolls = written.scrolls && of.is_none_or(|of| of.scrolls);
+        let opened = self.host.cursors().open(&name, rows, scrolls);
+        Ok(opened.map_err(|failed| failed.or_at(place))?)
     }
 
     /// CLOSE
     pub(super) fn close(&mut self, target: &'b Target) -> Ended<(), H> {
-        match self.cursor(target)?.open.take() {
-            Some(_) => Ok(()),
-            None => Err(not_open(target).into()),
-        }
+        let name = self.cursor_name(target)?;
+        let closed = self.host.cursors().close(&name);
+        Ok(closed.map_err(|failed| failed.or_at(target.place))?)
     }
 
     /// FETCH and MOVE
     pub(super) fn fetch(&mut self, written: &'b FetchSyntax, place: Place) -> Ended<(), H> {
         let target = &written.cursor;
-        let by = match &written.step {
-            CursorStep::Absolute(number) | CursorStep::Relative(number) => {
-                self.number(number, place)?
-            }
-            _ => 0,
+        let name = self.cursor_name(target)?;
+        let direction = match &written.step {
+            CursorStep::Next => Direction::By(1),
+            CursorStep::Prior => Direction::By(-1),
+            CursorStep::First => Direction::To(1),
+            CursorStep::Last => Direction::To(-1),
+            CursorStep::Absolute(number) => Direction::To(self.number(number, place)?),
+            CursorStep::Relative(number) => Direction::ToNext(self.number(number, place)?),
         };
-        let cursor = self.cursor(target)?;
-        let scrolls = cursor.scrolls;
-        let Some(rows) = &mut cursor.open else { return Err(not_open(target).into()) };
-        let (at, len) = (rows.at as i64, rows.len() as i64);
-        let to = match &written.step {
-            CursorStep::Next => at + 1,
-            CursorStep::Prior => at - 1,
-            CursorStep::First => 1,
-            CursorStep::Last => len,
-            CursorStep::Absolute(_) if by < 0 => len + 1 + by,
-            CursorStep::Absolute(_) => by,
-            CursorStep::Relative(_) => at.saturating_add(by),
-        };
-        if to < at && !scrolls {
-            let message = "cursor can only scan forward";
-            return Err(error(b"55000", place, message).hint("declare it with SCROLL").into());
-        }
-        let to = to.clamp(0, len + 1);
-        rows.at = to as usize;
-        let is_row = (1..=len).contains(&to);
-        let (columns, row) = match is_row {
-            true => (rows.columns.clone(), rows.row(to as usize - 1).to_vec()),
-            false => (rows.columns.clone(), vec![Value::Null; rows.columns.len()]),
-        };
+        let fetched = self.host.cursors().fetched(&name, direction);
+        let (columns, row) = fetched.map_err(|failed| failed.or_at(place))?;
+        let is_row = row.is_some();
         if let Some(targets) = &written.targets {
+            let row = row.unwrap_or_else(|| vec![Value::Null; columns.len()]);
             self.assign_row(targets, &columns, &row, place)?;
         }
         self.found = is_row;
@@ -152,7 +211,27 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
     }
 }
 
-fn not_open(target: &Target) -> hotrow_transaction::outcome::SqlError {
-    error(b"34000", target.place, format!("cursor \"{}\" is not open", target.parts.join(".")))
-        .hint("OPEN it before")
+/// The arguments of OPEN, by parameter of the cursor.
+fn arguments_by_parameter<'b>(
+    of: &CursorSyntax,
+    arguments: &'b [CallArgument],
+    place: Place,
+) -> Result<Vec<&'b CallArgument>> {
+    let name = &of.name;
+    let wrong = |message: String| Err(error(b"42601", place, message));
+    if arguments.len() != of.parameters.len() {
+        let is_short = arguments.len() < of.parameters.len();
+        let problem = if is_short { "not enough" } else { "too many" };
+        return wrong(format!("{problem} arguments for cursor \"{name}\""));
+    }
+    let mut in_order = arguments.iter().filter(|argument| argument.name.is_none());
+    let mut given = Vec::new();
+    for parameter in &of.parameters {
+        let is_it = |argument: &&CallArgument| argument.name.as_ref() == Some(&parameter.name);
+        match arguments.iter().find(is_it).or_else(|| in_order.next()) {
+            Some(argument) => given.push(argument),
+            None => return wrong(format!("not enough arguments for cursor \"{name}\"")),
+        }
+    }
+    Ok(given)
 }

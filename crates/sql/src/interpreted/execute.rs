@@ -8,8 +8,9 @@ use crate::dynamic_syntax::statement_of;
 use crate::error::{Advice, error, place_in};
 use crate::interpreted::BlockHost;
 use crate::interpreted::run::{Run, placed};
-use crate::interpreted::scopes::{OpenRows, Scope, given};
+use crate::interpreted::scopes::{Scope, given};
 use crate::interpreted::step::Step;
+use crate::open_cursors::OpenRows;
 use crate::script::parse_script;
 use crate::syntax::{ExecuteSyntax, Into, ScriptStatement};
 
@@ -106,7 +107,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             let message = "cannot open a statement without rows as cursor";
             return Err(error(b"42P11", place, message).hint("FOR needs a SELECT").into());
         }
-        Ok(OpenRows::new(values, compiled))
+        Ok(compiled.rows(values))
     }
 
     /// The text, and the values of USING as a scope.

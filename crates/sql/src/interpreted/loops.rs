@@ -8,8 +8,9 @@ use sqlparser::ast;
 use crate::error::error;
 use crate::interpreted::BlockHost;
 use crate::interpreted::run::{Flow, Run};
-use crate::interpreted::scopes::{Held, OpenRows, Scope};
+use crate::interpreted::scopes::{Held, Scope};
 use crate::interpreted::step::Step;
+use crate::open_cursors::OpenRows;
 use crate::syntax::{ForRange, LoopBody, StatementSource, Target, Way};
 use crate::typing::value_error;
 
@@ -181,7 +182,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             StatementSource::Written(statement) => self.compiled(Step::Sent(statement), place)?,
             StatementSource::Execute(written) => return self.rows_of_text(written, place),
         };
-        Ok(OpenRows::new(values, compiled))
+        Ok(compiled.rows(values))
     }
 
     /// Gives a row to variables.

@@ -13,7 +13,6 @@ use sqlparser::ast;
 use crate::error::{Advice, error, place_in};
 use crate::interpreted::BlockHost;
 use crate::interpreted::run::Run;
-use crate::interpreted::scopes::{Held, OpenRows};
 use crate::interpreted::step::{Made, Step};
 use crate::syntax::{
     BlockStatement, BlockStatementKind as Kind, Declaration, Into, Target, VariableSyntax,
@@ -67,19 +66,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         let target = Target { parts: vec![written.name.clone()], place: written.place };
         self.assign_queried(&target, default, written.place)
             .map_err(|failed| either::<H>(failed, refused))?;
-        if let Some(Held::Scalar { value, constant, not_null, .. }) =
-            self.scopes.find(&target.parts)
-        {
-            (*constant, *not_null) = (written.constant, written.not_null);
-            if written.not_null && *value == Value::Null {
-                let message = format!(
-                    "null value cannot be assigned to variable \"{}\" declared NOT NULL",
-                    written.name
-                );
-                return Err(error(b"22004", written.place, message).into());
-            }
-        }
-        Ok(())
+        self.settle_declared(written)
     }
 
     /// The value of an expression, as a query gives it, for a variable.
@@ -125,15 +112,17 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
     /// The only row of a query that computes values.
     fn queried(&mut self, written: Vec<ast::Expr>, place: Place) -> Ended<(Vec<Value>, Made), H> {
         let items = written.into_iter().map(ast::SelectItem::UnnamedExpr).collect();
-        let query = ast::Statement::Query(selection_of(items, place)?);
+        let query = selection_of(items, place)?;
+        let sent = ast::Statement::Query(query.clone());
         let count = self.row_count;
-        match self.tried(Step::Sent(&query), place)? {
-            Ok(done) => {
-                self.row_count = count; // no statement's
-                Ok(done)
+        let done = match self.tried(Step::Sent(&sent), place)? {
+            Ok(done) => done,
+            Err(refused) => {
+                self.nested(&query, &refused, place)?.ok_or_else(|| H::Error::from(refused))?
             }
-            Err(refused) => Err(refused.into()),
-        }
+        };
+        self.row_count = count; // no statement's
+        Ok(done)
     }
 
     /// A statement's rows, as the session's own.
@@ -143,9 +132,12 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         place: Place,
         refused: SqlError,
     ) -> Ended<(Vec<Value>, Made), H> {
-        match self.tried(Step::Sent(statement), place)? {
-            Ok(done) => Ok(done),
-            Err(_) => Err(refused.into()),
+        match (self.tried(Step::Sent(statement), place)?, statement) {
+            (Ok(done), _) => Ok(done),
+            (Err(again), ast::Statement::Query(query)) => {
+                self.nested(query, &again, place)?.ok_or_else(|| refused.into())
+            }
+            (Err(_), _) => Err(refused.into()),
         }
     }
 
@@ -161,7 +153,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
         let count = self.row_count;
         self.found = count > 0;
         let Some(into) = into else { return Ok(()) };
-        let rows = OpenRows::new(values, made);
+        let rows = made.rows(values);
         let is_change = !matches!(statement, ast::Statement::Query(_));
         match rows.len() {
             0 if into.strict => {

@@ -7,6 +7,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{ErrorPart, Place};
 use sqlparser::ast;
@@ -14,10 +15,11 @@ use sqlparser::ast;
 use crate::anonymous::Anonymous;
 use crate::error::{Advice, Result, error, syntax};
 use crate::interpreted::parts::{has_bodies, is_part};
-use crate::interpreted::scopes::{Held, HeldCursor, Scope, Scopes, given, is_variable};
+use crate::interpreted::scopes::{Held, Scope, Scopes, given, is_variable};
 use crate::interpreted::step::{self, Made, Seen, Step};
 use crate::interpreted::{BlockHost, StepAnswer, text_of};
 use crate::keyless::key_lacked;
+use crate::open_cursors::OpenRows;
 use crate::script::parse_script_at;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Declaration, Ending, HandlerSyntax,
@@ -42,6 +44,8 @@ type Ended<T, H> = std::result::Result<T, <H as BlockHost>::Error>;
 pub(super) struct Run<'h, 'b, H: BlockHost> {
     pub(super) host: &'h mut H,
     of: &'b Anonymous,
+    /// where bare names of its definitions are looked for
+    path: &'b SearchPath,
     pub(super) scopes: Scopes<'b>,
     pub(super) found: bool,
     pub(super) row_count: i64,
@@ -59,13 +63,14 @@ pub(super) struct Run<'h, 'b, H: BlockHost> {
 
 /// Runs a block; what it has said, also where it fails.
 pub(super) fn run<H: BlockHost>(
-    of: &Anonymous,
+    (of, path): (&Anonymous, &SearchPath),
     host: &mut H,
 ) -> (Vec<Notice>, Ended<Vec<Value>, H>) {
     let steps_left = host.steps_max();
     let mut run = Run {
         host,
         of,
+        path,
         scopes: Scopes::default(),
         found: false,
         row_count: 0,
@@ -78,7 +83,7 @@ pub(super) fn run<H: BlockHost>(
     };
     let done = match run.block(&of.block) {
         Ok(Flow::Leave(way, label)) => Err(nothing_left(way, label).into()),
-        Ok(Flow::Next) if of.outs.iter().any(|out| out == RETURNED) => {
+        Ok(Flow::Next) if !of.returns_set && of.outs.iter().any(|out| out == RETURNED) => {
             let message = "control reached end of function without RETURN";
             Err(SqlError::new(b"2F005", message).into())
         }
@@ -106,7 +111,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             true => self.body(&block.statements),
             false => self.protected(block),
         });
-        if around == 0 && flow.is_ok() {
+        if around == 0 && flow.is_ok() && !self.of.returns_set {
             self.give();
         }
         self.scopes.truncate(around);
@@ -127,6 +132,25 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
                 _ => Value::Null,
             });
         }
+    }
+
+    /// Has a function return a row.
+    fn set_returned(&mut self, rows: &OpenRows, at: usize, place: Place) -> Ended<(), H> {
+        let target = Target { parts: vec![RETURNED.to_owned()], place };
+        let types: Vec<_> = rows.columns.iter().map(|(_, of)| *of).collect();
+        self.assign(&[target], &types, rows.row(at).to_vec(), place)
+    }
+
+    /// RETURN NEXT and RETURN QUERY: adds rows to those that a function returns.
+    fn give_each(&mut self, rows: &OpenRows, place: Place) -> Ended<(), H> {
+        for at in 0..rows.len() {
+            self.set_returned(rows, at, place)?;
+            let before = self.given.len();
+            self.give();
+            let bytes = self.given[before..].iter().map(Value::bytes).sum();
+            self.charge.add(bytes).map_err(SqlError::from)?;
+        }
+        Ok(())
     }
 
     fn declare_all(&mut self, block: &'b Block) -> Ended<(), H> {
@@ -164,19 +188,37 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
                 (name, Held::Alias(of.clone()))
             }
             Declaration::Cursor(of) => {
-                let cursor = HeldCursor { of: Some(of), scrolls: of.scrolls, open: None };
-                (&of.name, Held::Cursor(Box::new(cursor)))
+                // It is called as its variable is, from the beginning.
+                (&of.name, Held::Cursor { of, value: Value::Text(of.name.clone()) })
             }
-            Declaration::Variable(written) => {
-                let cursor = HeldCursor { of: None, scrolls: true, open: None };
-                (&written.name, Held::Cursor(Box::new(cursor)))
-            }
+            Declaration::Variable(written) => return self.declare_name(written),
         };
-        if self.scopes.has_declared(name) {
-            let message = format!("duplicate declaration of \"{name}\"");
-            return Err(error(b"42601", place, message).into());
-        }
+        self.refuse_declared(name, place)?;
         self.scopes.declare(name, held);
+        Ok(())
+    }
+
+    pub(super) fn refuse_declared(&self, name: &str, place: Place) -> Result<()> {
+        match self.scopes.has_declared(name) {
+            true => Err(error(b"42601", place, format!("duplicate declaration of \"{name}\""))),
+            false => Ok(()),
+        }
+    }
+
+    /// Has a variable be CONSTANT or NOT NULL from now on, if it is declared so.
+    pub(super) fn settle_declared(&mut self, written: &VariableSyntax) -> Ended<(), H> {
+        if let Some(Held::Scalar { value, constant, not_null, .. }) =
+            self.scopes.find(std::slice::from_ref(&written.name))
+        {
+            (*constant, *not_null) = (written.constant, written.not_null);
+            if written.not_null && *value == Value::Null {
+                let message = format!(
+                    "null value cannot be assigned to variable \"{}\" declared NOT NULL",
+                    written.name
+                );
+                return Err(error(b"22004", written.place, message).into());
+            }
+        }
         Ok(())
     }
 
@@ -192,6 +234,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
     /// The statements of a block with handlers.
     fn protected(&mut self, block: &'b Block) -> Ended<Flow<'b>, H> {
         let around = self.scopes.len();
+        let opened = self.host.cursors().opened();
         self.host.protect()?;
         self.protected += 1;
         let done = self.body(&block.statements);
@@ -201,6 +244,7 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             Err(failed) => failed,
         };
         self.scopes.truncate(around);
+        self.host.cursors().close_since(opened);
         let failed = H::sql_error(failed)?;
         let handler = block.handlers.iter().find(|handler| handles(handler, &failed));
         // What cannot be taken back is over, and the error is why.
@@ -290,12 +334,20 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
             Kind::Fetch(written) => self.fetch(written, place).map(|()| Flow::Next),
             Kind::Close(target) => self.close(target).map(|()| Flow::Next),
             Kind::Return(None) => Ok(Flow::Return),
-            Kind::Return(Some(value)) => {
-                let target = Target { parts: vec![RETURNED.to_owned()], place };
+            Kind::Return(Some(value)) if !self.of.returns_set => {
                 let (values, made) = self.compiled(Step::Value(value), place)?;
-                let types: Vec<_> = made.columns.iter().map(|(_, of)| *of).collect();
-                self.assign(&[target], &types, values, place)?;
+                self.set_returned(&made.rows(values), 0, place)?;
                 Ok(Flow::Return)
+            }
+            Kind::ReturnNext(Some(value)) if self.of.returns_set => {
+                let (values, made) = self.compiled(Step::Value(value), place)?;
+                self.give_each(&made.rows(values), place)?;
+                Ok(Flow::Next)
+            }
+            Kind::ReturnQuery(query) if self.of.returns_set => {
+                let rows = self.rows_of(query, place)?;
+                self.give_each(&rows, place)?;
+                Ok(Flow::Next)
             }
             Kind::RaiseAgain => {
                 Err(self.innermost_caught(place, "RAISE without parameters")?.into())
@@ -382,8 +434,11 @@ impl<'b, H: BlockHost> Run<'_, 'b, H> {
 
     /// Runs a definition, or another command, by its text.
     pub(super) fn define(&mut self, text: &str, place: Place) -> Ended<(), H> {
-        for statement in parse_script_at(text, place)? {
+        for mut statement in parse_script_at(text, place)? {
             let text = statement.text.clone();
+            if let Some(schema) = &self.of.schema {
+                statement = statement.in_path(&self.path.beginning_with(schema));
+            }
             let done = self.host.send(statement);
             self.take(done).map_err(|failed| placed::<H>(failed, place, Some(&text)))?;
         }

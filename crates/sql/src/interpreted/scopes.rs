@@ -6,18 +6,13 @@
 //!              that may change them gives: [`Scopes::values`] and [`Scopes::take`] go through them
 //!              alike
 
-use std::sync::Arc;
-
 use hotrow_base::composite::CompositeType;
-use hotrow_base::memory::Charge;
-use hotrow_base::types::SqlType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::SlotId;
-use sqlparser::ast;
 
 use crate::ambiguity::Ambiguity;
 use crate::error::Result;
-use crate::interpreted::step::Made;
 use crate::scope::Compiler;
 use crate::state::{Names, Variable};
 use crate::syntax::{CursorSyntax, Declaration};
@@ -27,6 +22,9 @@ pub(super) fn is_variable(declaration: &Declaration) -> bool {
     matches!(declaration, Declaration::Variable(written)
         if !crate::declaration::is_refcursor(&written.type_name))
 }
+
+/// What the name of a cursor is as a value.
+pub(super) const CURSOR_NAME: SqlType = SqlType::Scalar(DataType::RefCursor);
 
 /// What a name stands for.
 pub(super) enum Held<'b> {
@@ -44,43 +42,11 @@ pub(super) enum Held<'b> {
     },
     /// another name of a variable
     Alias(Vec<String>),
-    Cursor(Box<HeldCursor<'b>>),
-}
-
-/// A cursor, and its rows while it is open.
-pub(super) struct HeldCursor<'b> {
-    /// none: OPEN says the query
-    pub(super) of: Option<&'b CursorSyntax>,
-    pub(super) scrolls: bool,
-    pub(super) open: Option<OpenRows>,
-}
-
-/// Rows of a query, row after row.
-#[derive(Default)]
-pub(super) struct OpenRows {
-    pub(super) columns: Vec<(String, SqlType)>,
-    pub(super) values: Vec<Value>,
-    /// at which of them, from 1; 0: before the first
-    pub(super) at: usize,
-    /// what they take, as long as they are kept
-    _charge: Charge,
-}
-
-impl OpenRows {
-    pub(super) fn new(values: Vec<Value>, made: Made) -> Self {
-        Self { columns: made.columns, values, at: 0, _charge: made.charge }
-    }
-
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.values.len().checked_div(self.columns.len()).unwrap_or(0)
-    }
-
-    /// That with this number, from 0.
-    pub(super) fn row(&self, at: usize) -> &[Value] {
-        let width = self.columns.len();
-        self.values.get(at * width..(at + 1) * width).unwrap_or_default()
-    }
+    /// a cursor with a query of its own; `value`: its name, while it has one
+    Cursor {
+        of: &'b CursorSyntax,
+        value: Value,
+    },
 }
 
 /// The names of one block, or loop.
@@ -148,11 +114,13 @@ impl<'b> Scopes<'b> {
         let mut values = Vec::new();
         for (_, held) in self.scopes.iter().flat_map(|scope| &scope.variables) {
             match held {
-                Held::Scalar { value, .. } => values.push(value.clone()),
+                Held::Scalar { value, .. } | Held::Cursor { value, .. } => {
+                    values.push(value.clone());
+                }
                 Held::Record { fields, .. } => {
                     values.extend(fields.iter().map(|(.., value)| value.clone()));
                 }
-                Held::Alias(_) | Held::Cursor(_) => {}
+                Held::Alias(_) => {}
             }
         }
         values
@@ -185,7 +153,11 @@ impl<'b> Scopes<'b> {
                         Some(variable) => variable.clone(),
                         None => continue,
                     },
-                    Held::Cursor(_) => continue,
+                    Held::Cursor { .. } => {
+                        let slot = compiler.slot(name, CURSOR_NAME)?;
+                        compiler.take_variable(slot);
+                        Variable::Scalar { slot, constant: false, not_null: false }
+                    }
                 };
                 if let Some(names) = compiler.names.last_mut() {
                     names.variables.push((name.clone(), variable));
@@ -204,7 +176,6 @@ impl<'b> Scopes<'b> {
             let mut known = names.variables.iter();
             for (_, held) in &scope.variables {
                 match held {
-                    Held::Cursor(_) => shapes.push(Shape::None),
                     Held::Alias(_) => {
                         known.next();
                         shapes.push(Shape::None);
@@ -228,7 +199,7 @@ impl<'b> Scopes<'b> {
         for (_, held) in self.scopes.iter_mut().flat_map(|scope| &mut scope.variables) {
             let Some(shape) = shapes.next() else { return };
             match (held, shape) {
-                (Held::Scalar { value, .. }, Shape::Scalar { .. }) => {
+                (Held::Scalar { value, .. } | Held::Cursor { value, .. }, Shape::Scalar { .. }) => {
                     *value = values.next().unwrap_or(Value::Null);
                 }
                 (Held::Record { fields, .. }, Shape::Record { fields: of, .. }) => {
@@ -313,16 +284,12 @@ pub(super) fn given<'b>(
     Scope { label: None, variables: given.collect() }
 }
 
-/// The query of a cursor that has one.
-pub(super) fn query_of(cursor: &HeldCursor<'_>) -> Option<Arc<ast::Statement>> {
-    cursor.of.map(|of| Arc::clone(&of.query))
-}
-
 impl Held<'_> {
-    /// Type and value, of what is no record and no cursor.
+    /// Type and value, of what is no record.
     pub(super) fn scalar(&self) -> Option<(SqlType, Value)> {
         match self {
             Self::Scalar { sql_type, value, .. } => Some((*sql_type, value.clone())),
+            Self::Cursor { value, .. } => Some((CURSOR_NAME, value.clone())),
             _ => None,
         }
     }

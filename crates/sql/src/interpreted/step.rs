@@ -2,6 +2,7 @@
 
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, SearchPath};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::program::{
@@ -15,7 +16,9 @@ use crate::compiled::Compiled;
 use crate::consume::Sink;
 use crate::drawn::in_rounds;
 use crate::error::{Advice, Result, place_in};
+use crate::interpreted::called::called_alone;
 use crate::interpreted::scopes::{Scopes, Shape, given_name};
+use crate::open_cursors::OpenRows;
 use crate::operand::Operand;
 use crate::relation::one_access::Wanted;
 use crate::scope::Compiler;
@@ -68,6 +71,13 @@ pub(super) struct Made {
     pub(super) charge: Charge,
 }
 
+impl Made {
+    /// The rows that the step gave.
+    pub(super) fn rows(self, values: Vec<Value>) -> OpenRows {
+        OpenRows::new(self.columns, values, self.charge)
+    }
+}
+
 /// What a step is compiled with.
 pub(super) struct Seen<'c> {
     pub(super) catalog: &'c Catalog,
@@ -98,6 +108,9 @@ pub(super) fn compile(
             Step::Sent(statement) => sent(&mut compiler, seen, found, statement)?,
             step => program(&mut compiler, scopes, step)?,
         };
+        if compiler.calls.needs_turn {
+            return Err(called_alone());
+        }
         let draws = match &made.0 {
             Compiled::Statement(procedure) => procedure.draws.clone(),
             _ => Vec::new(),

@@ -139,6 +139,7 @@ impl Compiler<'_> {
             outs: Vec::new(),
             lacks: None,
             interpreted: None,
+            source: None,
             trigger: None,
             needs: Default::default(),
         };
@@ -480,6 +481,7 @@ impl Compiler<'_> {
             outs: Vec::new(),
             lacks: None,
             interpreted: None,
+            source: None,
             trigger: None,
             needs: Default::default(),
         });

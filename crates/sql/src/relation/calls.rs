@@ -2,7 +2,7 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Plan, Step, StepKind, Window, WindowFunction};
-use hotrow_transaction::program::{Expr, Place, ResultColumn, SlotId};
+use hotrow_transaction::program::{Expr, Place, Procedure, ResultColumn, SlotId};
 use sqlparser::ast;
 
 use crate::call::{default_value, other_count, places_given};
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         }
         let Some(written) = arguments_written(function, place) else { return Ok(None) };
         match self.routine_in_query(name, &written, place)? {
-            Some(routine) if !routine.returns_set && !gives_a_value(routine) => {}
+            Some(routine) if !routine.returns_set && !gives_a_value(&routine) => {}
             _ => return Ok(None),
         }
         let Some(called) = self.call_of(name, &written, place)? else { return Ok(None) };
@@ -141,7 +141,8 @@ impl Compiler<'_> {
         given: &[CallArgument],
         place: Place,
     ) -> Result<Option<CallOf>> {
-        let Some(procedure) = self.routine_in_query(name, given, place)? else { return Ok(None) };
+        let Some(called) = self.routine_in_query(name, given, place)? else { return Ok(None) };
+        let procedure: &Procedure = &called;
         let written = &*gathered(procedure, given);
         let places = places_given(procedure, name, written, place)?;
         let mut values = Vec::new();
@@ -156,7 +157,7 @@ impl Compiler<'_> {
         }
         self.part()?;
         let fetch = if self.reads.is_some() {
-            self.read_of_call(procedure, place)?
+            self.read_of_call(&called, place)?
         } else {
             self.need_call(procedure);
             self.fetches.push(procedure.clone());

@@ -19,7 +19,7 @@ use crate::scope::Compiler;
 use crate::type_table::{is_known, kept_as};
 use crate::typing::{
     Coercion, array_call, array_cast, cast, comparable, compared_type, constant, constant_array,
-    is_assignable, parse_literal, spread,
+    cut_texts, explicit_array_cast, is_assignable, parse_literal, spread,
 };
 use crate::written::{arguments, bare, dotted};
 
@@ -488,7 +488,13 @@ impl Compiler<'_> {
         if let Operand::Typed(text) = &operand
             && text.sql_type == SqlType::Scalar(DataType::Text)
         {
-            return Ok(Operand::Typed(spread(cast(text.clone(), to.array()))));
+            let read = if let Some(of) = cut_texts(to) { of } else { to };
+            let array = spread(cast(text.clone(), read.array()));
+            return Ok(Operand::Typed(explicit_array_cast(array, to)));
+        }
+        if let (Some(of), Operand::Unknown(Some(_))) = (cut_texts(to), &operand) {
+            let array = self.array_value(operand, of, place)?;
+            return Ok(Operand::Typed(explicit_array_cast(array, to)));
         }
         let array = self.array_value(operand, to, place)?;
         let from = array.data_type();
@@ -496,7 +502,7 @@ impl Compiler<'_> {
             let message = format!("cannot cast type {from}[] to {to}[]");
             return Err(error(b"42846", place, message));
         }
-        Ok(Operand::Typed(array_cast(array, to)))
+        Ok(Operand::Typed(explicit_array_cast(array, to)))
     }
 
     /// A value as an array of such elements.

@@ -38,6 +38,12 @@ fn every_spelling_is_understood() {
     for text in ["ROLLBACK", "ROLLBACK WORK", "ABORT"] {
         assert_eq!(control(text), Ok(TransactionControl::Rollback), "{text}");
     }
+    for (text, ended) in [
+        ("COMMIT AND CHAIN", TransactionControl::Commit),
+        ("rollback work and chain", TransactionControl::Rollback),
+    ] {
+        assert_eq!(control(text), Ok(TransactionControl::Chain(Box::new(ended))), "{text}");
+    }
     assert_eq!(control("SAVEPOINT One"), Ok(TransactionControl::Savepoint("one".to_owned())));
     for (text, name) in [
         ("ROLLBACK TO a", "a"),
@@ -62,7 +68,7 @@ fn what_is_no_such_statement_is_refused() {
         ("BEGIN ISOLATION LEVEL CHAOS", "42601"),
         ("BEGIN READ", "42601"),
         ("COMMIT NOW", "42601"),
-        ("COMMIT AND CHAIN", "0A000"),
+        ("COMMIT AND CHAIN NOW", "42601"),
         ("ROLLBACK TO", "42601"),
         ("SAVEPOINT", "42601"),
         ("SAVEPOINT a b", "42601"),

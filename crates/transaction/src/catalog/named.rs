@@ -245,6 +245,13 @@ impl Table {
     }
 }
 
+impl View {
+    /// The type of its rows as values: it is called as the view is. None: it has too many columns.
+    pub fn row_type(&self) -> Option<CompositeType> {
+        Table::like_view(self).ok().map(|table| table.row_type())
+    }
+}
+
 impl Table {
     /// The type of its rows as values: it is called as the table is.
     pub fn row_type(&self) -> CompositeType {

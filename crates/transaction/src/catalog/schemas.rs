@@ -110,6 +110,14 @@ impl SearchPath {
         Self { temporary: self.temporary.clone(), schemas: self.schemas.iter().map(next).collect() }
     }
 
+    /// With a schema before all others.
+    #[must_use]
+    pub fn beginning_with(&self, schema: &str) -> Self {
+        let others = self.schemas.iter().filter(|of| *of != schema);
+        let schemas = [schema.to_owned()].into_iter().chain(others.cloned());
+        Self { temporary: self.temporary.clone(), schemas: schemas.collect() }
+    }
+
     /// Without temporary relations.
     #[must_use]
     pub fn without_temporary(&self) -> Self {

@@ -103,6 +103,8 @@ pub enum TriggerEvent {
     Update,
     /// DELETE
     Delete,
+    /// TRUNCATE
+    Truncate,
 }
 
 impl TriggerEvent {
@@ -112,6 +114,7 @@ impl TriggerEvent {
             Self::Insert => "INSERT",
             Self::Update => "UPDATE",
             Self::Delete => "DELETE",
+            Self::Truncate => "TRUNCATE",
         }
     }
 }

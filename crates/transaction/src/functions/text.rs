@@ -32,7 +32,13 @@ pub(super) fn call(
         Function::OctetLength => Datum::int(i64::from(text.as_range().len)),
         Function::Lower => return map_case(machine, text, Case::Lower),
         Function::Upper => return map_case(machine, text, Case::Upper),
-        Function::Substring => substring(machine, arguments)?,
+        Function::Substring => {
+            let (from, to) = part(arguments)?;
+            match code.arguments[0].1 {
+                DataType::Bytea => slice_bytes(text, from, to),
+                _ => slice_chars(machine, text, from, to),
+            }
+        }
         Function::Left => {
             let end = match int(1) {
                 end @ 0.. => end,
@@ -264,8 +270,9 @@ pub(super) fn slice_chars(machine: &Machine, text: Datum, start: i64, end: i64) 
     Datum::range(text.as_range().start + from as u32, to.saturating_sub(from) as u32)
 }
 
-/// substring(text, start [, count]): characters from 1; a start before the text uses up count.
-fn substring(machine: &Machine, arguments: &[Datum]) -> Result<Datum, Fault> {
+/// substring(text, start [, count]): which characters, or bytes, from 0, and up to which. They
+/// count from 1 in SQL; a start before the text uses up count.
+fn part(arguments: &[Datum]) -> Result<(i64, i64), Fault> {
     let start = arguments[1].as_int();
     let end = match arguments.get(2) {
         None => i64::MAX,
@@ -274,8 +281,14 @@ fn substring(machine: &Machine, arguments: &[Datum]) -> Result<Datum, Fault> {
         }
         Some(count) => start.saturating_add(count.as_int()),
     };
-    let (from, to) = (start.max(1) - 1, end.max(1) - 1);
-    Ok(slice_chars(machine, arguments[0], from, to))
+    Ok((start.max(1) - 1, end.max(1) - 1))
+}
+
+fn slice_bytes(bytes: Datum, from: i64, to: i64) -> Datum {
+    let range = bytes.as_range();
+    let within = |at: i64| u32::try_from(at).unwrap_or(u32::MAX).min(range.len);
+    let (from, to) = (within(from), within(to));
+    Datum::range(range.start + from, to.saturating_sub(from))
 }
 
 #[derive(Clone, Copy)]

@@ -259,7 +259,7 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         },
         F::Length | F::OctetLength => takes(&[W::Bytes]),
         F::Lower | F::Upper | F::Reverse => takes(&[W::Text]),
-        F::Substring => takes(&[W::Text, W::Int]) || takes(&[W::Text, W::Int, W::Int]),
+        F::Substring => takes(&[W::Bytes, W::Int]) || takes(&[W::Bytes, W::Int, W::Int]),
         F::Left | F::Right | F::Repeat => takes(&[W::Text, W::Int]),
         F::Position | F::Like | F::Matches | F::MatchesAnyCase => takes(&[W::Text; 2]),
         F::Trim | F::LTrim | F::RTrim => takes(&[W::Text]) || takes(&[W::Text; 2]),
@@ -307,6 +307,9 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         },
         F::ArrayCast => match given {
             [SqlType::Array(element)] => is_convertible(*element, gives),
+            [SqlType::Array(element), SqlType::Scalar(DataType::Integer)] => {
+                is_convertible(*element, DataType::Text) && gives.is_text()
+            }
             _ => false,
         },
         F::Array(function) => takes_arrays(function, given),

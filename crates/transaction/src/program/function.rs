@@ -365,7 +365,7 @@ pub enum Function {
     Lower,
     /// upper case
     Upper,
-    /// substring(text, start [, count])
+    /// substring(text or bytea, start [, count])
     Substring,
     /// left(text, n)
     Left,
@@ -436,7 +436,8 @@ pub enum Function {
     Cardinality,
     /// an array with a value behind its elements; NULL counts as an empty one
     ArrayAppend,
-    /// an array with its elements converted to another type
+    /// an array with its elements converted to another type; with a number, they are texts that are
+    /// cut to so many characters
     ArrayCast,
     /// value = ANY (array), with elements that compare with the value as they are; false for an
     /// empty array

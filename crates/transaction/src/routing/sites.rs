@@ -90,7 +90,7 @@ pub(super) fn same_bytes(catalog: &Catalog, a: TableId, b: TableId, parts: usize
 /// Types of one encoding made one.
 const fn encoding(data_type: DataType) -> DataType {
     match data_type {
-        DataType::Varchar(_) | DataType::Name => DataType::Text,
+        DataType::Varchar(_) | DataType::Name | DataType::RefCursor => DataType::Text,
         DataType::WideNumeric { .. } => DataType::AnyNumeric,
         other => other,
     }

@@ -74,6 +74,7 @@ impl<'a> Generator<'a> {
             outs: Vec::new(),
             lacks: None,
             interpreted: None,
+            source: None,
             trigger: None,
             needs: Default::default(),
         };

@@ -105,6 +105,7 @@ impl Build {
                 outs: Vec::new(),
                 lacks: None,
                 interpreted: None,
+                source: None,
                 trigger: None,
                 needs: Default::default(),
             },

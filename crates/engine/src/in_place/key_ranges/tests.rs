@@ -240,6 +240,7 @@ fn deletes(primary: IndexId) -> Procedure {
         outs: Vec::new(),
         lacks: None,
         interpreted: None,
+        source: None,
         trigger: None,
         needs: Default::default(),
     }

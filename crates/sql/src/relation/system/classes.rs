@@ -91,6 +91,8 @@ pub(super) fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         let mut fields = class(VIEWS.of(view.id as usize), name, "v", view.columns.len());
         fields.push(("relhasrules", Value::Bool(true)));
         fields.push(("relhastriggers", Value::Bool(!view.triggers.is_empty())));
+        let rows = view.row_type().map_or(0, |rows| composite_type(rows).oid);
+        fields.push(("reltype", Value::BigInt(rows)));
         owned(context, &mut fields, &Object::View(view.id));
         all.push(fields);
     }

@@ -108,7 +108,7 @@ pub(super) fn text(expr: &Expr, called: &Called<'_>) -> String {
         ExprKind::Call(Function::ArrayAppend, list) if list.len() == 2 => {
             pair(&list[0], "||", &list[1])
         }
-        ExprKind::Call(Function::ArrayCast, list) if list.len() == 1 => {
+        ExprKind::Call(Function::ArrayCast, list) if !list.is_empty() => {
             format!("({})::{}", of(&list[0]), type_text())
         }
         ExprKind::Call(Function::ElementOf, list) if list.len() == 2 => {

@@ -151,16 +151,19 @@ pub(super) fn result_text(context: &SystemContext<'_>, procedure: &Procedure) ->
         ([], false) => "void".to_owned(),
         ([one], false) => type_of(one),
         (_, false) => "record".to_owned(),
+        // Of SETOF a type; its column is called as the function is.
+        ([one], true) if one.name == procedure.shown_name() => format!("SETOF {}", type_of(one)),
         (_, true) => format!("TABLE({})", columns.map(named).collect::<Vec<_>>().join(", ")),
     }
 }
 
 /// What a routine takes.
 pub(super) fn arguments_text(context: &SystemContext<'_>, procedure: &Procedure) -> String {
-    let named = procedure
-        .given()
-        .iter()
-        .map(|slot| format!("{} {}", quoted(&slot.name), type_text(context, slot.sql_type)));
+    let named = procedure.given().iter().map(|slot| {
+        let of = type_text(context, slot.sql_type);
+        let is_unnamed = slot.name.starts_with('$');
+        if is_unnamed { of } else { format!("{} {of}", quoted(&slot.name)) }
+    });
     let mut named: Vec<String> = named.collect();
     if let Some(last) = named.last_mut().filter(|_| procedure.is_variadic) {
         last.insert_str(0, "VARIADIC ");

@@ -190,17 +190,22 @@ fn type_name(context: &SystemContext<'_>, of: &NamedType) -> String {
             format!("{}.{}", quoted(schema), quoted(name))
         }
         Some(_) => quoted(name),
-        None => match of_table(context, of) {
-            Some(table) => name_from(context.path, &table.schema, name),
+        None => match schema_of_rows(context, of) {
+            Some(schema) => name_from(context.path, schema, name),
             None => quoted(name),
         },
     }
 }
 
-/// The table whose rows a type is of.
-fn of_table<'c>(context: &SystemContext<'c>, of: &NamedType) -> Option<&'c Table> {
+/// The schema of the table, or the view, whose rows a type is of.
+fn schema_of_rows<'c>(context: &SystemContext<'c>, of: &NamedType) -> Option<&'c str> {
     let NamedType::Composite(row) = of else { return None };
-    context.catalog.tables().iter().find(|table| table.row_type() == *row)
+    let table = context.catalog.tables().iter().find(|table| table.row_type() == *row);
+    let of_view = || {
+        let mut views = context.catalog.views();
+        views.find(|view| view.row_type() == Some(*row)).map(|view| &*view.schema)
+    };
+    table.map(|table| &*table.schema).or_else(of_view)
 }
 
 pub(super) fn format_type(

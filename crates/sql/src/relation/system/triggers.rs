@@ -18,6 +18,7 @@ fn bits(trigger: &Trigger) -> i16 {
         TriggerEvent::Insert => 4,
         TriggerEvent::Delete => 8,
         TriggerEvent::Update => 16,
+        TriggerEvent::Truncate => 32,
     };
     let row = i16::from(trigger.level == TriggerLevel::Row);
     let when = match trigger.timing {
@@ -111,7 +112,9 @@ pub(super) fn rows(context: &SystemContext<'_>) -> Vec<Fields> {
 pub(super) fn information(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut rows = Vec::new();
     for Listed { trigger, beside, schema, name, .. } in all(context) {
-        for event in &trigger.events {
+        // The standard knows no TRUNCATE of triggers.
+        let events = trigger.events.iter().filter(|of| **of != TriggerEvent::Truncate);
+        for event in events {
             let (old, new) = (&trigger.transition[0], &trigger.transition[1]);
             let or_null = |text_of: Option<&String>| text_of.map_or(Value::Null, text);
             rows.push(vec![
@@ -165,7 +168,8 @@ pub(super) fn definition(context: &SystemContext<'_>, number: i64) -> Option<Str
         }
         event => event.name().to_owned(),
     };
-    let order = [TriggerEvent::Insert, TriggerEvent::Delete, TriggerEvent::Update];
+    let order =
+        [TriggerEvent::Insert, TriggerEvent::Delete, TriggerEvent::Update, TriggerEvent::Truncate];
     let events = order.iter().filter(|event| trigger.events.contains(event)).map(event);
     let events = events.collect::<Vec<_>>().join(" OR ");
     let mut text = format!(

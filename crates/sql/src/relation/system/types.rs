@@ -6,12 +6,12 @@ use hotrow_base::composite::CompositeType;
 use hotrow_base::enumeration::EnumType;
 use hotrow_base::types::{DataType, RangeKind};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{NamedType, PUBLIC, Table};
+use hotrow_transaction::catalog::{NamedType, PUBLIC, Table, View};
 
 use crate::type_table::{KnownType, TYPES, composite_type, enum_type, known_type};
 
-use super::cells::{PG_CATALOG, dependency, schema_number, tables, text};
-use super::numbers::{COMPOSITES, LABELS, PROCEDURES, TABLES};
+use super::cells::{PG_CATALOG, dependency, schema_number, tables, text, views};
+use super::numbers::{COMPOSITES, LABELS, PROCEDURES, TABLES, VIEWS};
 use super::{Fields, SystemContext, rights};
 
 /// The number of the schema that an enum or a composite type is in.
@@ -86,8 +86,15 @@ pub(super) fn types(context: &SystemContext<'_>) -> Vec<Fields> {
         let schema = schema_number(context.catalog, &table.schema);
         (composite_type(table.row_type()), schema, Some(TABLES.of(table.id.index())))
     };
+    let of_view = |view: &View| {
+        let schema = schema_number(context.catalog, &view.schema);
+        let rows = composite_type(view.row_type()?);
+        Some((rows, schema, Some(VIEWS.of(view.id as usize))))
+    };
     let own = TYPES.iter().copied().chain(own).map(of_schema);
-    for (known, schema, table) in own.chain(tables(context).map(of_table)) {
+    let of_relations = tables(context).map(of_table);
+    let of_relations = of_relations.chain(views(context).filter_map(|view| of_view(view)));
+    for (known, schema, table) in own.chain(of_relations) {
         let common = |oid: i64, name: String, length: i16, category: &str| {
             let typtype = match category {
                 "P" => "p",
@@ -169,8 +176,10 @@ pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
 
 /// What depends on the row of a table: that comes behind the table in a dump.
 fn row_dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
+    let of_tables = tables(context).map(|table| (table.row_type(), TABLES.of(table.id.index())));
+    let of_view = |view: &View| Some((view.row_type()?, VIEWS.of(view.id as usize)));
     let of_tables: HashMap<CompositeType, i64> =
-        tables(context).map(|table| (table.row_type(), TABLES.of(table.id.index()))).collect();
+        of_tables.chain(views(context).filter_map(|view| of_view(view))).collect();
     let mut all = Vec::new();
     let mut needed = BTreeSet::new();
     let mut add = |object: (&str, i64), of: DataType| {
