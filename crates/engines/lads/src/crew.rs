@@ -21,6 +21,7 @@
 use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hotrow_base::sync::facade::{RwLock, RwLockReadGuard};
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
@@ -61,6 +62,9 @@ pub struct Slot {
 
 /// Rounds of which one is sampled.
 const ROUNDS_PER_SAMPLE: u32 = 8;
+/// How long one worker goes on alone: the others have to see that tables are no more, and to give
+/// back what they have retired, before memory is free.
+const MEETING_EVERY: Duration = Duration::from_millis(50);
 
 /// How the calls of a graph have ended.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -149,6 +153,8 @@ struct State {
     company: Company,
     /// who does the round alone
     alone: Option<usize>,
+    /// when all were together
+    met_at: Ticks,
     began: Ticks,
 }
 
@@ -228,6 +234,7 @@ impl Crew {
             batch_size: BatchSize::new(settings.batch, settings.latency),
             company: Company::new(workers, shares_calls, settings.latency),
             alone: None,
+            met_at: Ticks::now(),
             began: Ticks::now(),
         };
         Self {
@@ -345,7 +352,8 @@ impl Crew {
             let state = &mut *self.state.lock();
             self.note_time(state);
             let is_closed = self.closed[worker].load(Ordering::Relaxed); // its own
-            if !state.company.is_alone() || self.is_ending() || is_closed {
+            let is_time = state.met_at.elapsed() >= MEETING_EVERY;
+            if !state.company.is_alone() || self.is_ending() || is_closed || is_time {
                 return false;
             }
         }
@@ -376,6 +384,7 @@ impl Crew {
             state.next = Plan::End;
             return;
         }
+        state.met_at = Ticks::now();
         // Who is ahead has calls, which he has to run himself.
         state.alone = watchman.filter(|_| !is_ahead && state.company.is_alone());
         if let Some(alone) = state.alone {

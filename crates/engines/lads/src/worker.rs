@@ -120,16 +120,6 @@ impl Worker {
                 continue;
             }
             let round = crew.round();
-            if round.alone.is_some_and(|other| other != self.number) {
-                debug_assert_eq!(self.ahead.calls(), 0, "who is ahead does it with the others");
-                pin = None; // it may be long
-                self.publish_books();
-                schema.reclaim(self.id);
-                self.watch.switch(Activity::Idle);
-                next = crew.next_round(false);
-                continue;
-            }
-            let guard = pin.take().unwrap_or_else(|| memory.epochs().pin(self.id)); // I3
             let mut is_new = schema.look_again(shared);
             if is_new {
                 self.habits.forget();
@@ -137,6 +127,17 @@ impl Worker {
             if !Arc::ptr_eq(&programs, &round.programs) {
                 (programs, is_new) = (Arc::clone(&round.programs), true);
             }
+            if round.alone.is_some_and(|other| other != self.number) {
+                debug_assert_eq!(self.ahead.calls(), 0, "who is ahead does it with the others");
+                pin = None; // it may be long
+                drop(round); // and its programs know tables that may be dropped meanwhile
+                self.publish_books();
+                schema.reclaim(self.id);
+                self.watch.switch(Activity::Idle);
+                next = crew.next_round(false);
+                continue;
+            }
+            let guard = pin.take().unwrap_or_else(|| memory.epochs().pin(self.id)); // I3
             if self.cuts.0 != round.cuts {
                 self.cuts.0 = round.cuts;
                 self.cuts.1.copy(&crew.cuts());
