@@ -72,7 +72,8 @@ pub use ordered::OrderedSet;
 pub use plan::{
     Aggregation, Exclusion, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join,
     JoinKind, LateCondition, LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars,
-    SetOperation, Shared, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
+    SetOperation, Shared, SortKey, Step, StepKind, SubqueryKind, Test, When, Window,
+    WindowFunction,
 };
 pub use profile::{Measured, PlanNumbers, Profile};
 use scalars::{Calculator, Reader};

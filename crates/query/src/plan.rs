@@ -10,8 +10,10 @@ use crate::functions::{HostFunction, SystemFunction};
 
 mod aggregates;
 mod slots;
+mod when;
 
 pub use aggregates::{Aggregation, GroupAggregate};
+pub use when::{Test, When};
 
 /// A query that is more than one access to one table. [`super::run`] runs it.
 ///
@@ -463,11 +465,15 @@ pub struct Step {
     pub kind: StepKind,
     /// receive the results
     pub outputs: Vec<SlotId>,
+    /// all of them hold, asked in order, or it is left out, and its results are NULL
+    pub whens: Vec<When>,
 }
 
 /// What is computed.
 #[derive(Debug)]
 pub enum StepKind {
+    /// the arguments
+    Value,
     /// a function of the arguments
     Function(HostFunction),
     /// calls a procedure with the arguments: the value that it returns
@@ -537,6 +543,7 @@ impl Step {
         use SystemFunction as F;
         match &self.kind {
             StepKind::Call { .. } | StepKind::CallRows { .. } => true,
+            StepKind::Value => true, // it may be of something random
             StepKind::Function(HostFunction::Random(_)) => true,
             StepKind::Function(HostFunction::System(function)) => matches!(
                 function,
@@ -552,6 +559,7 @@ impl Step {
         if let StepKind::Subquery { inputs, .. } = &self.kind {
             all.extend(inputs);
         }
+        all.extend(self.whens.iter().map(|when| when.slot));
         all
     }
 }

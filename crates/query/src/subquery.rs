@@ -9,7 +9,7 @@ use hotrow_transaction::program::SlotId;
 use crate::functions::HostFunction;
 use crate::memory::{Kept, bytes_of_key, bytes_of_value};
 use crate::order::{holds, key_of};
-use crate::plan::{Plan, Step, StepKind, SubqueryKind};
+use crate::plan::{Plan, Step, StepKind, SubqueryKind, When};
 use crate::scalars::Reader;
 use crate::{Fetched, Flow, Ground, MORE, Row, Runner, Take, place};
 
@@ -43,8 +43,22 @@ impl<'g, G: Ground> Runner<'g, G> {
         take: Take<'_, 'g, G>,
     ) -> Flow<G::Error> {
         self.tick()?;
+        for When { slot, test } in &step.whens {
+            let holds = match place(layout, *slot) {
+                Ok(at) => test.holds(&row[at]),
+                Err(slot) => test.holds(&self.calculator.around[slot.index()]),
+            };
+            if !holds {
+                row.extend(step.outputs.iter().map(|_| Value::Null));
+                return take(self, row);
+            }
+        }
         let arguments = self.calculator.values(reader, &row)?;
         match &step.kind {
+            StepKind::Value => {
+                row.extend(arguments);
+                take(self, row)
+            }
             StepKind::Function(HostFunction::System(function)) => {
                 row.push(self.ground.system_function(*function, &arguments)?);
                 take(self, row)

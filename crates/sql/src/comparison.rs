@@ -251,13 +251,18 @@ impl Compiler<'_> {
         operands.push(rest);
         operands.reverse();
         let is_lazy = self.may_call(operands.iter().skip(1).copied());
+        let is_or = *operator == BinaryOperator::Or;
+        if !is_lazy && !self.levels.is_empty() && (is_or || self.stands_in_a_part()) {
+            let compiled = self.logic_of_a_row(operands, (is_or, name))?;
+            let joined = joined(compiled, join).ok_or_else(|| syntax(self.place, "no operands"))?;
+            return Ok(Operand::Typed(joined));
+        }
         let mut parts = Vec::with_capacity(operands.len());
         for operand in operands {
             parts.push(self.apart(is_lazy, |this| this.condition(operand, name))?);
         }
         if is_lazy {
-            let decides = *operator == BinaryOperator::Or;
-            return self.emit_lazy_logic(parts, decides, &join).map(Operand::Typed);
+            return self.emit_lazy_logic(parts, is_or, &join).map(Operand::Typed);
         }
         let compiled = parts.into_iter().map(|(condition, _)| condition).collect();
         let joined = joined(compiled, join).ok_or_else(|| syntax(self.place, "no operands"))?;

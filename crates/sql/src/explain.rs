@@ -354,8 +354,12 @@ impl Page<'_> {
 
     /// What rows are extended by, where that is more than an expression.
     fn step(&mut self, query: &Query, step: &Step, how_often: &str) {
+        let how_often = match step.whens.is_empty() {
+            true => how_often.to_owned(),
+            false => format!("{how_often}, if it is asked for"),
+        };
         match &step.kind {
-            StepKind::Function(_) => {}
+            StepKind::Function(_) | StepKind::Value => {}
             StepKind::Call { fetch } | StepKind::CallRows { fetch } => {
                 let name = called(query, *fetch);
                 self.line(format!("{how_often}: call of {name}"));

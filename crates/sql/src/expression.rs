@@ -311,6 +311,9 @@ impl Compiler<'_> {
         let asked = conditions.iter().skip(1).map(|arm| &arm.condition);
         let given = conditions.iter().map(|arm| &arm.result).chain(otherwise);
         let is_lazy = self.may_call(asked.chain(given));
+        if !is_lazy && !self.levels.is_empty() {
+            return self.case_of_a_row(operand, conditions, otherwise, written);
+        }
         let mut values = Vec::new();
         let mut arms = Vec::new();
         for arm in conditions {
@@ -333,12 +336,20 @@ impl Compiler<'_> {
             true => self.emit_lazy_arms(arms, last)?,
             false => arms.into_iter().map(|((when, _), _)| when).collect(),
         };
+        self.case_of(whens, values, otherwise.is_some(), written)
+    }
+
+    /// CASE of conditions and values, the last of which may be that of ELSE.
+    pub(crate) fn case_of(
+        &mut self,
+        whens: Vec<Expr>,
+        values: Vec<(Operand, Place)>,
+        has_otherwise: bool,
+        written: &ast::Expr,
+    ) -> Result<Expr> {
         let place = place_in(written, self.place);
         let (mut values, sql_type) = self.unified_or_arrays(values, "CASE", place)?;
-        let otherwise = match otherwise {
-            Some(_) => values.pop().map(Box::new),
-            None => None,
-        };
+        let otherwise = if has_otherwise { values.pop().map(Box::new) } else { None };
         let arms = whens.into_iter().zip(values).collect();
         Ok(Expr { kind: ExprKind::Case { arms, otherwise }, sql_type })
     }

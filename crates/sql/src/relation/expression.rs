@@ -34,7 +34,7 @@ impl Compiler<'_> {
         self.part()?;
         let arguments = self.scalars(arguments)?;
         let output = self.slot("$step", gives)?;
-        self.level().steps.push(Step { arguments, kind, outputs: vec![output] });
+        self.level().steps.push(Step { arguments, kind, outputs: vec![output], whens: Vec::new() });
         Ok(spread(self.slot_expr(output)))
     }
 

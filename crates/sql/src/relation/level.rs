@@ -23,6 +23,8 @@ pub(crate) struct Level {
     pub(crate) shown: Vec<(usize, usize)>,
     /// what expressions that are being compiled need computed first (I2)
     pub(crate) steps: Vec<Step>,
+    /// parts of expressions around what is compiled, which may be left out ([`super::guarded`])
+    pub(crate) parts_around: usize,
     /// names that WITH gives to queries
     pub(crate) common: Vec<Common>,
     /// steps that are computed once, before any row is read
