@@ -5,8 +5,9 @@
 //!              behind OR and in COALESCE, get conditions: where one does not hold, the step is
 //!              left out. In programs [`crate::lazy`] does that with IF
 //! Invariants   I1 what decides is computed once, in a step of its own: it may be random
-//!              I2 parts in which aggregates or window functions stand are evaluated in any case:
-//!              what these are of is computed before there are groups, their conditions behind it
+//!              I2 parts in which aggregates or window functions stand, and those of groups (in the
+//!              list and HAVING of a query with GROUP BY, not what aggregates are of), are
+//!              evaluated in any case: keys of groups are found in expressions, not in steps
 //!              I3 AND in WHERE stays as it is, since its operands decide which rows are read at
 //!              all; what stands behind it is asked of rows that the ones before let pass
 
@@ -72,7 +73,9 @@ impl Compiler<'_> {
         self.level().parts_around += 1;
         let compiled = compile(self);
         self.level().parts_around -= 1;
-        let (value, asks_groups) = (compiled?, asked(self) != before);
+        let level = &self.levels[depth - 1];
+        let is_of_groups = level.has_group_by && level.aggregates.is_some();
+        let (value, asks_groups) = (compiled?, is_of_groups || asked(self) != before);
         let steps = &mut self.level().steps;
         let steps = steps.split_off(first.min(steps.len()));
         Ok(GuardedPart { value, steps, asks_groups })

@@ -25,6 +25,8 @@ pub(crate) struct Level {
     pub(crate) steps: Vec<Step>,
     /// parts of expressions around what is compiled, which may be left out ([`super::guarded`])
     pub(crate) parts_around: usize,
+    /// its rows are grouped by something
+    pub(crate) has_group_by: bool,
     /// names that WITH gives to queries
     pub(crate) common: Vec<Common>,
     /// steps that are computed once, before any row is read

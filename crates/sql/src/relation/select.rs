@@ -174,6 +174,10 @@ impl Compiler<'_> {
         self.need_locks()?;
         self.check_locks(place)?;
         let wanted = self.wanted(select.selection.as_ref(), &mut tree)?;
+        self.level().has_group_by = !matches!(
+            &select.group_by,
+            ast::GroupByExpr::Expressions(keys, more) if keys.is_empty() && more.is_empty()
+        );
         self.level().aggregates = Some(AskedAggregates::default());
         self.level().windows = Some(Vec::new());
         self.named_windows(&select.named_window, place)?;
