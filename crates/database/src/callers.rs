@@ -67,19 +67,18 @@ pub(crate) fn in_order(schema: &Schema, ids: BTreeSet<ProcedureId>) -> Vec<Proce
 
 /// Who calls one of these, directly or not.
 pub(crate) fn callers_of(schema: &Schema, called: &[&str]) -> BTreeSet<ProcedureId> {
-    let calls = |procedure: &Procedure| {
-        procedure.inlined.iter().any(|inlined| called.contains(&inlined.as_str()))
-    };
     let all = schema.named_procedures();
-    all.filter(|(_, compiled)| calls(&compiled.procedure)).map(|(id, _)| id).collect()
+    let calling = all.filter(|(_, compiled)| calls_one(&compiled.procedure, called));
+    calling.map(|(id, _)| id).collect()
+}
+
+fn calls_one(procedure: &Procedure, called: &[&str]) -> bool {
+    procedure.inlined.iter().any(|inlined| called.contains(&inlined.as_str()))
 }
 
 /// Statements that are kept as procedures, and call one of these, directly or not.
 pub(crate) fn statements_with(schema: &Schema, called: &[&str]) -> BTreeSet<ProcedureId> {
-    let calls = |procedure: &Procedure| {
-        procedure.is_statement()
-            && procedure.inlined.iter().any(|inlined| called.contains(&inlined.as_str()))
-    };
+    let calls = |procedure: &Procedure| procedure.is_statement() && calls_one(procedure, called);
     let all = (0..).map(ProcedureId).zip(schema.procedures_so_far());
     all.filter(|(_, compiled)| compiled.is_some_and(|of| calls(&of.procedure)))
         .map(|(id, _)| id)

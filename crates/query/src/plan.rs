@@ -531,6 +531,11 @@ pub enum SubqueryKind {
 }
 
 impl Step {
+    /// One that is computed for every row.
+    pub const fn new(arguments: Scalars, kind: StepKind, outputs: Vec<SlotId>) -> Self {
+        Self { arguments, kind, outputs, whens: Vec::new() }
+    }
+
     /// Calls `visit` with every operator of its subqueries.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Plan)) {
         if let StepKind::Subquery { plan, .. } = &self.kind {

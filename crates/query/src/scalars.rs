@@ -16,7 +16,7 @@ use crate::Row;
 
 /// Where a value comes from.
 #[derive(Clone, Copy)]
-enum From {
+pub(crate) enum From {
     /// this value of the row
     Row(usize),
     /// rows around
@@ -38,18 +38,29 @@ pub(crate) struct Calculator {
     pub(crate) around: Vec<Value>,
 }
 
-fn from(slot: SlotId, layout: &[SlotId]) -> From {
-    layout.iter().position(|known| *known == slot).map_or(From::Around(slot), From::Row)
+impl From {
+    /// Where a slot's value is for rows of a layout.
+    pub(crate) fn of(slot: SlotId, layout: &[SlotId]) -> Self {
+        layout.iter().position(|known| *known == slot).map_or(Self::Around(slot), Self::Row)
+    }
+
+    /// The value there.
+    pub(crate) fn value<'v>(self, row: &'v [Value], around: &'v [Value]) -> &'v Value {
+        match self {
+            Self::Row(at) => &row[at],
+            Self::Around(slot) => &around[slot.index()],
+        }
+    }
 }
 
 impl<'q> Reader<'q> {
     pub(crate) fn new(scalars: &'q Scalars, layout: &[SlotId]) -> Self {
         let plain = scalars.values.iter().map(|value| match value {
-            Scalar::Slot(slot) => Some(from(*slot, layout)),
+            Scalar::Slot(slot) => Some(From::of(*slot, layout)),
             Scalar::Computed(_) => None,
         });
         let inputs = scalars.program.iter().flat_map(|program| &program.inputs);
-        let inputs = inputs.map(|slot| from(*slot, layout)).collect();
+        let inputs = inputs.map(|slot| From::of(*slot, layout)).collect();
         Self { scalars, plain: plain.collect(), inputs }
     }
 }
@@ -73,11 +84,7 @@ impl Calculator {
             let arguments = &mut self.invocation.arguments;
             arguments.clear();
             for (input, sql_type) in reader.inputs.iter().zip(&program.types) {
-                let value = match *input {
-                    From::Row(at) => &row[at],
-                    From::Around(slot) => &self.around[slot.index()],
-                };
-                arguments.push_value(*sql_type, value)?;
+                arguments.push_value(*sql_type, input.value(row, &self.around))?;
             }
             self.frame.begin(&program.program, &self.invocation);
             let ran =
@@ -90,8 +97,7 @@ impl Calculator {
         }
         for (value, plain) in reader.scalars.values.iter().zip(&reader.plain) {
             values.push(match (value, plain) {
-                (_, Some(From::Row(at))) => row[*at].clone(),
-                (_, Some(From::Around(slot))) => self.around[slot.index()].clone(),
+                (_, Some(from)) => from.value(row, &self.around).clone(),
                 (Scalar::Computed(at), None) => {
                     let program = &reader.scalars.program.as_ref().expect("it computed").program;
                     self.frame.result_value(*at, program.result[*at].data_type)?

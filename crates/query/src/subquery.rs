@@ -9,8 +9,8 @@ use hotrow_transaction::program::SlotId;
 use crate::functions::HostFunction;
 use crate::memory::{Kept, bytes_of_key, bytes_of_value};
 use crate::order::{holds, key_of};
-use crate::plan::{Plan, Step, StepKind, SubqueryKind, When};
-use crate::scalars::Reader;
+use crate::plan::{Plan, Step, StepKind, SubqueryKind, Test};
+use crate::scalars::{From, Reader};
 use crate::{Fetched, Flow, Ground, MORE, Row, Runner, Take, place};
 
 /// The column of a subquery's rows.
@@ -25,12 +25,15 @@ const MEMO_SHARE: usize = 8;
 pub(crate) struct Stepper<'q> {
     step: &'q Step,
     reader: Reader<'q>,
+    whens: Vec<(From, Test)>,
     layout: Vec<SlotId>,
 }
 
 impl<'q> Stepper<'q> {
     pub(crate) fn new(step: &'q Step, layout: &[SlotId]) -> Self {
-        Self { step, reader: Reader::new(&step.arguments, layout), layout: layout.to_vec() }
+        let reader = Reader::new(&step.arguments, layout);
+        let whens = step.whens.iter().map(|when| (From::of(when.slot, layout), when.test));
+        Self { step, reader, whens: whens.collect(), layout: layout.to_vec() }
     }
 }
 
@@ -39,19 +42,15 @@ impl<'g, G: Ground> Runner<'g, G> {
     pub(crate) fn extended(
         &mut self,
         mut row: Row,
-        Stepper { step, reader, layout }: &Stepper<'_>,
+        Stepper { step, reader, whens, layout }: &Stepper<'_>,
         take: Take<'_, 'g, G>,
     ) -> Flow<G::Error> {
         self.tick()?;
-        for When { slot, test } in &step.whens {
-            let holds = match place(layout, *slot) {
-                Ok(at) => test.holds(&row[at]),
-                Err(slot) => test.holds(&self.calculator.around[slot.index()]),
-            };
-            if !holds {
-                row.extend(step.outputs.iter().map(|_| Value::Null));
-                return take(self, row);
-            }
+        let holds =
+            |(from, test): &(From, Test)| test.holds(from.value(&row, &self.calculator.around));
+        if !whens.iter().all(holds) {
+            row.extend(step.outputs.iter().map(|_| Value::Null));
+            return take(self, row);
         }
         let arguments = self.calculator.values(reader, &row)?;
         match &step.kind {

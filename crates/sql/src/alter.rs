@@ -37,10 +37,10 @@ impl Compiler<'_> {
         let name = object_name(&written.name, place)?;
         if let Some((view, partition)) = self.partition_named(&name) {
             let has_key = matches!(written.operations.as_slice(),
-                [ast::AlterTableOperation::AddConstraint { constraint, .. }]
+                [Operation::AddConstraint { constraint, .. }]
                     if self.has_key_of(view, constraint));
-            if let (false, Some(added)) =
-                (has_key, self.added_to_partition(written, (view, partition), place)?)
+            if !has_key
+                && let Some(added) = self.added_to_partition(written, (view, partition), place)?
             {
                 return match added {
                     ast::Statement::AlterTable(altered) => self.alter_table(&altered),

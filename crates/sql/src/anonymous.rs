@@ -24,6 +24,14 @@ pub(crate) struct Anonymous {
     pub(crate) schema: Option<String>,
 }
 
+impl Anonymous {
+    /// One of a DO statement.
+    pub(crate) fn new(block: Block, (text, origin): (String, Place), holds: Holds) -> Self {
+        let (outs, returns_set, may_end, schema) = (Vec::new(), false, true, None);
+        Self { block, text, origin, holds, outs, returns_set, may_end, schema }
+    }
+}
+
 /// A definition in a block, or a command of sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct DefinitionSyntax {

@@ -15,7 +15,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hotrow_transaction::program::{FIRST_PARAMETER, Place, Procedure, SlotId, routine_name};
+use hotrow_transaction::program::{Expr, FIRST_PARAMETER, Place, Procedure, SlotId, routine_name};
 
 use crate::around::{AroundUse, Circle, Meets};
 use crate::call_syntax::CallArgument;
@@ -197,6 +197,16 @@ impl<'c> Compiler<'c> {
     ) -> Result<Given> {
         let values = self.arguments_of(around, written, place)?;
         self.need_call(around);
+        self.run_around(around, values, place)
+    }
+
+    /// As [`Compiler::call_around`], with values for its parameters.
+    pub(crate) fn run_around(
+        &mut self,
+        around: &Procedure,
+        values: Vec<Expr>,
+        place: Place,
+    ) -> Result<Given> {
         let AroundUse { label, parameters, results, .. } = self.around_use(&around.name)?;
         let arguments = parameters.into_iter().zip(values).collect();
         self.run_again(around, (label, arguments), (results, Vec::new()), place)

@@ -68,15 +68,6 @@ pub fn compile_for<'c>(
     compile_in_rounds(catalog, procedures, statement, prepare).map(|(compiled, _)| compiled)
 }
 
-/// Compiles CREATE FUNCTION for the types of a call.
-pub(crate) fn compile_instance<'c>(
-    catalog: &'c Catalog,
-    procedures: &'c impl ProcedureNames,
-    statement: &ScriptStatement,
-) -> Result<Compiled> {
-    compile_in_rounds(catalog, procedures, statement, |_| Ok(())).map(|(compiled, _)| compiled)
-}
-
 /// Compiles CREATE FUNCTION or PROCEDURE within the routines that are around it; with how it calls
 /// these.
 pub(crate) fn compile_within<'c>(
@@ -131,7 +122,7 @@ fn compile_in_rounds<'c>(
             compiled = create_instead(&mut compiler, routine, statement, &failed);
         }
         let compiled = compiled?;
-        Ok((drawn_by(&compiled), (compiled, compiler)))
+        Ok((compiled.draws(), (compiled, compiler)))
     };
     with_room(|| in_rounds(compile_once))
 }
@@ -170,15 +161,6 @@ fn defines_tables(syntax: &Syntax) -> bool {
         }
         Syntax::Domain(_) => true,
         _ => false,
-    }
-}
-
-fn drawn_by(compiled: &Compiled) -> Vec<Draw> {
-    match compiled {
-        Compiled::Statement(procedure) | Compiled::CreateProcedure { procedure, .. } => {
-            procedure.draws.clone()
-        }
-        _ => Vec::new(),
     }
 }
 

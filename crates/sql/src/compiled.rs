@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hotrow_query::Query;
 use hotrow_transaction::catalog::Object;
+use hotrow_transaction::draw::Draw;
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::{Place, Procedure};
@@ -116,6 +117,16 @@ impl Compiled {
             Self::Query(query) => Some(&query.needs),
             Self::Change(change) => Some(&change.apply.needs),
             _ => None,
+        }
+    }
+
+    /// What its program draws.
+    pub(crate) fn draws(&self) -> Vec<Draw> {
+        match self {
+            Self::Statement(procedure) | Self::CreateProcedure { procedure, .. } => {
+                procedure.draws.clone()
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -317,11 +317,7 @@ impl Compiler<'_> {
         let mut values = Vec::new();
         let mut arms = Vec::new();
         for arm in conditions {
-            let when = |this: &mut Self| match operand {
-                None => this.condition(&arm.condition, "CASE/WHEN"),
-                Some(operand) => this.comparison(operand, CompareOp::Equal, &arm.condition),
-            };
-            let when = self.apart(is_lazy, when)?;
+            let when = self.apart(is_lazy, |this| this.condition_of_arm(operand, arm))?;
             let (value, before) = self.apart(is_lazy, |this| this.operand(&arm.result))?;
             values.push((value, place_in(&arm.result, self.place)));
             arms.push((when, before));
@@ -337,6 +333,18 @@ impl Compiler<'_> {
             false => arms.into_iter().map(|((when, _), _)| when).collect(),
         };
         self.case_of(whens, values, otherwise.is_some(), written)
+    }
+
+    /// What decides whether an arm of a CASE is for a row.
+    pub(crate) fn condition_of_arm(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        arm: &ast::CaseWhen,
+    ) -> Result<Expr> {
+        match operand {
+            None => self.condition(&arm.condition, "CASE/WHEN"),
+            Some(operand) => self.comparison(operand, CompareOp::Equal, &arm.condition),
+        }
     }
 
     /// CASE of conditions and values, the last of which may be that of ELSE.

@@ -17,7 +17,7 @@ use sqlparser::ast;
 use crate::call::places_given;
 use crate::call_syntax::CallArgument;
 use crate::circle::Others;
-use crate::compile::compile_instance;
+use crate::compile::compile;
 use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error};
 use crate::functions::{Given, call_text};
@@ -73,7 +73,7 @@ impl<'c> Compiler<'c> {
             _ => return Err(gone()),
         }
         let others = Others { all, but: &found.name };
-        let compiled = compile_instance(self.catalog, &others, &statement);
+        let compiled = compile(self.catalog, &others, &statement);
         match compiled.map_err(|failed| SqlError { place, ..failed })? {
             Compiled::CreateProcedure { procedure, .. } => {
                 Ok(Some(Called::Instance(Arc::new(*procedure))))

@@ -17,7 +17,6 @@ use hotrow_transaction::program::{
 };
 use hotrow_transaction::walk;
 
-use crate::around::AroundUse;
 use crate::call_syntax::CallArgument;
 use crate::circle::Within;
 use crate::error::{Result, unsupported};
@@ -141,11 +140,7 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Given> {
         match called {
-            Called::Around(of) => {
-                let AroundUse { label, parameters, results, .. } = self.around_use(&of.name)?;
-                let arguments = parameters.into_iter().zip(values).collect();
-                self.run_again(of, (label, arguments), (results, Vec::new()), place)
-            }
+            Called::Around(of) => self.run_around(of, values, place),
             called => {
                 let Repeated { label, results } = self.repeated_block(called, place)?;
                 self.recur_with(called, values, (label, results), place)

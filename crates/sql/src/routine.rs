@@ -205,17 +205,14 @@ pub(crate) fn anonymous(cursor: &mut Cursor<'_>) -> Result<Anonymous> {
         }
     });
     if holds != Holds::Definitions {
-        let (text, outs) = (String::new(), Vec::new());
-        let (returns_set, may_end, schema) = (false, true, None);
-        return Ok(Anonymous { block, text, origin, holds, outs, returns_set, may_end, schema });
+        return Ok(Anonymous::new(block, (String::new(), origin), holds));
     }
     let offsets = Offsets::new(&text, origin);
     each_definition(&block, &mut |definition| {
         let range = offsets.of(definition.from)..offsets.of(definition.to);
         parse_script_at(text.get(range).unwrap_or_default(), definition.place).map(drop)
     })?;
-    let (outs, returns_set, may_end, schema) = (Vec::new(), false, true, None);
-    Ok(Anonymous { block, text, origin, holds, outs, returns_set, may_end, schema })
+    Ok(Anonymous::new(block, (text, origin), holds))
 }
 
 fn refuse_in_trigger_function(

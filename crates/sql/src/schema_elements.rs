@@ -56,16 +56,8 @@ pub(crate) fn schema_with_elements(
     let statements = all.map(definition).collect();
     let block = Block { label: None, declarations: Vec::new(), statements, handlers: Vec::new() };
     let origin = place_of(tokens[0].span.start);
-    Ok(Some(Anonymous {
-        block,
-        text: text_of(tokens),
-        origin,
-        holds: Holds::Definitions,
-        outs: Vec::new(),
-        returns_set: false,
-        may_end: false,
-        schema: Some(schema),
-    }))
+    let of = Anonymous::new(block, (text_of(tokens), origin), Holds::Definitions);
+    Ok(Some(Anonymous { may_end: false, schema: Some(schema), ..of }))
 }
 
 /// Where elements begin: CREATE and GRANT, outside of brackets, but for WITH GRANT OPTION.

@@ -94,9 +94,5 @@ fn emptied(
     compiler.firing.is_silent = true;
     compiler.take_drawn_slots()?;
     let compiled = sql_statement(&mut compiler, &procedures, delete)?;
-    let draws = match &compiled {
-        Compiled::Statement(procedure) => procedure.draws.clone(),
-        _ => Vec::new(),
-    };
-    Ok((draws, compiled))
+    Ok((compiled.draws(), compiled))
 }

@@ -114,8 +114,9 @@ impl Plan {
         Ok(())
     }
 
-    /// As [`Plan::make_watched`], behind what is planned of other calls; whether planning came to
-    /// its end within the steps that a call may take.
+    /// As [`Plan::make_watched`], behind what is planned of other calls, when [this one has
+    /// begun](Plan::begin_call); whether planning came to its end within the steps that a call may
+    /// take.
     pub(crate) fn add<A: RecordAccess>(
         &mut self,
         slice: &PlanProgram,
@@ -124,7 +125,6 @@ impl Plan {
         access: &mut A,
         watch: &impl Watch,
     ) -> Result<bool, Stop> {
-        self.begin_call();
         frame.begin(&slice.program, invocation);
         let mut recorder = Recorder { marks: &slice.marks, plan: self, watch };
         match interpret::run(&slice.program, 0, frame, access, &mut recorder) {

@@ -67,10 +67,11 @@ fn lacking_with(schema: &Schema, sources: &Sources, name: &str) -> Vec<Procedure
         Mentioner::Procedure(id) => Some(*id),
         Mentioner::View(_) => None,
     });
-    let lacks = |id: &ProcedureId| {
-        schema.procedure(*id).is_some_and(|compiled| compiled.procedure.lacks.is_some())
-    };
-    lacking.filter(lacks).collect()
+    lacking.filter(|id| lacks(schema, *id)).collect()
+}
+
+fn lacks(schema: &Schema, id: ProcedureId) -> bool {
+    schema.procedure(id).is_some_and(|compiled| compiled.procedure.lacks.is_some())
 }
 
 /// Who may be another one, too, when routines have become whole that lacked something: who lacks
@@ -81,13 +82,10 @@ pub(super) fn concerned_by_whole(
     trees: &Trees,
 ) -> BTreeSet<ProcedureId> {
     let is_whole = |id: &ProcedureId| matches!(trees.get(id), Some(Some(of)) if of.lacks.is_none());
-    let lacked = |id: &ProcedureId| {
-        schema.procedure(*id).is_some_and(|compiled| compiled.procedure.lacks.is_some())
-    };
     let mut concerned = BTreeSet::new();
     for (id, tree) in trees {
         if let Some(tree) = tree
-            && lacked(id)
+            && lacks(schema, *id)
             && is_whole(id)
         {
             concerned.extend(lacking_with(schema, sources, &tree.name));

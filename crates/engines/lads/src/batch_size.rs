@@ -10,28 +10,28 @@
 
 use std::time::Duration;
 
+use crate::pace::Pace;
+
 /// The fewest calls that a batch is made for.
 const BATCH_MIN: usize = 16;
-/// The share of the last round in what is known of the pace.
-const WEIGHT: f64 = 0.25;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchSize {
     max: usize,
     round: Option<Duration>,
-    nanos_per_call: Option<f64>,
+    pace: Pace,
 }
 
 impl BatchSize {
     /// At most `max` calls, and if a latency is wanted, no more than can be answered within it.
     pub fn new(max: usize, latency: Option<Duration>) -> Self {
-        Self { max, round: latency.map(|latency| latency / 2), nanos_per_call: None }
+        Self { max, round: latency.map(|latency| latency / 2), pace: Pace::default() }
     }
 
     /// How many calls the next graph may have.
     pub fn calls(&self) -> usize {
-        match (self.round, self.nanos_per_call) {
+        match (self.round, self.pace.nanos()) {
             (Some(round), Some(pace)) => {
                 let fitting = round.as_nanos() as f64 / pace;
                 (fitting as usize).clamp(BATCH_MIN.min(self.max), self.max)
@@ -47,9 +47,7 @@ impl BatchSize {
         if calls * 2 < self.calls() {
             return;
         }
-        let pace = nanos.max(1) as f64 / calls.max(1) as f64;
-        let known = self.nanos_per_call.unwrap_or(pace);
-        self.nanos_per_call = Some(known + WEIGHT * (pace - known));
+        self.pace.note(calls, nanos);
     }
 }
 

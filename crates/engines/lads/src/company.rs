@@ -11,8 +11,8 @@
 
 use std::time::Duration;
 
-/// Share of the last round in what is known of a pace.
-const WEIGHT: f64 = 0.25;
+use crate::pace::Pace;
+
 /// The fewest calls of a round that tells something of the pace.
 const CALLS_MIN: usize = 8;
 /// Rounds of all after which it is known whether they are faster.
@@ -31,9 +31,9 @@ pub struct Company {
     is_alone: bool,
     /// since that changed
     rounds: u32,
-    /// ns per call, of one worker, and of all together
-    alone: Option<f64>,
-    together: Option<f64>,
+    /// of one worker, and of all together
+    alone: Pace,
+    together: Pace,
 }
 
 impl Company {
@@ -43,7 +43,8 @@ impl Company {
         let may_be_alone = workers > 1 && shares_calls;
         let small = latency.filter(|_| may_be_alone);
         let small = small.map(|latency| (latency / PARTS).as_nanos() as f64);
-        Self { small, is_alone: small.is_some(), rounds: 0, alone: None, together: None }
+        let (alone, together) = Default::default();
+        Self { small, is_alone: small.is_some(), rounds: 0, alone, together }
     }
 
     /// Whether the next round is for one worker.
@@ -54,26 +55,25 @@ impl Company {
     /// The last round had so many calls, and took so long.
     pub fn took(&mut self, calls: usize, nanos: u64) {
         let Some(small) = self.small else { return };
-        let nanos = nanos.max(1) as f64;
         if calls >= CALLS_MIN {
-            let pace = nanos / calls as f64;
-            let known = if self.is_alone { &mut self.alone } else { &mut self.together };
-            let before = known.unwrap_or(pace);
-            *known = Some(before + WEIGHT * (pace - before));
+            let pace = if self.is_alone { &mut self.alone } else { &mut self.together };
+            pace.note(calls, nanos);
         }
         self.rounds += 1;
-        let were_slower = self.together > self.alone && self.alone.is_some();
+        let nanos = nanos.max(1) as f64;
+        let were_slower =
+            self.alone.nanos().is_some_and(|alone| self.together.nanos() > Some(alone));
         let is_alone = match self.is_alone {
             true => nanos < small || were_slower && self.rounds < ROUNDS_PER_TRIAL,
             false => {
-                let alone = self.alone.map_or(nanos, |pace| pace * calls as f64);
+                let alone = self.alone.nanos().map_or(nanos, |pace| pace * calls as f64);
                 alone * 2.0 < small || were_slower && self.rounds >= TRIAL
             }
         };
         if is_alone != self.is_alone {
             (self.is_alone, self.rounds) = (is_alone, 0);
             if !is_alone {
-                self.together = None; // it may have changed
+                self.together = Pace::default(); // it may have changed
             }
         }
     }

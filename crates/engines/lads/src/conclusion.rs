@@ -118,8 +118,7 @@ impl Conclusion {
         self.hashes.resize(calls, None);
         self.doubts.clear();
         self.rows.clear();
-        let no_rows = || RowsOf::Kept(StoredRows::default());
-        let none = || CallEnd::Done { rows: no_rows(), touched: Datum::int(0) };
+        let none = || CallEnd::Done { rows: RowsOf::Gathered(0..0), touched: Datum::int(0) };
         self.ends.resize_with(calls, none);
         for &(call, stop) in &remains.graph.refused {
             self.ends[call as usize] = CallEnd::Failed(Fault { instance: 0, stop, error: None });

@@ -279,8 +279,12 @@ impl Crew {
     /// calls are not to be cut all the same.
     pub fn may_have_at_one(&self, round: &Round) -> bool {
         let Settings { partitioning, local_calls, .. } = self.settings;
-        let is_only = self.workers() == 1 || round.alone.is_some();
-        local_calls == LocalCalls::Whole && (partitioning.is_by_range() || is_only)
+        local_calls == LocalCalls::Whole && (partitioning.is_by_range() || self.is_for_one(round))
+    }
+
+    /// Whether one worker executes all of a round.
+    pub fn is_for_one(&self, round: &Round) -> bool {
+        self.workers() == 1 || round.alone.is_some()
     }
 
     /// Waits until all workers are here.
@@ -425,7 +429,7 @@ impl Crew {
     pub fn judge(
         &self,
         schema: &Schema,
-        worker: usize,
+        (worker, is_alone): (usize, bool),
         verdict: Verdict,
         work: impl FnMut() -> bool,
     ) -> Plan {
@@ -447,16 +451,11 @@ impl Crew {
                 state.plan = Plan::Commit;
             }
         };
-        match self.does_alone(worker) {
+        match is_alone {
             true => decide(),
             false => self.barrier.wait_working(decide, work),
         }
         self.state.lock().plan
-    }
-
-    /// Whether a worker does the round alone. Asked by a worker that does it.
-    fn does_alone(&self, worker: usize) -> bool {
-        self.state.lock().alone == Some(worker)
     }
 
     /// Gives all calls of the round their places (I2); whether the log lets them have some.

@@ -38,25 +38,22 @@ impl Habits {
     /// Whether a call is to run as a whole; counts it.
     #[inline]
     pub fn runs_whole(&mut self, procedure: ProcedureId) -> bool {
-        match self.0.get_mut(procedure.index()) {
-            Some(habit) if habit.whole_left > 0 => {
-                habit.whole_left -= 1;
-                true
-            }
-            _ => false,
-        }
+        self.count_down(procedure, |habit| &mut habit.whole_left)
     }
 
     /// Whether it is worth while to find out if one worker has all that a call touches; counts it.
     #[inline]
     pub fn may_be_local(&mut self, procedure: ProcedureId) -> bool {
-        match self.0.get_mut(procedure.index()) {
-            Some(habit) if habit.spread_left > 0 => {
-                habit.spread_left -= 1;
-                false
-            }
-            _ => true,
-        }
+        !self.count_down(procedure, |habit| &mut habit.spread_left)
+    }
+
+    /// Takes one of what is left; whether something was.
+    #[inline]
+    fn count_down(&mut self, of: ProcedureId, left: impl FnOnce(&mut Habit) -> &mut u32) -> bool {
+        let Some(left) = self.0.get_mut(of.index()).map(left) else { return false };
+        let some = *left > 0;
+        *left -= u32::from(some);
+        some
     }
 
     /// It was found out.

@@ -24,6 +24,7 @@ pub mod habits;
 pub mod mail;
 pub mod options;
 pub mod outbox;
+pub mod pace;
 pub mod partition;
 pub mod programs;
 pub mod queue;

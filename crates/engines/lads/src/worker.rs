@@ -214,8 +214,8 @@ impl Worker {
             self.conclude(schema, programs, &graph, slot)
         };
         self.watch.switch(Activity::Wait);
-        let number = self.number;
-        let plan = crew.judge(schema, number, verdict, || self.go_ahead(schema, round));
+        let who = (self.number, is_alone);
+        let plan = crew.judge(schema, who, verdict, || self.go_ahead(schema, round));
         let graph = &mut *slot.graph.write().expect("nobody panics with it");
         match plan {
             Plan::OneByOne => {
@@ -359,7 +359,7 @@ impl Worker {
                 if crew.may_have_at_one(round) && habits.may_be_local(invocation.procedure) =>
             {
                 let workers = crew.workers() as u16;
-                let is_only = workers == 1 || round.alone.is_some();
+                let is_only = crew.is_for_one(round);
                 let is_local = |plan: &_| is_only || cuts.1.have_at_one(workers, plan);
                 let why = WhyWhole::Local;
                 let added =

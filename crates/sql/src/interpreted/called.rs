@@ -210,9 +210,8 @@ fn called(
     let block =
         Block { label: Some(label), declarations, statements: vec![body], handlers: Vec::new() };
     let (origin, text) = text;
-    let may_end = !is_function;
-    let (holds, schema) = (Holds::Definitions, None);
-    let of = Anonymous { block, text, origin, holds, outs, returns_set, may_end, schema };
+    let of = Anonymous::new(block, (text, origin), Holds::Definitions);
+    let of = Anonymous { outs, returns_set, may_end: !is_function, ..of };
     statement.syntax = Syntax::Anonymous(Box::new(of));
     Ok(statement)
 }

@@ -111,11 +111,7 @@ pub(super) fn compile(
         if compiler.calls.needs_turn {
             return Err(called_alone());
         }
-        let draws = match &made.0 {
-            Compiled::Statement(procedure) => procedure.draws.clone(),
-            _ => Vec::new(),
-        };
-        Ok((draws, made))
+        Ok((made.0.draws(), made))
     };
     in_rounds(compile).map_err(|error| error.or_at(seen.place))
 }

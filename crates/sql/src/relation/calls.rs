@@ -97,12 +97,7 @@ impl Compiler<'_> {
         }
         self.part()?;
         let fields = outputs.iter().map(|slot| self.slot_expr(*slot)).collect();
-        self.level().steps.push(Step {
-            arguments,
-            kind: StepKind::Call { fetch },
-            outputs,
-            whens: Vec::new(),
-        });
+        self.level().steps.push(Step::new(arguments, StepKind::Call { fetch }, outputs));
         Ok(self.record_with(&columns, fields))
     }
 
@@ -135,12 +130,7 @@ impl Compiler<'_> {
             outputs.push(slot);
             fields.push((column.name, spread(self.slot_expr(slot))));
         }
-        self.level().steps.push(Step {
-            arguments,
-            kind: StepKind::Call { fetch },
-            outputs,
-            whens: Vec::new(),
-        });
+        self.level().steps.push(Step::new(arguments, StepKind::Call { fetch }, outputs));
         Ok(Some(fields))
     }
 
@@ -231,12 +221,7 @@ impl Compiler<'_> {
         let mut steps = self.level().steps.split_off(before);
         let slots = outputs.iter().map(|(_, slot)| *slot).collect();
         let kind = StepKind::CallRows { fetch };
-        steps.push(Step {
-            arguments: self.scalars(&arguments)?,
-            kind,
-            outputs: slots,
-            whens: Vec::new(),
-        });
+        steps.push(Step::new(self.scalars(&arguments)?, kind, slots));
         let mut plan = extended(Plan::One, steps);
         if ordinality {
             let number = self.temporary("ordinality", DataType::BigInt)?;

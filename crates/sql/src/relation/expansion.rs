@@ -219,7 +219,7 @@ impl Compiler<'_> {
             all => StepKind::Expand(all.iter().filter_map(expanding).collect()),
         };
         let outputs = all.iter().flat_map(|one| one.outputs.iter().copied()).collect();
-        Ok(Step { arguments: self.scalars(&arguments)?, kind, outputs, whens: Vec::new() })
+        Ok(Step::new(self.scalars(&arguments)?, kind, outputs))
     }
 
     /// The arguments of generate_series, and the type of what it gives.

@@ -32,10 +32,21 @@ impl Compiler<'_> {
         gives: SqlType,
     ) -> Result<Expr> {
         self.part()?;
+        let output = self.slot_of_step(kind, arguments, gives)?;
+        Ok(spread(self.slot_expr(output)))
+    }
+
+    /// Registers a step of one value; the slot that has it.
+    pub(super) fn slot_of_step(
+        &mut self,
+        kind: StepKind,
+        arguments: &[Expr],
+        gives: SqlType,
+    ) -> Result<SlotId> {
         let arguments = self.scalars(arguments)?;
         let output = self.slot("$step", gives)?;
-        self.level().steps.push(Step { arguments, kind, outputs: vec![output], whens: Vec::new() });
-        Ok(spread(self.slot_expr(output)))
+        self.level().steps.push(Step::new(arguments, kind, vec![output]));
+        Ok(output)
     }
 
     pub(crate) fn host(

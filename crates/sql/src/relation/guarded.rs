@@ -12,7 +12,7 @@
 //!              all; what stands behind it is asked of rows that the ones before let pass
 
 use hotrow_query::{Step, StepKind, Test, When};
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place};
+use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
 use sqlparser::ast;
 
 use crate::error::{Result, place_in};
@@ -20,52 +20,29 @@ use crate::operand::Arguments;
 use crate::scope::Compiler;
 use crate::typing::spread;
 
-/// A part, and the steps that it alone needs.
-pub(crate) struct GuardedPart<T> {
-    pub(crate) value: T,
+/// A part, and what it alone needs.
+type Part<T> = (T, Needed);
+
+/// The steps that a part alone needs.
+struct Needed {
     steps: Vec<Step>,
     /// I2
     asks_groups: bool,
 }
 
-impl<T> GuardedPart<T> {
-    /// Whether it matters whether it is evaluated. Subqueries may be once for all rows, which is
-    /// better than for some.
+impl Needed {
+    /// Whether it matters whether the part is evaluated. Subqueries may be once for all rows, which
+    /// is better than for some.
     fn does_something(&self) -> bool {
         self.steps.iter().any(does_something)
-    }
-
-    /// The value, and the part without it.
-    pub(crate) fn without_value(self) -> (T, GuardedPart<()>) {
-        let Self { value, steps, asks_groups } = self;
-        (value, GuardedPart { value: (), steps, asks_groups })
-    }
-}
-
-impl GuardedPart<()> {
-    /// The part with a value that was made of its own.
-    pub(crate) fn with_value<T>(self, value: T) -> GuardedPart<T> {
-        let Self { steps, asks_groups, .. } = self;
-        GuardedPart { value, steps, asks_groups }
     }
 }
 
 impl Compiler<'_> {
     /// Compiles a part of an expression of a query, apart from what others need.
-    pub(crate) fn compile_part<T>(
-        &mut self,
-        compile: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<GuardedPart<T>> {
-        if self.levels.is_empty() {
-            return Ok(GuardedPart {
-                value: compile(self)?,
-                steps: Vec::new(),
-                asks_groups: false,
-            });
-        }
-        let depth = self.levels.len();
-        let asked = |this: &Self| {
-            let level = &this.levels[depth - 1];
+    fn compile_part<T>(&mut self, compile: impl FnOnce(&mut Self) -> Result<T>) -> Result<Part<T>> {
+        let asked = |this: &mut Self| {
+            let level = this.level();
             let aggregates = level.aggregates.as_ref().map_or(0, |all| all.aggregates.len());
             (aggregates, level.windows.as_ref().map_or(0, Vec::len))
         };
@@ -73,12 +50,11 @@ impl Compiler<'_> {
         self.level().parts_around += 1;
         let compiled = compile(self);
         self.level().parts_around -= 1;
-        let level = &self.levels[depth - 1];
+        let asks_more = asked(self) != before;
+        let level = self.level();
         let is_of_groups = level.has_group_by && level.aggregates.is_some();
-        let (value, asks_groups) = (compiled?, is_of_groups || asked(self) != before);
-        let steps = &mut self.level().steps;
-        let steps = steps.split_off(first.min(steps.len()));
-        Ok(GuardedPart { value, steps, asks_groups })
+        let steps = level.steps.split_off(first);
+        Ok((compiled?, Needed { steps, asks_groups: is_of_groups || asks_more }))
     }
 
     /// Whether a part may be left out where AND decides (I3).
@@ -88,24 +64,17 @@ impl Compiler<'_> {
 
     /// Puts parts that follow one another back, each with the steps that it needs: all behind the
     /// first are evaluated where each before them came out so. Gives what they came to.
-    pub(crate) fn put_in_turn(
-        &mut self,
-        parts: Vec<GuardedPart<Expr>>,
-        goes_on: Test,
-    ) -> Result<Vec<Expr>> {
-        let is_lazy = parts.iter().skip(1).any(GuardedPart::does_something)
-            && !parts.iter().any(|part| part.asks_groups);
+    fn put_in_turn(&mut self, parts: Vec<Part<Expr>>, goes_on: Test) -> Result<Vec<Expr>> {
+        let is_lazy = may_be_left_out(parts.iter().map(|(_, needed)| needed));
         let mut whens = Vec::new();
         let mut values = Vec::with_capacity(parts.len());
         let last = parts.len().saturating_sub(1);
-        for (at, GuardedPart { value, steps, .. }) in parts.into_iter().enumerate() {
-            self.put(steps, &whens);
-            if !is_lazy || at == last {
-                values.push(value);
-                continue;
+        for (at, (mut value, needed)) in parts.into_iter().enumerate() {
+            self.put(needed, &whens);
+            if is_lazy && at < last {
+                let slot = self.hold_in_step(&mut value, &whens)?;
+                whens.push(When { slot, test: goes_on });
             }
-            let value = self.held_in_step(value, &whens)?;
-            whens.extend(when(&value, goes_on));
             values.push(value);
         }
         Ok(values)
@@ -113,38 +82,30 @@ impl Compiler<'_> {
 
     /// Puts the arms of a CASE back: conditions, values, and what stands behind ELSE. Gives what
     /// conditions and values came to.
-    pub(crate) fn put_arms<T>(
+    fn put_arms<T>(
         &mut self,
-        arms: Vec<(GuardedPart<Expr>, GuardedPart<T>)>,
-        otherwise: Option<GuardedPart<T>>,
+        arms: Vec<(Part<Expr>, Part<T>)>,
+        otherwise: Option<Part<T>>,
     ) -> Result<(Vec<Expr>, Vec<T>)> {
-        let values_ask = |part: &GuardedPart<T>| (part.does_something(), part.asks_groups);
-        let asks = arms.iter().enumerate().flat_map(|(at, (condition, value))| {
-            let first = at == 0;
-            let condition = (!first && condition.does_something(), condition.asks_groups);
-            [condition, values_ask(value)]
-        });
-        let asks = asks.chain(otherwise.iter().map(values_ask));
-        let (has_steps, asks_groups) =
-            asks.fold((false, false), |all, one| (all.0 || one.0, all.1 || one.1));
-        let is_lazy = has_steps && !asks_groups;
+        let of_arms = arms.iter().flat_map(|((_, condition), (_, value))| [condition, value]);
+        let of_otherwise = otherwise.iter().map(|(_, needed)| needed);
+        let is_lazy = may_be_left_out(of_arms.chain(of_otherwise));
         let (mut whens, mut conditions, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        for (condition, value) in arms {
-            self.put(condition.steps, &whens);
-            let mut condition = condition.value;
+        for ((mut condition, asked), (value, given)) in arms {
+            self.put(asked, &whens);
             let mut in_arm = whens.clone();
             if is_lazy {
-                condition = self.held_in_step(condition, &whens)?;
-                in_arm.extend(when(&condition, Test::True));
-                whens.extend(when(&condition, Test::NotTrue));
+                let slot = self.hold_in_step(&mut condition, &whens)?;
+                in_arm.push(When { slot, test: Test::True });
+                whens.push(When { slot, test: Test::NotTrue });
             }
-            self.put(value.steps, &in_arm);
+            self.put(given, &in_arm);
             conditions.push(condition);
-            values.push(value.value);
+            values.push(value);
         }
-        if let Some(otherwise) = otherwise {
-            self.put(otherwise.steps, &whens);
-            values.push(otherwise.value);
+        if let Some((value, given)) = otherwise {
+            self.put(given, &whens);
+            values.push(value);
         }
         Ok((conditions, values))
     }
@@ -159,17 +120,11 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let mut arms = Vec::with_capacity(conditions.len());
         for arm in conditions {
-            let when = self.compile_part(|this| match operand {
-                None => this.condition(&arm.condition, "CASE/WHEN"),
-                Some(operand) => this.comparison(operand, CompareOp::Equal, &arm.condition),
-            })?;
+            let when = self.compile_part(|this| this.condition_of_arm(operand, arm))?;
             let value = self.compile_part(|this| this.operand(&arm.result))?;
             arms.push((when, value));
         }
-        let last = match otherwise {
-            Some(otherwise) => Some(self.compile_part(|this| this.operand(otherwise))?),
-            None => None,
-        };
+        let last = otherwise.map(|of| self.compile_part(|this| this.operand(of))).transpose()?;
         let (whens, values) = self.put_arms(arms, last)?;
         let places = conditions.iter().map(|arm| &arm.result).chain(otherwise);
         let places = places.map(|value| place_in(value, self.place)).collect::<Vec<_>>();
@@ -184,21 +139,16 @@ impl Compiler<'_> {
         written: &[&ast::Expr],
         place: Place,
     ) -> Result<Expr> {
-        let mut parts = Vec::with_capacity(written.len());
+        let (mut arguments, mut all_needed) = (Arguments::new(), Vec::with_capacity(written.len()));
         for written in written {
-            parts.push(self.compile_part(|this| this.operand(written))?);
-        }
-        let places = written.iter().map(|written| place_in(*written, self.place));
-        let (places, mut arguments) = (places.collect::<Vec<_>>(), Arguments::new());
-        let mut apart = Vec::with_capacity(parts.len());
-        for (part, at) in parts.into_iter().zip(places) {
-            let (value, rest) = part.without_value();
+            let at = place_in(*written, self.place);
+            let (value, needed) = self.compile_part(|this| this.operand(written))?;
             arguments.push((value, at));
-            apart.push(rest);
+            all_needed.push(needed);
         }
         let (values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
-        let parts = apart.into_iter().zip(values).map(|(part, value)| part.with_value(value));
-        let values = self.put_in_turn(parts.collect(), Test::Null)?;
+        let parts = values.into_iter().zip(all_needed).collect();
+        let values = self.put_in_turn(parts, Test::Null)?;
         Ok(Expr { kind: ExprKind::Coalesce(values), sql_type })
     }
 
@@ -215,23 +165,28 @@ impl Compiler<'_> {
         self.put_in_turn(parts, if is_or { Test::NotTrue } else { Test::NotFalse })
     }
 
-    fn put(&mut self, steps: Vec<Step>, whens: &[When]) {
-        let Some(level) = self.levels.last_mut() else { return };
-        level.steps.extend(steps.into_iter().map(|mut step| {
+    fn put(&mut self, needed: Needed, whens: &[When]) {
+        self.level().steps.extend(needed.steps.into_iter().map(|mut step| {
             step.whens.splice(..0, whens.iter().copied());
             step
         }));
     }
 
-    /// A value that is computed in a step of its own (I1).
-    fn held_in_step(&mut self, value: Expr, whens: &[When]) -> Result<Expr> {
-        let arguments = self.scalars(std::slice::from_ref(&value))?;
-        let slot = self.slot("$asked", value.sql_type)?;
-        let step =
-            Step { arguments, kind: StepKind::Value, outputs: vec![slot], whens: Vec::new() };
-        self.put(vec![step], whens);
-        Ok(spread(self.slot_expr(slot)))
+    /// Has a value be computed in a step of its own (I1); its slot.
+    fn hold_in_step(&mut self, value: &mut Expr, whens: &[When]) -> Result<SlotId> {
+        let of = std::slice::from_ref(&*value);
+        let slot = self.slot_of_step(StepKind::Value, of, value.sql_type)?;
+        if let Some(step) = self.level().steps.last_mut() {
+            step.whens = whens.to_vec();
+        }
+        *value = spread(self.slot_expr(slot));
+        Ok(slot)
     }
+}
+
+/// Whether some of these parts are to be left out for some rows: the first one never is.
+fn may_be_left_out<'n>(parts: impl Iterator<Item = &'n Needed> + Clone) -> bool {
+    !parts.clone().any(|part| part.asks_groups) && parts.skip(1).any(Needed::does_something)
 }
 
 /// Whether a step, or one of its subqueries, calls what may do something.
@@ -239,12 +194,4 @@ fn does_something(step: &Step) -> bool {
     let mut does = step.is_volatile();
     step.walk(&mut |plan| does |= plan.steps().iter().any(does_something));
     does
-}
-
-/// That what is in a slot came out so.
-fn when(value: &Expr, test: Test) -> Option<When> {
-    match value.kind {
-        ExprKind::Slot(slot) => Some(When { slot, test }),
-        _ => None,
-    }
 }

@@ -119,6 +119,7 @@ impl ActionPlanner {
         suits: impl FnOnce(&Plan) -> bool,
     ) -> Result<bool, Stop> {
         let begun = batch.begin();
+        batch.plan.begin_call();
         let planned = batch.plan.add(&program.whole.plan, invocation, frame, access, &());
         match planned {
             Ok(ended) if suits(&batch.plan) => {
