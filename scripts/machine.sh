@@ -5,7 +5,8 @@
 #     scripts/machine.sh --check     compiles the engines so, and runs nothing
 #
 # The build takes some minutes the first time and stands in target/machine, beside the others. The compiler
-# counts basic blocks in it (docs/machine.md); without --target it would count those of build scripts, too.
+# puts a hook into each basic block of it, which counts instructions (docs/machine.md); without --target
+# build scripts would have them, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(rustc -vV | sed -n 's/^host: //p')
@@ -15,7 +16,9 @@ if [ "${1-}" = --check ]; then
         -p hotrow-two-phase-locking -p hotrow-silo -p hotrow-serial -p hotrow-orthrus -p hotrow-partitioned \
         -p hotrow-dora -p hotrow-lads
 fi
-export RUSTFLAGS="--cfg hotrow_machine -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
--Cllvm-args=-sanitizer-coverage-trace-pc -Clink-args=-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memcmp,--wrap=bcmp"
+export RUSTC_WRAPPER=$PWD/scripts/machine_rustc.sh
+export RUSTFLAGS="--cfg hotrow_machine -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=2 \
+-Cllvm-args=-sanitizer-coverage-prune-blocks=0 -Cllvm-args=-sanitizer-coverage-trace-pc-guard \
+-Clink-args=-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memcmp,--wrap=bcmp"
 cargo build --locked --quiet --profile quick --target "$target" -p hotrow-cli
 exec "$CARGO_TARGET_DIR/$target/quick/hotrow" "$@"

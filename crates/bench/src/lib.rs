@@ -81,7 +81,8 @@ pub use story::{
     write_stories, write_stories_json,
 };
 pub use table::{Style, write_table};
+pub use virtual_machine::calibration::{Calibration, calibrate};
 pub use virtual_machine::{
-    VirtualMachine, on_virtual_machine, read_virtual_machines, virtual_machine_named,
+    HERE, VirtualMachine, on_virtual_machine, read_virtual_machines, virtual_machine_named,
     virtual_machine_of, virtual_machines,
 };

@@ -16,6 +16,8 @@ use crate::figure::Figure;
 #[cfg(test)]
 mod tests;
 
+pub mod calibration;
+
 /// The table of machines.
 const MACHINES: &str = include_str!("../machines.toml");
 /// What builds a binary that can simulate.
@@ -43,7 +45,7 @@ struct Written {
     of: Vec<String>,
     sockets: u16,
     cores_per_socket: u16,
-    block: f64,
+    instruction: f64,
     word: f64,
     atomic: f64,
     pause: f64,
@@ -69,7 +71,7 @@ impl Written {
         Costs {
             sockets: self.sockets,
             cores_per_socket: self.cores_per_socket,
-            block_ps: ps(self.block),
+            instruction_ps: ps(self.instruction),
             word_ps: ps(self.word),
             atomic_ps: ps(self.atomic),
             pause_ps: ps(self.pause),
@@ -88,6 +90,17 @@ impl Written {
             slice_ps: ps(self.slice),
             timer_slack_ps: ps(self.timer_slack),
         }
+    }
+}
+
+/// The machine that the program runs on, in tables that [`calibrate`](calibration::calibrate) gives:
+/// it is in no other.
+pub const HERE: &str = "here";
+
+impl Figure {
+    /// Whether what a virtual machine says of it is held against this one.
+    pub fn is_held_against_here(&self) -> bool {
+        self.at_scale.machine.as_deref() == Some(HERE)
     }
 }
 
@@ -126,7 +139,11 @@ pub fn virtual_machine_named(
     machines.iter().find(|machine| machine.name == name).cloned().ok_or_else(|| {
         let names: Vec<_> = machines.iter().map(|machine| machine.name.as_str()).collect();
         let names = names.join(", ");
-        BenchError::Selection(format!("there is no machine `{name}`; there are {names}"))
+        let hint = match name {
+            HERE => "; `hotrow bench calibrate --out FILE` measures it, for `--machines FILE`",
+            _ => "",
+        };
+        BenchError::Selection(format!("there is no machine `{name}`; there are {names}{hint}"))
     })
 }
 

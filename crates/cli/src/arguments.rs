@@ -17,7 +17,7 @@ use hotrow_bench::LogSettings;
 
 pub(crate) use check::CheckArguments;
 pub(crate) use figure::{FigureArguments, FigureRunArguments, ModelArguments, PaperArguments};
-pub(crate) use map::{AdviseArguments, MapArguments};
+pub(crate) use map::{AdviseArguments, CalibrateArguments, MapArguments};
 pub(crate) use remote::RemoteArguments;
 pub(crate) use story::StoryArguments;
 pub(crate) use top::{Sort, TopArguments};
@@ -158,6 +158,9 @@ pub(crate) enum BenchCommand {
     Model(ModelArguments),
     /// Run the papers' figures on real and on virtual cores, and write one page of what they show
     Paper(PaperArguments),
+    /// Measure what this machine costs (lines, calls of the system, waking), and write it as a
+    /// virtual machine for --machines
+    Calibrate(CalibrateArguments),
     /// Run contended workloads that are written in SQL alone, your own too, on engines and beside
     /// other servers, and check what they leave
     Story(StoryArguments),

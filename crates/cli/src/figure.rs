@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use hotrow_bench::{
-    Driver, Figure, FigureReport, FigureRunner, Length, Metric, Progress, Record, Records,
-    RecordsByCores, RunReport, document, figure_named, figures, on_virtual_machine,
+    Driver, Figure, FigureReport, FigureRunner, HERE, Length, Metric, Progress, Record, Records,
+    RecordsByCores, RunReport, VirtualMachine, document, figure_named, figures, on_virtual_machine,
     read_virtual_machines, virtual_machine_named, virtual_machine_of, virtual_machines, write_csv,
     write_figure, write_figure_json, write_svg, write_verdicts,
 };
@@ -44,6 +44,11 @@ fn run_all(arguments: &FigureArguments) -> Result<(), Failure> {
     let mut sum = [0; 3];
     let mut checks_hold = true;
     for figure in figures() {
+        if lacks_here(&figure, &arguments.run)? {
+            let name = &figure.name;
+            eprintln!("{name} left out: `hotrow bench calibrate` makes a table for --machines");
+            continue;
+        }
         let records = arguments.record.as_deref().map(read_records).transpose()?;
         if let Some(records) = &records
             && records.has(
@@ -78,6 +83,24 @@ pub(crate) fn run_models(arguments: &ModelArguments) -> Result<(), Failure> {
     if checks_hold { Ok(()) } else { Err(Failure::Told) }
 }
 
+/// The machines that can be named: those of a file, if one is given, and the program's own.
+fn machines(arguments: &FigureRunArguments) -> Result<Vec<VirtualMachine>, Failure> {
+    let mut machines = match &arguments.machines {
+        Some(path) => read_virtual_machines(&read(path)?)?,
+        None => Vec::new(),
+    };
+    let is_new = |own: &VirtualMachine| machines.iter().all(|machine| machine.name != own.name);
+    let own: Vec<_> = virtual_machines().into_iter().filter(is_new).collect();
+    machines.extend(own);
+    Ok(machines)
+}
+
+/// Whether a figure wants the machine it runs on as a virtual one, and no file has it.
+fn lacks_here(figure: &Figure, arguments: &FigureRunArguments) -> Result<bool, Failure> {
+    let is_wanted = arguments.machine.as_deref() == Some(OF_PAPER) && figure.is_held_against_here();
+    Ok(is_wanted && machines(arguments)?.iter().all(|machine| machine.name != HERE))
+}
+
 pub(crate) fn run_figure(
     figure: &Figure,
     arguments: &FigureRunArguments,
@@ -91,10 +114,7 @@ pub(crate) fn run_figure(
         }
     };
     let Some(name) = &arguments.machine else { return Ok(runner.run(figure, tell)?) };
-    let machines = match &arguments.machines {
-        Some(path) => read_virtual_machines(&read(path)?)?,
-        None => virtual_machines(),
-    };
+    let machines = machines(arguments)?;
     let machine = match name.as_str() {
         OF_PAPER => virtual_machine_of(&machines, figure)?,
         name => virtual_machine_named(&machines, name)?,
@@ -115,10 +135,11 @@ fn told_text(told: &Told) -> String {
     let lines = told.lines;
     let share = |count: u64| count * 100 / lines.accesses.max(1);
     format!(
-        "{} events in {:.3} ms; of {} accesses {} % in the core's own cache, {} % in the \
+        "{} events and {} instructions in {:.3} ms; of {} accesses {} % in the core's own cache, {} % in the \
          socket's, {} % from its other cores, {} % from other sockets, {} % from memory; \
          {:.3} ms waited for lines",
         told.events,
+        told.instructions,
         told.picoseconds as f64 / 1e9,
         lines.accesses,
         share(lines.own),

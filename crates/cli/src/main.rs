@@ -10,6 +10,7 @@ mod advise;
 mod allocator;
 mod arguments;
 mod bench;
+mod calibrate;
 mod check;
 mod configuration;
 mod data;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
             Some(BenchCommand::Model(arguments)) => figure::run_models(&arguments),
             Some(BenchCommand::Paper(arguments)) => paper::run(&arguments),
             Some(BenchCommand::Story(arguments)) => story::run(&arguments),
+            Some(BenchCommand::Calibrate(arguments)) => calibrate::run(&arguments),
             Some(BenchCommand::Map(arguments)) => map::run(&arguments),
             None => bench::run(&arguments.run),
         },

@@ -12,13 +12,16 @@ use std::process::{Child, Command, Stdio};
 use hotrow_base::clock::Ticks;
 use hotrow_base::thread::available_cores;
 use hotrow_bench::{
-    Cores, Evidence, EvidenceByFigure, Figure, PageHead, Record, Records, figure_named, figures,
-    virtual_machines, write_page,
+    Cores, Evidence, EvidenceByFigure, Figure, HERE, PageHead, Record, Records, calibrate,
+    figure_named, figures, virtual_machines, write_page,
 };
 
 use crate::arguments::{FigureRunArguments, PaperArguments};
 use crate::failure::Failure;
 use crate::figure;
+
+/// The file of what this machine cost just before a figure was run on it.
+const COSTS: &str = "machine.toml";
 
 pub(crate) fn run(arguments: &PaperArguments) -> Result<(), Failure> {
     let wanted = match arguments.names.iter().any(|name| name == figure::ALL) {
@@ -80,7 +83,7 @@ fn missing(
             continue;
         }
         let path = file(arguments, figure, cores, "verdicts.json");
-        let configuration = figure::configuration(&run_arguments(arguments, cores));
+        let configuration = figure::configuration(&run_arguments(arguments, figure, cores));
         let commit = Some(arguments.commit.as_str());
         if !figure::read_records(&path)?.has(&figure.name, commit, &configuration) {
             found.push(figure.clone());
@@ -91,7 +94,12 @@ fn missing(
 
 /// Runs a figure and keeps what came of it.
 fn keep(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> Result<(), Failure> {
-    let mut how = run_arguments(arguments, cores);
+    if cores == Cores::Real && figure.is_held_against_here() {
+        // Just before: where a virtual machine runs, neighbours and places of its cores change.
+        let costs = calibrate(|_| ()).write_toml(HERE);
+        figure::write(&file(arguments, figure, cores, COSTS), costs.as_bytes())?;
+    }
+    let mut how = run_arguments(arguments, figure, cores);
     let report = figure::run_figure(figure, &how)?;
     let path = |kind| file(arguments, figure, cores, kind);
     (how.csv, how.json) = (Some(path("csv")), Some(path("json")));
@@ -103,8 +111,8 @@ fn keep(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> Result<(),
     figure::write(&path("verdicts.json"), records.write()?.as_bytes())
 }
 
-/// How figures are run for the page.
-fn run_arguments(arguments: &PaperArguments, cores: Cores) -> FigureRunArguments {
+/// How a figure is run for the page.
+fn run_arguments(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> FigureRunArguments {
     let (seconds, warm_up, repeat, size) = match (cores, arguments.quick) {
         // Of one size on both, since predictions are held against real runs.
         (Cores::Real, true) => (0.1, 0.05, 3, 0.1),
@@ -118,7 +126,8 @@ fn run_arguments(arguments: &PaperArguments, cores: Cores) -> FigureRunArguments
     };
     FigureRunArguments {
         machine: (cores == Cores::Virtual).then(|| figure::OF_PAPER.to_owned()),
-        machines: None,
+        machines: (cores == Cores::Virtual && figure.is_held_against_here())
+            .then(|| file(arguments, figure, Cores::Real, COSTS)),
         coherence,
         seconds,
         warm_up,

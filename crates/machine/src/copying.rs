@@ -9,12 +9,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::blocks;
+use crate::instructions;
 
 /// What a call takes before it has copied anything.
-const BLOCKS_TO_BEGIN: u64 = 3;
-/// What a block's time is enough for.
-const BYTES_PER_BLOCK: u64 = 128;
+const INSTRUCTIONS_TO_BEGIN: u64 = 30;
+/// What an instruction's time is enough for.
+const BYTES_PER_INSTRUCTION: u64 = 12;
 
 /// A C function of two places and a length.
 macro_rules! counted {
@@ -27,7 +27,7 @@ macro_rules! counted {
         // signature it has; it asks nothing of its caller that the library does not.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $wrapped(a: $to, b: *const c_void, bytes: usize) -> $result {
-            blocks::add(BLOCKS_TO_BEGIN + bytes as u64 / BYTES_PER_BLOCK);
+            instructions::add(INSTRUCTIONS_TO_BEGIN + bytes as u64 / BYTES_PER_INSTRUCTION);
             // SAFETY: what the caller promised the library.
             unsafe { $real(a, b, bytes) }
         }

@@ -10,8 +10,8 @@ pub struct Costs {
     pub sockets: u16,
     /// cores of a socket; all together at most [`CORES_MAX`]
     pub cores_per_socket: u16,
-    /// what a basic block of compiled code takes that finds its data in the first cache
-    pub block_ps: u64,
+    /// what an instruction takes on average that finds its data in the first cache
+    pub instruction_ps: u64,
     /// one turn of a loop over words, whose turns a core has under way side by side
     pub word_ps: u64,
     /// a read-modify-write, or a store that orders all memory, on a line that the core owns
@@ -73,8 +73,8 @@ impl Costs {
                 return Err(format!("{name} is {lines}: it has to be a power of two"));
             }
         }
-        if self.block_ps == 0 || self.slice_ps == 0 || self.pause_ps == 0 {
-            return Err("block_ps, pause_ps and slice_ps have to be more than 0".to_owned());
+        if self.instruction_ps == 0 || self.slice_ps == 0 || self.pause_ps == 0 {
+            return Err("instruction_ps, pause_ps and slice_ps have to be more than 0".to_owned());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corosensei::Yielder;
 
-use crate::blocks;
+use crate::instructions;
 use crate::lines::Access;
 use crate::order::NEVER;
 use crate::schedule::{Machine, running};
@@ -42,12 +42,18 @@ pub(crate) fn settle() {
     }
 }
 
+/// Whether what runs takes time: loading and checking do not.
+#[cfg(hotrow_machine)]
+#[inline(always)]
+pub(crate) fn takes_time() -> bool {
+    machine().is_some_and(|of| of.is_timed && !of.is_outside())
+}
+
 fn give_way(pause: Pause) {
     let Some(machine) = machine() else { return };
     let yielder = machine.thread().yielder;
     // SAFETY: set at the thread's start, and there until its body returns, which it has not.
     unsafe { (*yielder).suspend(pause) };
-    blocks::take();
 }
 
 /// Gives way until no other core is behind. The time of whoever calls this is up to date, and what
@@ -59,23 +65,22 @@ fn in_turn() {
     }
 }
 
-/// The block with which [`access`] begins: no plain build has it.
-const OWN_BLOCKS: u64 = 1;
-/// So few blocks from one access to the next are a loop over words: a processor has several of its
-/// turns under way at once.
-const LOOP_BLOCKS: u64 = 2;
+/// So few instructions from one access to the next are a loop over words: a processor has several
+/// of its turns under way at once.
+const LOOP_INSTRUCTIONS: u64 = 16;
 
-/// Before code does something to a word.
-#[inline]
+/// Before code does something to a word. Not inlined: a caller's instructions are counted, and
+/// these must not be.
+#[inline(never)]
 pub fn access(address: usize, access: Access) {
-    let blocks = blocks::take(); // before there are more of this function's own
+    let instructions = instructions::take();
     let Some(of) = machine() else { return };
     if !of.is_timed || of.is_outside() {
         return;
     }
-    match blocks.saturating_sub(OWN_BLOCKS) {
-        ..=LOOP_BLOCKS => of.spend(of.costs.word_ps),
-        blocks => of.run_blocks(blocks),
+    match instructions {
+        ..=LOOP_INSTRUCTIONS => of.spend(of.costs.word_ps),
+        instructions => of.run_code(instructions),
     }
     match of.must_pass() {
         None => {}
@@ -85,7 +90,6 @@ pub fn access(address: usize, access: Access) {
     if let Some(of) = machine() {
         of.access(address, access);
     }
-    blocks::take();
 }
 
 /// A fence that orders all memory.
@@ -93,7 +97,6 @@ pub fn fence() {
     if let Some(of) = machine() {
         of.now();
         of.fence();
-        blocks::take();
     }
 }
 
@@ -173,7 +176,6 @@ pub fn wake(address: usize, most: usize) {
     in_turn();
     if let Some(of) = machine() {
         of.wake(address, most);
-        blocks::take();
     }
 }
 
@@ -186,9 +188,7 @@ pub unsafe fn spawn(core: Option<usize>, body: Box<dyn FnOnce() + '_>) -> Thread
     let of = machine().expect("a machine's thread");
     of.now();
     // SAFETY: as the caller promises.
-    let thread = unsafe { of.add(Some(core), body, STACK_BYTES) };
-    blocks::take();
-    thread
+    unsafe { of.add(Some(core), body, STACK_BYTES) }
 }
 
 /// Waits for a thread's end. There must be a machine.

@@ -2,7 +2,7 @@
 //!
 //! Role         below `base`: under `--cfg hotrow_machine` its atomics, threads, futexes and clocks
 //!              come here. Every access to a shared word is an event with a price; between events
-//!              code costs by the basic blocks that ran, which the compiler counts. So latches,
+//!              code costs by the instructions that ran, which the compiler counts. So latches,
 //!              queues, indexes, engines and the log run as they are, on cores that are not there
 //! States       of a thread: ready -> runs on a core -> waits for a word, a time or a thread ->
 //!              ready
@@ -18,13 +18,13 @@
 //!              steps of a model; here nothing is written twice, and what is not modelled by hand
 //!              (planning, indexes, undo, the log's buffers) is seen, too
 
-mod blocks;
 #[cfg(hotrow_machine)]
 mod chance;
 #[cfg(hotrow_machine)]
 mod copying;
 mod costs;
 pub mod hook;
+mod instructions;
 mod lines;
 mod order;
 mod schedule;
@@ -35,8 +35,8 @@ pub use lines::{Access, LineCounts};
 pub use schedule::{Told, run};
 pub use thread::ThreadId;
 
-/// Whether this program's shared words are told to a machine, and its blocks counted. In others
+/// Whether this program's shared words are told to a machine, and its instructions counted. In others
 /// [`run`] works, but what runs takes no time.
 pub fn can_simulate() -> bool {
-    cfg!(hotrow_machine) && blocks::are_counted()
+    cfg!(hotrow_machine) && instructions::are_counted()
 }

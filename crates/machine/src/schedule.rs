@@ -19,8 +19,8 @@ use std::ptr;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
-use crate::blocks;
 use crate::costs::Costs;
+use crate::instructions;
 use crate::lines::{Access, LineCounts, Lines};
 use crate::order::{NEVER, Order};
 use crate::thread::{Pause, Thread, ThreadId, Wait};
@@ -40,6 +40,8 @@ const OUTSIDE_PAUSE_PS: u64 = 1_000_000;
 pub struct Told {
     /// accesses, sleeps and wakes
     pub events: u64,
+    /// instructions whose time counted, but for those of loops over words
+    pub instructions: u64,
     /// of virtual time
     pub picoseconds: u64,
     /// what caches did
@@ -93,6 +95,7 @@ pub(crate) struct Machine {
     /// whether accesses and code cost anything
     pub(crate) is_timed: bool,
     events: u64,
+    instructions: u64,
     /// the core that takes the next thread of those that are equally good
     next_core: usize,
 }
@@ -117,7 +120,7 @@ pub fn run<T>(costs: &Costs, seed: u64, main: impl FnOnce() -> T) -> (T, Told) {
     let first = unsafe { machine.add(None, body, FIRST_STACK_BYTES) };
     let machine = Box::into_raw(Box::new(machine));
     RUNNING.set(machine);
-    blocks::take();
+    instructions::take();
     until_ended(machine, first);
     RUNNING.set(ptr::null_mut());
     // SAFETY: made from a box above; no thread runs, so nobody else has it.
@@ -179,6 +182,7 @@ impl Machine {
             horizon: 0,
             is_timed: true,
             events: 0,
+            instructions: 0,
             next_core: 0,
         }
     }
@@ -187,6 +191,7 @@ impl Machine {
         let left = self.threads.iter().filter(|thread| !thread.has_ended).count();
         Told {
             events: self.events,
+            instructions: self.instructions,
             picoseconds: self.now,
             lines: self.lines.counts(),
             left: left as u32,
@@ -409,17 +414,18 @@ impl Machine {
 
     // What hooks need; a thread is running.
 
-    /// The time of the thread that runs, whose last blocks are added.
+    /// The time of the thread that runs, whose last instructions are added.
     #[inline]
     pub(crate) fn now(&mut self) -> u64 {
-        self.run_blocks(blocks::take());
+        self.run_code(instructions::take());
         self.now
     }
 
-    /// The thread that runs has run so many blocks.
+    /// The thread that runs has run so many instructions.
     #[inline]
-    pub(crate) fn run_blocks(&mut self, blocks: u64) {
-        self.spend(blocks * self.costs.block_ps);
+    pub(crate) fn run_code(&mut self, instructions: u64) {
+        self.instructions += instructions;
+        self.spend(instructions * self.costs.instruction_ps);
     }
 
     /// Adds to the time of the thread that runs, if that stands on a core and time counts.

@@ -20,6 +20,7 @@ pub mod table;
 
 pub mod record;
 pub mod slab;
+pub use slab::zeroed_words::ZeroedWords;
 
 pub mod btree;
 pub mod hash_index;

@@ -35,7 +35,13 @@ fn who_asks_for_what_is_not_there_is_told_what_is() {
 fn each_figure_of_a_paper_has_a_machine() {
     let machines = virtual_machines();
     for figure in crate::figure::figures() {
-        virtual_machine_of(&machines, &figure).unwrap_or_else(|error| panic!("{error}"));
+        match virtual_machine_of(&machines, &figure) {
+            Ok(_) => assert!(!figure.is_held_against_here(), "{}", figure.name),
+            Err(error) => {
+                let is_told = error.to_string().contains("hotrow bench calibrate");
+                assert!(figure.is_held_against_here() && is_told, "{error}");
+            }
+        }
     }
 }
 

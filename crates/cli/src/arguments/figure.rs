@@ -111,7 +111,8 @@ pub(crate) struct FigureRunArguments {
     /// had. Seconds are its own then, and a few thousandths do
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Machines of your own, in the form of `crates/bench/machines.toml`, instead of these
+    /// Machines of your own, in the form of `crates/bench/machines.toml`, before these; what
+    /// `hotrow bench calibrate` writes is one
     #[arg(long, value_name = "FILE", requires = "machine")]
     pub(crate) machines: Option<PathBuf>,
     /// Run everything once more with so many percent of what lines cost there that travel between

@@ -5,7 +5,7 @@ fn costs() -> Costs {
     Costs {
         sockets: 2,
         cores_per_socket: 2,
-        block_ps: 1_000,
+        instruction_ps: 200,
         word_ps: 0,
         atomic_ps: 10_000,
         pause_ps: 1_000,

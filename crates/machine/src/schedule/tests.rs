@@ -9,7 +9,7 @@ fn costs(cores: u16) -> Costs {
     Costs {
         sockets: 1,
         cores_per_socket: cores,
-        block_ps: 1_000,
+        instruction_ps: 200,
         word_ps: 0,
         atomic_ps: 10_000,
         pause_ps: 10_000,
@@ -158,7 +158,7 @@ fn who_looks_at_one_word_sleeps_until_it_changes() {
         (1_010_000..1_016_000).contains(&seen),
         "starts, sleeps, is woken; seen at once: {seen}"
     );
-    assert!((11_000..13_000).contains(&turns), "a turn is 80 ns and its blocks: {turns}");
+    assert!((11_000..13_000).contains(&turns), "a turn is 80 ns and its instructions: {turns}");
     assert!(told.events < turns + 1_000, "its turns are looks, and nothing else: {told:?}");
 }
 

@@ -30,9 +30,10 @@ enum HugePages {
     Unwanted,
 }
 
-/// See the module.
+/// A block of zeroed words as records, buckets and nodes lie in: on a cache line, never moved, in
+/// huge pages where the system has them.
 #[derive(Debug)]
-pub(crate) struct ZeroedWords {
+pub struct ZeroedWords {
     start: NonNull<AtomicU64>,
     words: usize,
     /// Words between the start of the allocation and `start`.
@@ -46,7 +47,7 @@ unsafe impl Sync for ZeroedWords {}
 
 impl ZeroedWords {
     /// A block of `words` zeroes (at least one), or `None` if the allocator has no room.
-    pub(crate) fn try_new(words: usize) -> Option<Self> {
+    pub fn try_new(words: usize) -> Option<Self> {
         let layout = Self::layout(words)?;
         // SAFETY: the layout is not of size zero, as it holds at least the line to skip.
         let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?.cast::<AtomicU64>();
