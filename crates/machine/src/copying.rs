@@ -27,7 +27,9 @@ macro_rules! counted {
         // signature it has; it asks nothing of its caller that the library does not.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $wrapped(a: $to, b: *const c_void, bytes: usize) -> $result {
-            instructions::add(INSTRUCTIONS_TO_BEGIN + bytes as u64 / BYTES_PER_INSTRUCTION);
+            instructions::add_if_timed(
+                INSTRUCTIONS_TO_BEGIN + bytes as u64 / BYTES_PER_INSTRUCTION,
+            );
             // SAFETY: what the caller promised the library.
             unsafe { $real(a, b, bytes) }
         }

@@ -54,6 +54,7 @@ fn give_way(pause: Pause) {
     let yielder = machine.thread().yielder;
     // SAFETY: set at the thread's start, and there until its body returns, which it has not.
     unsafe { (*yielder).suspend(pause) };
+    instructions::take(); // what the machine copied, and threads whose time does not count
 }
 
 /// Gives way until no other core is behind. The time of whoever calls this is up to date, and what
@@ -90,6 +91,7 @@ pub fn access(address: usize, access: Access) {
     if let Some(of) = machine() {
         of.access(address, access);
     }
+    instructions::take(); // copies that the machine has made
 }
 
 /// A fence that orders all memory.
@@ -97,6 +99,7 @@ pub fn fence() {
     if let Some(of) = machine() {
         of.now();
         of.fence();
+        instructions::take();
     }
 }
 
@@ -176,6 +179,7 @@ pub fn wake(address: usize, most: usize) {
     in_turn();
     if let Some(of) = machine() {
         of.wake(address, most);
+        instructions::take();
     }
 }
 
@@ -188,7 +192,9 @@ pub unsafe fn spawn(core: Option<usize>, body: Box<dyn FnOnce() + '_>) -> Thread
     let of = machine().expect("a machine's thread");
     of.now();
     // SAFETY: as the caller promises.
-    unsafe { of.add(Some(core), body, STACK_BYTES) }
+    let thread = unsafe { of.add(Some(core), body, STACK_BYTES) };
+    instructions::take();
+    thread
 }
 
 /// Waits for a thread's end. There must be a machine.

@@ -34,8 +34,17 @@ pub(crate) fn take() -> u64 {
 /// Counts what takes as long as so many instructions.
 #[cfg(hotrow_machine)]
 #[inline]
-pub(crate) fn add(instructions: u64) {
+fn add(instructions: u64) {
     RAN.set(RAN.get() + instructions);
+}
+
+/// Counts what takes as long as so many instructions, where it takes any time.
+#[cfg(hotrow_machine)]
+#[inline]
+pub(crate) fn add_if_timed(instructions: u64) {
+    if crate::hook::takes_time() {
+        add(instructions);
+    }
 }
 
 /// Whether this program counts its instructions.

@@ -80,8 +80,14 @@ pub struct Calibration {
 
 /// Measures this machine, which takes some ten seconds and wants to have it to itself. `tell` is
 /// told what is measured.
-pub fn calibrate(mut tell: impl FnMut(&str)) -> Calibration {
+pub fn calibrate(tell: impl FnMut(&str) + Send) -> Calibration {
     let cores = available_cores();
+    // On a thread of its own, which is pinned: the caller's threads may run anywhere afterwards.
+    let measured = thread::scope(|scope| scope.spawn(|| measure(cores, tell)).join());
+    measured.expect("measuring does not panic")
+}
+
+fn measure(cores: Vec<usize>, mut tell: impl FnMut(&str)) -> Calibration {
     let by_socket = |wanted: bool| {
         let first = socket_of(cores[0]);
         cores[1..].iter().copied().find(|&core| (socket_of(core) == first) == wanted)
@@ -489,6 +495,14 @@ mod tests {
         assert_eq!((own.kib, shared.kib), (1024, 16384));
         of.chain.iter_mut().filter(|(kib, _)| *kib == 1024).for_each(|(_, ns)| *ns = 10.0);
         assert_eq!(of.caches().0.kib, 512);
+    }
+
+    #[test]
+    fn who_asks_may_run_on_all_cores_afterwards() {
+        let before = available_cores();
+        let measured = calibrate(|_| ());
+        assert_eq!(available_cores(), before);
+        assert!(measured.chain.iter().all(|(_, ns)| *ns > 0.0), "{measured:?}");
     }
 
     #[test]
