@@ -93,8 +93,8 @@ impl Written {
     }
 }
 
-/// The machine that the program runs on, in tables that [`calibrate`](calibration::calibrate) gives:
-/// it is in no other.
+/// The machine that the program runs on, in tables that [`calibrate`](calibration::calibrate)
+/// gives: it is in no other.
 pub const HERE: &str = "here";
 
 impl Figure {

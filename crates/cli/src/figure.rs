@@ -135,9 +135,9 @@ fn told_text(told: &Told) -> String {
     let lines = told.lines;
     let share = |count: u64| count * 100 / lines.accesses.max(1);
     format!(
-        "{} events and {} instructions in {:.3} ms; of {} accesses {} % in the core's own cache, {} % in the \
-         socket's, {} % from its other cores, {} % from other sockets, {} % from memory; \
-         {:.3} ms waited for lines",
+        "{} events and {} instructions in {:.3} ms; of {} accesses {} % in the core's own cache, \
+         {} % in the socket's, {} % from its other cores, {} % from other sockets, {} % from \
+         memory; {:.3} ms waited for lines",
         told.events,
         told.instructions,
         told.picoseconds as f64 / 1e9,

@@ -35,8 +35,8 @@ pub use lines::{Access, LineCounts};
 pub use schedule::{Told, run};
 pub use thread::ThreadId;
 
-/// Whether this program's shared words are told to a machine, and its instructions counted. In others
-/// [`run`] works, but what runs takes no time.
+/// Whether this program's shared words are told to a machine, and its instructions counted. In
+/// others [`run`] works, but what runs takes no time.
 pub fn can_simulate() -> bool {
     cfg!(hotrow_machine) && instructions::are_counted()
 }

@@ -1,6 +1,6 @@
 //! What this machine costs, measured, in the form of `machines.toml`.
 //!
-//! Role         `hotrow bench calibrate`: a virtual machine like this one, so that what is predicted
+//! Role         `hotrow bench calibrate`: a virtual machine like this one, so that what it predicts
 //!              can be held against what runs here
 //! Errors       what cannot be measured (one core, no core of another socket) is taken from what
 //!              comes nearest, and the written table says so beside it
@@ -215,7 +215,10 @@ impl Calibration {
                 }
             }
         }
-        text.push_str("# `slice` is the system's usual one; `instruction` is cycles by a share (docs/machine.md).\n");
+        text.push_str(
+            "# `slice` is the system's usual one, `instruction` a share of a cycle: see\n",
+        );
+        text.push_str("# docs/machine.md.\n");
         text
     }
 
