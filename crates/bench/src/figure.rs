@@ -17,7 +17,7 @@ mod quick;
 mod report;
 mod run;
 mod scale;
-mod statistics;
+pub(crate) mod statistics;
 mod verdict;
 
 use std::collections::BTreeMap;

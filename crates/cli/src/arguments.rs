@@ -1,5 +1,6 @@
 //! The command line: what there is to say, and `--help`.
 
+mod calibrate;
 mod check;
 mod figure;
 mod map;
@@ -15,9 +16,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use hotrow_bench::LogSettings;
 
+pub(crate) use calibrate::CalibrateArguments;
 pub(crate) use check::CheckArguments;
 pub(crate) use figure::{FigureArguments, FigureRunArguments, ModelArguments, PaperArguments};
-pub(crate) use map::{AdviseArguments, CalibrateArguments, MapArguments};
+pub(crate) use map::{AdviseArguments, MapArguments};
 pub(crate) use remote::RemoteArguments;
 pub(crate) use story::StoryArguments;
 pub(crate) use top::{Sort, TopArguments};

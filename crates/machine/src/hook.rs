@@ -42,11 +42,11 @@ pub(crate) fn settle() {
     }
 }
 
-/// Whether what runs takes time: loading and checking do not.
+/// Whether code that runs takes time.
 #[cfg(hotrow_machine)]
 #[inline(always)]
 pub(crate) fn takes_time() -> bool {
-    machine().is_some_and(|of| of.is_timed && !of.is_outside())
+    machine().is_some_and(|of| of.takes_time())
 }
 
 fn give_way(pause: Pause) {
@@ -76,7 +76,7 @@ const LOOP_INSTRUCTIONS: u64 = 16;
 pub fn access(address: usize, access: Access) {
     let instructions = instructions::take();
     let Some(of) = machine() else { return };
-    if !of.is_timed || of.is_outside() {
+    if !of.takes_time() {
         return;
     }
     match instructions {
@@ -126,7 +126,7 @@ pub fn yield_now() {
 fn pause(ps: u64) {
     let Some(of) = machine() else { return };
     of.pass_time(ps);
-    if of.is_outside() || !of.is_timed {
+    if !of.takes_time() {
         return give_way(Pause::Yielded);
     }
     let Some(until) = of.begin_watch() else { return };

@@ -110,7 +110,5 @@ fn read_block(from: *const u8) -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn __sanitizer_cov_trace_pc_guard(_word: *mut u32) {
     const ON_AVERAGE: u64 = 5;
-    if crate::hook::takes_time() {
-        add(ON_AVERAGE);
-    }
+    add_if_timed(ON_AVERAGE);
 }

@@ -490,6 +490,12 @@ impl Machine {
         self.core.is_none()
     }
 
+    /// Whether what the thread does takes time: loading and checking do not.
+    #[inline]
+    pub(crate) fn takes_time(&self) -> bool {
+        self.is_timed && self.core.is_some()
+    }
+
     /// Whether the thread has to give way before it does what others can see.
     #[inline]
     pub(crate) fn must_pass(&self) -> Option<Pause> {

@@ -15,7 +15,7 @@ use crate::comparison::negated;
 use crate::encoded::bits_literal;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
 use crate::like_any::one_per_pattern;
-use crate::operand::{OpenText, Operand};
+use crate::operand::{Arguments, OpenText, Operand, WrittenCase};
 use crate::operator::oid_as_bigint;
 use crate::parameters::parameter_number;
 use crate::relation::array::array_assigned;
@@ -157,6 +157,11 @@ impl Compiler<'_> {
         operand.map_err(|_| exhausted(self.place))?.map_err(|e| e.or_at(self.place))
     }
 
+    /// An operand, and where it stands.
+    pub(crate) fn placed_operand(&mut self, written: &ast::Expr) -> Result<(Operand, Place)> {
+        Ok((self.operand(written)?, place_in(written, self.place)))
+    }
+
     fn operand_inner(&mut self, written: &ast::Expr) -> Result<Operand> {
         use ast::Expr as E;
         let place = self.place;
@@ -213,9 +218,12 @@ impl Compiler<'_> {
             E::ILike { negated: not, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *not, Some(Function::Lower))?
             }
-            E::Case { operand, conditions, else_result, .. } => {
-                self.case(operand.as_deref(), conditions, else_result.as_deref(), written)?
-            }
+            E::Case { operand, conditions, else_result, .. } => self.case(&WrittenCase {
+                operand: operand.as_deref(),
+                arms: conditions,
+                otherwise: else_result.as_deref(),
+                whole: written,
+            })?,
             E::Cast {
                 kind: ast::CastKind::Cast | ast::CastKind::DoubleColon,
                 expr,
@@ -300,64 +308,56 @@ impl Compiler<'_> {
         }
     }
 
-    fn case(
-        &mut self,
-        operand: Option<&ast::Expr>,
-        conditions: &[ast::CaseWhen],
-        otherwise: Option<&ast::Expr>,
-        written: &ast::Expr,
-    ) -> Result<Expr> {
+    fn case(&mut self, case: &WrittenCase<'_>) -> Result<Expr> {
         // The first condition is asked in any case.
-        let asked = conditions.iter().skip(1).map(|arm| &arm.condition);
-        let given = conditions.iter().map(|arm| &arm.result).chain(otherwise);
-        let is_lazy = self.may_call(asked.chain(given));
+        let asked = case.arms.iter().skip(1).map(|arm| &arm.condition);
+        let is_lazy = self.may_call(asked.chain(case.values()));
         if !is_lazy && !self.levels.is_empty() {
-            return self.case_of_a_row(operand, conditions, otherwise, written);
+            return self.case_of_a_row(case);
         }
         let mut values = Vec::new();
         let mut arms = Vec::new();
-        for arm in conditions {
-            let when = self.apart(is_lazy, |this| this.condition_of_arm(operand, arm))?;
-            let (value, before) = self.apart(is_lazy, |this| this.operand(&arm.result))?;
-            values.push((value, place_in(&arm.result, self.place)));
+        for arm in case.arms {
+            let when = self.apart(is_lazy, |this| this.condition_of_arm(case, arm))?;
+            let (value, before) = self.apart(is_lazy, |this| this.placed_operand(&arm.result))?;
+            values.push(value);
             arms.push((when, before));
         }
         let mut last = Vec::new();
-        if let Some(otherwise) = otherwise {
-            let (value, before) = self.apart(is_lazy, |this| this.operand(otherwise))?;
+        if let Some(otherwise) = case.otherwise {
+            let (value, before) = self.apart(is_lazy, |this| this.placed_operand(otherwise))?;
             last = before;
-            values.push((value, place_in(otherwise, self.place)));
+            values.push(value);
         }
         let whens = match is_lazy {
             true => self.emit_lazy_arms(arms, last)?,
             false => arms.into_iter().map(|((when, _), _)| when).collect(),
         };
-        self.case_of(whens, values, otherwise.is_some(), written)
+        self.case_of(case, whens, values)
     }
 
     /// What decides whether an arm of a CASE is for a row.
     pub(crate) fn condition_of_arm(
         &mut self,
-        operand: Option<&ast::Expr>,
+        case: &WrittenCase<'_>,
         arm: &ast::CaseWhen,
     ) -> Result<Expr> {
-        match operand {
+        match case.operand {
             None => self.condition(&arm.condition, "CASE/WHEN"),
             Some(operand) => self.comparison(operand, CompareOp::Equal, &arm.condition),
         }
     }
 
-    /// CASE of conditions and values, the last of which may be that of ELSE.
+    /// CASE of conditions and values, the last of which is that of ELSE if there is one.
     pub(crate) fn case_of(
         &mut self,
+        case: &WrittenCase<'_>,
         whens: Vec<Expr>,
-        values: Vec<(Operand, Place)>,
-        has_otherwise: bool,
-        written: &ast::Expr,
+        values: Arguments,
     ) -> Result<Expr> {
-        let place = place_in(written, self.place);
+        let place = place_in(case.whole, self.place);
         let (mut values, sql_type) = self.unified_or_arrays(values, "CASE", place)?;
-        let otherwise = if has_otherwise { values.pop().map(Box::new) } else { None };
+        let otherwise = case.otherwise.and_then(|_| values.pop().map(Box::new));
         let arms = whens.into_iter().zip(values).collect();
         Ok(Expr { kind: ExprKind::Case { arms, otherwise }, sql_type })
     }

@@ -133,7 +133,7 @@ impl Compiler<'_> {
     }
 
     pub(crate) fn operands(&mut self, written: &[&ast::Expr]) -> Result<Arguments> {
-        written.iter().map(|e| Ok((self.operand(e)?, place_in(*e, self.place)))).collect()
+        written.iter().map(|written| self.placed_operand(written)).collect()
     }
 
     fn function(&mut self, function: &ast::Function, place: Place) -> Result<Expr> {
@@ -343,9 +343,8 @@ impl Compiler<'_> {
             return self.coalesce_of_a_row(written, place);
         }
         for written in written {
-            let at = place_in(*written, self.place);
-            let (value, before) = self.apart(is_lazy, |this| this.operand(written))?;
-            arguments.push((value, at));
+            let (value, before) = self.apart(is_lazy, |this| this.placed_operand(written))?;
+            arguments.push(value);
             befores.push(before);
         }
         let (mut values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;

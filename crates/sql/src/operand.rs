@@ -2,6 +2,7 @@
 
 use hotrow_base::types::{DataType, RangeKind, SqlType};
 use hotrow_transaction::program::{Expr, Place};
+use sqlparser::ast;
 
 /// An expression whose type may still be open.
 #[derive(Clone, Debug)]
@@ -22,6 +23,23 @@ pub(crate) struct OpenText {
     pub(crate) literal: Option<usize>,
 }
 
+/// A CASE as it is written.
+pub(crate) struct WrittenCase<'a> {
+    /// what conditions are compared with, if they are values
+    pub(crate) operand: Option<&'a ast::Expr>,
+    pub(crate) arms: &'a [ast::CaseWhen],
+    pub(crate) otherwise: Option<&'a ast::Expr>,
+    pub(crate) whole: &'a ast::Expr,
+}
+
+impl<'a> WrittenCase<'a> {
+    /// What it may come to.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &'a ast::Expr> {
+        self.arms.iter().map(|arm| &arm.result).chain(self.otherwise)
+    }
+}
+
+/// Operands, and where they stand.
 pub(crate) type Arguments = Vec<(Operand, Place)>;
 
 /// The types of arguments; none: it is open.

@@ -3,7 +3,7 @@
 //! Source       M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4
 
 /// The middle value; of an even number of them the mean of both. NaN without any.
-pub(super) fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {

@@ -3,11 +3,13 @@
 //! Role         `hotrow bench calibrate`: a virtual machine like this one, so that what it predicts
 //!              can be held against what runs here
 //! Errors       what cannot be measured (one core, no core of another socket) is taken from what
-//!              comes nearest, and the written table says so beside it
+//!              comes nearest, and the written table says so beside it. A socket is a memory node,
+//!              as threads that run on virtual cores are told of theirs ([`Nodes`])
 //! Source       chains of loads after McVoy and Staelin, "lmbench" (USENIX 1996), section 6; the
 //!              relations between handing a word over and the directory's costs are those of
 //!              `hotrow-machine`'s lines
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::hint;
 use std::thread;
@@ -16,10 +18,12 @@ use std::time::{Duration, Instant};
 use hotrow_base::sync::facade::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use hotrow_base::sync::facade::atomic::{AtomicU64, AtomicUsize};
 use hotrow_base::sync::futex::Futex;
-use hotrow_base::thread::{available_cores, pin_current_thread};
+use hotrow_base::thread::{Nodes, available_cores, pin_current_thread};
 use hotrow_storage::ZeroedWords;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+
+use crate::figure::statistics::median;
 
 /// Cycles of an instruction that finds its data in the first cache. Not measured by itself: chosen
 /// once so that the workload of `orthrus-4` and `orthrus-12` comes out, on a machine whose other
@@ -29,23 +33,9 @@ const CYCLES_PER_INSTRUCTION: f64 = 0.29;
 /// Cycles of a step of [`shift`]: three shifts and three exclusive ors, of which each needs the one
 /// before and takes a cycle on all processors of today.
 const CYCLES_PER_STEP: f64 = 6.0;
-/// Chains go from one that the first cache holds to one that no cache does.
-const CHAIN_KIB: [u64; 14] = [
-    32,
-    64,
-    128,
-    256,
-    512,
-    1 << 10,
-    2 << 10,
-    4 << 10,
-    8 << 10,
-    16 << 10,
-    32 << 10,
-    64 << 10,
-    128 << 10,
-    256 << 10,
-];
+/// Chains go from one that the first cache holds, by doubling, to one that no cache does.
+const SHORTEST_KIB: u64 = 32;
+const LONGEST_KIB: u64 = 256 << 10;
 /// A chain that the first cache has no room for and the second one has.
 const SECOND_KIB: u64 = 128;
 const LINE_BYTES: u64 = 64;
@@ -88,9 +78,10 @@ pub fn calibrate(tell: impl FnMut(&str) + Send) -> Calibration {
 }
 
 fn measure(cores: Vec<usize>, mut tell: impl FnMut(&str)) -> Calibration {
+    let nodes = Nodes::of_machine();
     let by_socket = |wanted: bool| {
-        let first = socket_of(cores[0]);
-        cores[1..].iter().copied().find(|&core| (socket_of(core) == first) == wanted)
+        let first = nodes.of_core(cores[0]);
+        cores[1..].iter().copied().find(|&core| (nodes.of_core(core) == first) == wanted)
     };
     let (near, far) = (by_socket(true), by_socket(false));
     pin_current_thread(cores[0]);
@@ -107,11 +98,10 @@ fn measure(cores: Vec<usize>, mut tell: impl FnMut(&str)) -> Calibration {
     });
     let pause = middle(|| per_turn(500_000, |turns| (0..turns).for_each(|_| hint::spin_loop())));
     tell("caches and memory");
-    let longest = *CHAIN_KIB.last().expect("there are some");
     // One block for all: the allocator's next one might be of small pages that were in use.
-    let words = ZeroedWords::try_new((longest * 1024 / 8) as usize).expect("room for a chain");
-    let chain = CHAIN_KIB.map(|kib| (kib, chained(&words, kib, Order::ByChance))).to_vec();
-    let in_order = chained(&words, longest, Order::OfAddresses);
+    let words = ZeroedWords::try_new((LONGEST_KIB * 1024 / 8) as usize).expect("room for a chain");
+    let chain = chain_kib().map(|kib| (kib, chained(&words, kib, Order::ByChance))).collect();
+    let in_order = chained(&words, LONGEST_KIB, Order::OfAddresses);
     tell("words that go from core to core");
     let handover = near.map(|core| middle(|| handed_over(cores[0], core)));
     let handover_far = far.map(|core| middle(|| handed_over(cores[0], core)));
@@ -120,14 +110,9 @@ fn measure(cores: Vec<usize>, mut tell: impl FnMut(&str)) -> Calibration {
     let call = middle(|| per_turn(200_000, |turns| (0..turns).for_each(|_| nobody.wake_one())));
     let (wake, wake_latency) = woken(cores[0], near.or(far).unwrap_or(cores[0]));
     let switch = (middle(|| taken_in_turns(cores[0])) - call).max(call);
-    let sockets = {
-        let mut sockets: Vec<_> = cores.iter().map(|&core| socket_of(core)).collect();
-        sockets.sort_unstable();
-        sockets.dedup();
-        sockets.len()
-    };
+    let sockets: BTreeSet<_> = cores.iter().map(|&core| nodes.of_core(core)).collect();
     Calibration {
-        sockets,
+        sockets: sockets.len(),
         cycle,
         chain,
         in_order,
@@ -148,9 +133,9 @@ fn measure(cores: Vec<usize>, mut tell: impl FnMut(&str)) -> Calibration {
 impl Calibration {
     /// The machine's table under a name, with what was measured in comments.
     pub fn write_toml(&self, name: &str) -> String {
-        let (own, shared) = self.caches();
-        let memory = self.chain_of(*CHAIN_KIB.last().expect("there are some"));
-        let dirty = self.handover.map_or(shared.ns, |ns| (ns - shared.ns).max(shared.ns));
+        let (own_lines, shared_lines, shared) = self.caches();
+        let memory = self.chain_of(LONGEST_KIB);
+        let dirty = self.handover.map_or(shared, |ns| (ns - shared).max(shared));
         let dirty_far = self.handover_far.map_or(dirty, |ns| (ns / 2.0).max(dirty));
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
@@ -164,9 +149,9 @@ impl Calibration {
         line("word", ns(self.word));
         line("atomic", ns(self.atomic));
         line("pause", ns(self.pause));
-        line("own_lines", own.lines().to_string());
-        line("shared_lines", shared.lines().to_string());
-        line("shared", ns(shared.ns));
+        line("own_lines", own_lines.to_string());
+        line("shared_lines", shared_lines.to_string());
+        line("shared", ns(shared));
         line("memory", ns(memory));
         line("memory_far", ns(memory + (dirty_far - dirty)));
         line("dirty", ns(dirty));
@@ -226,34 +211,29 @@ impl Calibration {
         self.chain.iter().find(|(of, _)| *of == kib).expect("it was measured").1
     }
 
-    /// A core's own cache and the one it shares: a cache's size is that of the longest chain whose
-    /// loads are nearer to its time than to the next one's. The system is asked only for the size
-    /// of the second one, behind which the third begins: what a virtual machine has of the third is
-    /// less than it is told.
-    fn caches(&self) -> (Cache, Cache) {
+    /// The lines of a core's own cache, those of the one it shares, and a load from there: a
+    /// cache's size is that of the longest chain whose loads are nearer to its time than to the
+    /// next one's.
+    /// The system is asked only for the size of the second one, behind which the third begins: what
+    /// a virtual machine has of the third is less than it is told.
+    fn caches(&self) -> (u64, u64, f64) {
         let second = second_cache_kib().unwrap_or(1 << 10);
-        let longest = self.chain.last().expect("there are some");
-        let behind = self.chain.iter().find(|(kib, _)| *kib >= second * 4).unwrap_or(longest);
-        let (own_ns, shared_ns, memory_ns) = (self.chain_of(SECOND_KIB), behind.1, longest.1);
+        let memory = self.chain_of(LONGEST_KIB);
+        let behind = self.chain.iter().find(|(kib, _)| *kib >= second * 4);
+        let (own, shared) = (self.chain_of(SECOND_KIB), behind.map_or(memory, |(_, ns)| *ns));
         let up_to = |most: f64| {
             let within = self.chain.iter().take_while(|(_, ns)| *ns <= most).last();
-            within.map_or(SECOND_KIB, |(kib, _)| *kib)
+            within.map_or(SECOND_KIB, |(kib, _)| *kib) * 1024 / LINE_BYTES
         };
-        let own = Cache { kib: up_to(f64::midpoint(own_ns, shared_ns)), ns: own_ns };
-        let kib = up_to(f64::midpoint(shared_ns, memory_ns)).max(own.kib);
-        (own, Cache { kib, ns: shared_ns })
+        let own_lines = up_to(f64::midpoint(own, shared));
+        (own_lines, up_to(f64::midpoint(shared, memory)).max(own_lines), shared)
     }
 }
 
-struct Cache {
-    kib: u64,
-    ns: f64,
-}
-
-impl Cache {
-    fn lines(&self) -> u64 {
-        self.kib * 1024 / LINE_BYTES
-    }
+/// The sizes of chains, ascending.
+fn chain_kib() -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(SHORTEST_KIB), |kib| Some(kib * 2))
+        .take_while(|kib| *kib <= LONGEST_KIB)
 }
 
 /// The size of the first core's second cache, if the system tells it.
@@ -267,18 +247,9 @@ fn second_cache_kib() -> Option<u64> {
     read(index, "size")?.trim().strip_suffix('K')?.parse().ok()
 }
 
-/// A core's socket; 0 where the system does not tell.
-fn socket_of(core: usize) -> usize {
-    let path = format!("/sys/devices/system/cpu/cpu{core}/topology/physical_package_id");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.trim().parse().unwrap_or_default()
-}
-
 /// The middle one of some measurements.
 fn middle(mut measure: impl FnMut() -> f64) -> f64 {
-    let mut found: [f64; TURNS] = std::array::from_fn(|_| measure());
-    found.sort_by(f64::total_cmp);
-    found[TURNS / 2]
+    median(&std::array::from_fn::<_, TURNS, _>(|_| measure()))
 }
 
 /// Nanoseconds of a turn of what runs so many.
@@ -350,14 +321,11 @@ fn chained(words: &[AtomicU64], kib: u64, order: Order) -> f64 {
 }
 
 /// Runs a body on a core of its own, beside the caller's on another one; gives the caller's.
-fn beside<T>(
+fn beside<T: Send>(
     cores: (usize, usize),
     other: impl FnOnce() + Send,
     own: impl FnOnce() -> T + Send,
-) -> T
-where
-    T: Send,
-{
+) -> T {
     thread::scope(|scope| {
         scope.spawn(|| {
             pin_current_thread(cores.1);
@@ -373,15 +341,27 @@ where
 
 /// A word's way from one core to another: half of its way there and back.
 fn handed_over(one: usize, other: usize) -> f64 {
+    one_by_one((one, other), 100_000, || ()) // a pause would be measured, too
+}
+
+/// From one thread of a core to another that waits for it: each gives way until it is its turn.
+fn taken_in_turns(core: usize) -> f64 {
+    one_by_one((core, core), 20_000, thread::yield_now)
+}
+
+/// Nanoseconds of a turn of two threads that change a word one after the other; `wait` is what each
+/// does while it is not its turn.
+fn one_by_one(cores: (usize, usize), rounds: u64, wait: impl Fn() + Sync) -> f64 {
     let word = AtomicU64::new(0);
-    let rounds = 100_000;
     let go = |first: u64| {
-        for round in 0..rounds {
-            while word.load(Acquire) != 2 * round + first {} // a pause would be measured, too
-            word.store(2 * round + first + 1, Release);
+        for turn in (0..rounds).map(|round| 2 * round + first) {
+            while word.load(Acquire) != turn {
+                wait();
+            }
+            word.store(turn + 1, Release);
         }
     };
-    beside((one, other), || go(1), || per_turn(2 * rounds, |_| go(0)))
+    beside(cores, || go(1), || per_turn(2 * rounds, |_| go(0)))
 }
 
 /// What it takes to wake a thread of another core, and from there until that runs.
@@ -414,43 +394,23 @@ fn woken(waker: usize, sleeper: usize) -> (f64, f64) {
         calls
     };
     let calls = beside((waker, sleeper), sleep, wake);
-    let median = |mut of: Vec<u64>| {
-        of.sort_unstable();
-        of[of.len() / 2] as f64
-    };
-    let wakes = calls.iter().map(|(before, after)| after - before).collect();
-    let woke =
-        |((_, after), at): (&(u64, u64), &AtomicU64)| at.load(Acquire).saturating_sub(*after);
-    (median(wakes), median(calls.iter().zip(&woke_at).map(woke).collect()))
-}
-
-/// From one thread of a core to another that waits for it: each gives way until it is its turn.
-fn taken_in_turns(core: usize) -> f64 {
-    let word = AtomicU64::new(0);
-    let rounds = 20_000;
-    let go = |first: u64| {
-        for round in 0..rounds {
-            while word.load(Acquire) != 2 * round + first {
-                thread::yield_now();
-            }
-            word.store(2 * round + first + 1, Release);
-        }
-    };
-    beside((core, core), || go(1), || per_turn(2 * rounds, |_| go(0)))
+    let wakes: Vec<_> = calls.iter().map(|(before, after)| (after - before) as f64).collect();
+    let until_it_runs = calls
+        .iter()
+        .zip(&woke_at)
+        .map(|((_, after), at)| at.load(Acquire).saturating_sub(*after) as f64);
+    (median(&wakes), median(&until_it_runs.collect::<Vec<_>>()))
 }
 
 /// How much longer than asked for a short sleep takes.
 fn slept_too_long() -> f64 {
     let asked = Duration::from_micros(50);
-    let mut found: Vec<Duration> = (0..WAKES)
-        .map(|_| {
-            let began = Instant::now();
-            thread::sleep(asked);
-            began.elapsed().saturating_sub(asked)
-        })
-        .collect();
-    found.sort_unstable();
-    found[found.len() / 2].as_nanos() as f64
+    let too_long = || {
+        let began = Instant::now();
+        thread::sleep(asked);
+        began.elapsed().saturating_sub(asked).as_nanos() as f64
+    };
+    median(&std::array::from_fn::<_, WAKES, _>(|_| too_long()))
 }
 
 #[cfg(test)]
@@ -465,7 +425,7 @@ mod tests {
             cores: vec![0, 1],
             sockets: 1,
             cycle: 0.24,
-            chain: CHAIN_KIB.iter().map(|&kib| (kib, ns(kib))).collect(),
+            chain: chain_kib().map(|kib| (kib, ns(kib))).collect(),
             in_order: 15.5,
             word: 0.2,
             atomic: 4.0,
@@ -494,10 +454,10 @@ mod tests {
     #[test]
     fn a_cache_ends_where_loads_are_nearer_to_the_next_ones_time() {
         let mut of = calibration();
-        let (own, shared) = of.caches();
-        assert_eq!((own.kib, shared.kib), (1024, 16384));
+        let lines_of = |kib: u64| kib * 1024 / LINE_BYTES;
+        assert_eq!(of.caches(), (lines_of(1024), lines_of(16384), 13.0));
         of.chain.iter_mut().filter(|(kib, _)| *kib == 1024).for_each(|(_, ns)| *ns = 10.0);
-        assert_eq!(of.caches().0.kib, 512);
+        assert_eq!(of.caches().0, lines_of(512));
     }
 
     #[test]

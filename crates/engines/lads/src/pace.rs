@@ -3,8 +3,8 @@
 /// The share of the last round in what is known.
 const WEIGHT: f64 = 0.25;
 
-/// See the module. Nothing is known before the first round.
-#[derive(Clone, Copy, PartialEq, PartialOrd, Default, Debug)]
+/// Nanoseconds per call, of which the last rounds count most; nothing before the first one.
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Pace(Option<f64>);
 
 impl Pace {

@@ -15,8 +15,8 @@ use hotrow_query::{Step, StepKind, Test, When};
 use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
 use sqlparser::ast;
 
-use crate::error::{Result, place_in};
-use crate::operand::Arguments;
+use crate::error::Result;
+use crate::operand::{Arguments, WrittenCase};
 use crate::scope::Compiler;
 use crate::typing::spread;
 
@@ -111,25 +111,16 @@ impl Compiler<'_> {
     }
 
     /// As [`Compiler::case`], in a query: an arm's steps are left out for rows that it is not for.
-    pub(crate) fn case_of_a_row(
-        &mut self,
-        operand: Option<&ast::Expr>,
-        conditions: &[ast::CaseWhen],
-        otherwise: Option<&ast::Expr>,
-        written: &ast::Expr,
-    ) -> Result<Expr> {
-        let mut arms = Vec::with_capacity(conditions.len());
-        for arm in conditions {
-            let when = self.compile_part(|this| this.condition_of_arm(operand, arm))?;
-            let value = self.compile_part(|this| this.operand(&arm.result))?;
+    pub(crate) fn case_of_a_row(&mut self, case: &WrittenCase<'_>) -> Result<Expr> {
+        let mut arms = Vec::with_capacity(case.arms.len());
+        for arm in case.arms {
+            let when = self.compile_part(|this| this.condition_of_arm(case, arm))?;
+            let value = self.compile_part(|this| this.placed_operand(&arm.result))?;
             arms.push((when, value));
         }
-        let last = otherwise.map(|of| self.compile_part(|this| this.operand(of))).transpose()?;
-        let (whens, values) = self.put_arms(arms, last)?;
-        let places = conditions.iter().map(|arm| &arm.result).chain(otherwise);
-        let places = places.map(|value| place_in(value, self.place)).collect::<Vec<_>>();
-        let values = values.into_iter().zip(places).collect();
-        self.case_of(whens, values, otherwise.is_some(), written)
+        let last = case.otherwise.map(|of| self.compile_part(|this| this.placed_operand(of)));
+        let (whens, values) = self.put_arms(arms, last.transpose()?)?;
+        self.case_of(case, whens, values)
     }
 
     /// As [`Compiler::coalesce`], in a query: what comes behind is computed for rows in which all
@@ -141,9 +132,8 @@ impl Compiler<'_> {
     ) -> Result<Expr> {
         let (mut arguments, mut all_needed) = (Arguments::new(), Vec::with_capacity(written.len()));
         for written in written {
-            let at = place_in(*written, self.place);
-            let (value, needed) = self.compile_part(|this| this.operand(written))?;
-            arguments.push((value, at));
+            let (value, needed) = self.compile_part(|this| this.placed_operand(written))?;
+            arguments.push(value);
             all_needed.push(needed);
         }
         let (values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
