@@ -60,6 +60,9 @@ pub enum Length {
 pub struct Driver {
     /// how long each run takes
     pub length: Length,
+    /// commits after which warming up, and measuring, end before their time; the count is looked at
+    /// some times in it
+    pub enough: Option<u64>,
     /// of population and calls
     pub seed: u64,
     /// bytes that records and indexes may take
@@ -86,6 +89,7 @@ impl Default for Driver {
         let second = Duration::from_secs(1);
         Self {
             length: Length::Time { warm_up: second, measured: 3 * second },
+            enough: None,
             seed: 42,
             memory_bytes: 16 << 30,
             split_indexes: 1,
@@ -301,7 +305,7 @@ impl Driver {
         let mut books: Vec<_> = steps.iter().map(|of| SourceBooks::new(&of.kinds())).collect();
         let (timed, whole, (waits, expected, choice)) = match self.length {
             Length::Time { warm_up, measured } => {
-                self.progress.sleep(format!("{what}, warming up"), warm_up);
+                self.pass(|| engine.statistics(), warm_up, format!("{what}, warming up"));
                 let time = |step| {
                     self.time(|| engine.statistics(), (&phase, step), measured, what.clone())
                 };
@@ -358,7 +362,7 @@ impl Driver {
             let running: Vec<_> = (0..clients as u32).map(client).collect();
             let timed = match self.length {
                 Length::Time { warm_up, measured } => {
-                    self.progress.sleep(format!("{what}, warming up"), warm_up);
+                    self.pass(|| served.statistics(), warm_up, format!("{what}, warming up"));
                     let timed = self.time(|| served.statistics(), (&phase, 0), measured, what);
                     phase.set(Phase::Ended);
                     Some(timed)
@@ -409,9 +413,19 @@ impl Driver {
     ) -> (f64, Statistics) {
         let (before, start) = (statistics(), Ticks::now());
         phase.set(Phase::Measure(step));
-        self.progress.sleep(what, time);
+        self.pass(&statistics, time, what);
         let (end, after) = (Ticks::now(), statistics());
         (end.nanos_since(start) as f64 / 1e9, difference(&after, &before))
+    }
+
+    /// Lets some time pass, or less if enough is committed in it.
+    fn pass(&self, statistics: impl Fn() -> Statistics, time: Duration, what: String) {
+        const LOOKS: u32 = 64;
+        let Some(enough) = self.enough else { return self.progress.sleep(what, time) };
+        let (end, before) = (Ticks::from_now(time), statistics().committed);
+        while !end.has_passed() && statistics().committed - before < enough {
+            thread::sleep(end.remaining().min(time / LOOKS));
+        }
     }
 
     fn sources(

@@ -119,6 +119,7 @@ fn driver(arguments: &BenchRunArguments) -> Driver {
     Driver {
         watched: None,
         length: arguments.transactions.map_or(time, Length::Calls),
+        enough: None,
         seed: arguments.seed,
         memory_bytes: arguments.memory << 30,
         split_indexes: arguments.split,

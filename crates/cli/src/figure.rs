@@ -178,6 +178,7 @@ fn runner(arguments: &FigureRunArguments) -> FigureRunner {
     };
     let driver = Driver {
         length: arguments.transactions.map_or(time, Length::Calls),
+        enough: arguments.enough,
         seed: arguments.seed,
         memory_bytes: arguments.memory << 30,
         progress: if arguments.quiet || arguments.machine.is_some() {
@@ -255,6 +256,9 @@ pub(crate) fn configuration(arguments: &FigureRunArguments) -> String {
         Some(transactions) => format!("--transactions {transactions}"),
         None => format!("--seconds {seconds} --warm-up {warm_up}"),
     };
+    if let Some(commits) = arguments.enough {
+        text += &format!(" --enough {commits}");
+    }
     text += &format!(" --repeat {repeat} --size {size} --seed {seed}");
     if arguments.quick {
         text += " --quick";

@@ -115,8 +115,8 @@ fn keep(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> Result<(),
 fn run_arguments(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> FigureRunArguments {
     let (seconds, warm_up, repeat, size) = match (cores, arguments.quick) {
         // Of one size on both, since predictions are held against real runs.
-        (Cores::Real, true) => (0.1, 0.05, 2, 0.1),
-        (Cores::Real, false) => (0.3, 0.1, 5, 0.2),
+        (Cores::Real, true) => (0.06, 0.03, 2, 0.1),
+        (Cores::Real, false) => (0.15, 0.05, 5, 0.2),
         (Cores::Virtual, true) => (0.002, 0.002, 1, 0.1),
         (Cores::Virtual, false) => (0.003, 0.003, 4, 0.2),
     };
@@ -133,6 +133,8 @@ fn run_arguments(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> F
         warm_up,
         quick: true,
         transactions: None,
+        // Where calls are fast, so many say as much as more of them.
+        enough: (cores == Cores::Virtual).then_some(if arguments.quick { 3_000 } else { 5_000 }),
         repeat,
         size,
         threads: Vec::new(),

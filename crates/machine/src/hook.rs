@@ -7,7 +7,7 @@ use corosensei::Yielder;
 use crate::instructions;
 use crate::lines::Access;
 use crate::order::NEVER;
-use crate::schedule::{Machine, running};
+use crate::schedule::{Machine, Turns, running};
 use crate::thread::{Pause, ThreadId};
 
 /// Stacks of threads that are started here; only what is touched takes memory.
@@ -33,6 +33,7 @@ pub(crate) fn begin(yielder: &Yielder<(), Pause>) {
     if let Some(machine) = machine() {
         machine.thread().yielder = yielder;
     }
+    instructions::take(); // of whatever ran before its first step
 }
 
 /// A thread's last step: what it has done since its last event counts.
@@ -103,11 +104,20 @@ pub fn fence() {
     }
 }
 
-/// One turn of a loop that waits for a word.
+/// One turn of a loop that waits for a word, and may do so a number of times only.
 pub fn spin() {
     if let Some(of) = machine() {
         of.now();
-        pause(of.costs.pause_ps);
+        pause(of.costs.pause_ps, Turns::Counted);
+    }
+}
+
+/// Some pauses of a loop that does not count its turns: those in which it would see nothing new are
+/// left out.
+pub fn spin_uncounted(pauses: u32) {
+    if let Some(of) = machine() {
+        of.now();
+        pause(of.costs.pause_ps * u64::from(pauses), Turns::Uncounted);
     }
 }
 
@@ -115,7 +125,7 @@ pub fn spin() {
 pub fn yield_now() {
     let Some(of) = machine() else { return std::thread::yield_now() };
     of.now();
-    pause(of.costs.call_ps);
+    pause(of.costs.call_ps, Turns::Counted);
     if machine().is_some_and(|of| of.others_wait()) {
         give_way(Pause::Yielded);
     }
@@ -123,7 +133,7 @@ pub fn yield_now() {
 
 /// Passes some time in a loop that looks at words, and sleeps as long as it would find nothing new
 /// there. Where nothing costs anything, it lets others run.
-fn pause(ps: u64) {
+fn pause(ps: u64, turns: Turns) {
     let Some(of) = machine() else { return };
     of.pass_time(ps);
     if !of.takes_time() {
@@ -133,7 +143,7 @@ fn pause(ps: u64) {
     let since = of.now();
     give_way(Pause::Watches(until));
     if let Some(of) = machine() {
-        of.end_watch(since);
+        of.end_watch(since, turns);
     }
 }
 

@@ -25,7 +25,7 @@ thread_local! {
     static RAN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many instructions ran since the last time, which is now.
+/// How many instructions ran since the last time, which is now, whether they take time or not.
 #[inline]
 pub(crate) fn take() -> u64 {
     RAN.take()
@@ -83,9 +83,6 @@ unsafe extern "C" fn __sanitizer_cov_trace_pc_guard(word: *mut u32) {
 /// goes on.
 #[cfg(all(hotrow_machine, target_arch = "x86_64"))]
 unsafe extern "C" fn begin(word: *mut u32, behind: *const u8) {
-    if !crate::hook::takes_time() {
-        return;
-    }
     // SAFETY: as the caller promises; only the thread that runs a machine comes here.
     let word = unsafe { &mut *word };
     if *word == 0 {

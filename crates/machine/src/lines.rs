@@ -55,35 +55,78 @@ pub struct LineCounts {
     pub queued_ps: u64,
 }
 
-/// Most lines of a loop that can be watched.
-const WATCHED_MAX: usize = 8;
+/// Most lines of a loop that can be watched: a thread that serves 80 others looks at one or two of
+/// each.
+const WATCHED_MAX: usize = 512;
+/// Places to find them in, a power of two.
+const WATCH_PLACES: usize = 2 * WATCHED_MAX;
 
 /// What a core has looked at since its last pause: lines that it found in its own cache. A loop
 /// that looks at no others sees nothing new before one of them is taken away.
-#[derive(Clone, Copy, Default)]
 struct Watch {
-    lines: [u32; WATCHED_MAX],
-    /// how many; more than can be kept, or anything but a look: [`Watch::OVER`]
-    count: u8,
+    lines: Vec<u32>,
+    /// the same by their hash: in which round which line was looked at
+    places: Box<[(u32, u32)]>,
+    /// the number of the pause after which it looks
+    round: u32,
+    /// it has looked at more than can be kept, or done anything but look
+    is_over: bool,
     /// the core sleeps until one of them is taken away
     is_on: bool,
 }
 
 impl Watch {
-    const OVER: u8 = u8::MAX;
+    fn new() -> Self {
+        let lines = Vec::with_capacity(WATCHED_MAX);
+        let places = vec![(0, 0); WATCH_PLACES].into_boxed_slice();
+        Self { lines, places, round: 1, is_over: false, is_on: false }
+    }
 
     #[inline]
     fn look(&mut self, line: u32) {
-        let known = usize::from(self.count).min(WATCHED_MAX);
-        if self.count == Self::OVER || self.lines[..known].contains(&line) {
+        if self.is_over {
             return;
         }
-        if known == WATCHED_MAX {
-            self.count = Self::OVER;
+        let (place, is_known) = self.find(line);
+        if is_known {
             return;
         }
-        self.lines[known] = line;
-        self.count += 1;
+        if self.lines.len() == WATCHED_MAX {
+            self.is_over = true;
+            return;
+        }
+        self.places[place] = (self.round, line);
+        self.lines.push(line);
+    }
+
+    /// The place of a line, and whether it is there. Half of all places are free.
+    #[inline]
+    fn find(&self, line: u32) -> (usize, bool) {
+        let mut place = line.wrapping_mul(0x9E37_79B9) as usize >> 16 & (WATCH_PLACES - 1);
+        loop {
+            match self.places[place] {
+                (round, _) if round != self.round => return (place, false),
+                (_, there) if there == line => return (place, true),
+                _ => place = (place + 1) & (WATCH_PLACES - 1),
+            }
+        }
+    }
+
+    /// Whether the core sleeps until this line is taken away, among others.
+    #[inline]
+    fn is_on(&self, line: u32) -> bool {
+        self.is_on && self.find(line).1
+    }
+
+    /// Nothing has been looked at.
+    fn begin(&mut self) {
+        self.lines.clear();
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.places.fill((0, 0));
+            self.round = 1;
+        }
+        (self.is_over, self.is_on) = (false, false);
     }
 }
 
@@ -151,7 +194,7 @@ impl Lines {
             last: vec![0; cores],
             ahead: vec![Ahead::default(); cores],
             loaded: 0,
-            watches: vec![Watch::default(); cores],
+            watches: (0..cores).map(|_| Watch::new()).collect(),
             roused: Vec::new(),
             random: seed | 1,
             counts: LineCounts::default(),
@@ -195,7 +238,7 @@ impl Lines {
             self.counts.own += 1;
             return now;
         }
-        self.watches[core].count = Watch::OVER;
+        self.watches[core].is_over = true;
         if is_owner {
             self.counts.own += 1;
             return now + atomic;
@@ -246,7 +289,7 @@ impl Lines {
 
     /// Waits until all stores of a core have arrived; when that is.
     pub(crate) fn fence(&mut self, core: usize, now: u64) -> u64 {
-        self.watches[core].count = Watch::OVER;
+        self.watches[core].is_over = true;
         now.max(self.stored_at[core]) + self.costs.atomic_ps
     }
 
@@ -254,20 +297,20 @@ impl Lines {
     /// so that it may sleep until [`Lines::next_roused`] names it.
     pub(crate) fn begin_watch(&mut self, core: usize) -> bool {
         let watch = &mut self.watches[core];
-        let (lines, count) = (watch.lines, std::mem::replace(&mut watch.count, 0));
-        if count == 0 || count == Watch::OVER {
-            return false;
+        let own = &self.own[core];
+        let is_there = |line: &u32| own[slot(*line, self.costs.own_lines)] == *line;
+        let may_sleep = !watch.is_over && !watch.lines.is_empty();
+        if may_sleep && watch.lines.iter().all(is_there) {
+            watch.is_on = true;
+        } else {
+            watch.begin();
         }
-        let is_there = |line: &u32| self.own[core][slot(*line, self.costs.own_lines)] == *line;
-        let is_on = lines[..usize::from(count)].iter().all(is_there);
-        let watch = &mut self.watches[core];
-        (watch.is_on, watch.count) = (is_on, if is_on { count } else { 0 });
-        is_on
+        watch.is_on
     }
 
     /// A core's watch is over, whatever has ended it.
     pub(crate) fn end_watch(&mut self, core: usize) {
-        (self.watches[core].is_on, self.watches[core].count) = (false, 0);
+        self.watches[core].begin();
     }
 
     /// A core whose watched line was taken away, and when.
@@ -378,9 +421,9 @@ impl Lines {
             let slot = slot(line, self.costs.own_lines);
             debug_assert_eq!(self.own[other][slot], line, "I1");
             self.own[other][slot] = NONE;
-            let Watch { lines, count, is_on } = &mut self.watches[other];
-            if *is_on && lines[..usize::from(*count)].contains(&line) {
-                *is_on = false;
+            let watch = &mut self.watches[other];
+            if watch.is_on(line) {
+                watch.is_on = false;
                 self.roused.push((other, at));
             }
         }
@@ -448,63 +491,85 @@ impl Lines {
     }
 }
 
-/// Where a line lies in a cache of so many.
+/// Where a line lies in a cache of so many, a power of two of them.
 #[inline]
 fn slot(line: u32, lines: u32) -> usize {
-    // Fibonacci hashing; neighbours in number are lines that were first used together.
-    let hash = line.wrapping_mul(0x9E37_79B9);
-    (hash >> (32 - lines.trailing_zeros()).min(31)) as usize & (lines as usize - 1)
+    // Fibonacci hashing of groups; neighbours in number are lines that were first used together,
+    // and lie beside each other as they do in a cache that goes by addresses.
+    let hash = (line / GROUP).wrapping_mul(0x9E37_79B9);
+    let groups = (lines / GROUP).max(1);
+    let group = hash >> (32 - groups.trailing_zeros()).min(31);
+    (group * GROUP + line % GROUP) as usize & (lines as usize - 1)
 }
+
+/// Lines that lie beside each other in caches.
+const GROUP: u32 = 8;
+
+/// Lines of a page.
+const PAGE_LINES: u64 = 64;
 
 /// Numbers of lines by address, in the order of their first use.
 struct Numbers {
-    /// address and number, a power of two of them
+    /// addresses of pages, in pages, and where they are in `lines`; a power of two of them
     table: Vec<(u64, u32)>,
+    /// by page, by line: its number
+    lines: Vec<[u32; PAGE_LINES as usize]>,
     count: u32,
 }
 
 impl Default for Numbers {
     fn default() -> Self {
-        Self { table: vec![(0, NONE); 1 << 16], count: 0 }
+        Self { table: vec![(0, NONE); 1 << 12], lines: Vec::new(), count: 0 }
     }
 }
 
 impl Numbers {
+    /// The number of the line with an address, in lines.
     #[inline]
     fn of(&mut self, address: u64) -> u32 {
+        let page = self.page(address / PAGE_LINES);
+        let number = &mut self.lines[page as usize][(address % PAGE_LINES) as usize];
+        if *number == NONE {
+            *number = self.count;
+            self.count += 1;
+        }
+        *number
+    }
+
+    #[inline]
+    fn page(&mut self, address: u64) -> u32 {
+        match self.table[self.find(address)] {
+            (_, NONE) => self.add(address),
+            (_, page) => page,
+        }
+    }
+
+    /// Where a page is in the table, or may be put. Half of it is free.
+    #[inline]
+    fn find(&self, address: u64) -> usize {
         let mask = self.table.len() - 1;
         let mut at = address.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> 20 & mask;
-        loop {
-            match self.table[at] {
-                (of, number) if of == address && number != NONE => return number,
-                (_, NONE) => return self.add(address),
-                _ => at = (at + 1) & mask,
-            }
+        while self.table[at].1 != NONE && self.table[at].0 != address {
+            at = (at + 1) & mask;
         }
+        at
     }
 
     #[cold]
     fn add(&mut self, address: u64) -> u32 {
-        if self.count as usize * 2 >= self.table.len() {
+        if self.lines.len() * 2 >= self.table.len() {
             let larger = vec![(0, NONE); self.table.len() * 4];
-            for (address, number) in std::mem::replace(&mut self.table, larger) {
-                if number != NONE {
-                    self.put(address, number);
+            for (address, page) in std::mem::replace(&mut self.table, larger) {
+                if page != NONE {
+                    let at = self.find(address);
+                    self.table[at] = (address, page);
                 }
             }
         }
-        let number = self.count;
-        self.count += 1;
-        self.put(address, number);
-        number
-    }
-
-    fn put(&mut self, address: u64, number: u32) {
-        let mask = self.table.len() - 1;
-        let mut at = address.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> 20 & mask;
-        while self.table[at].1 != NONE {
-            at = (at + 1) & mask;
-        }
-        self.table[at] = (address, number);
+        let page = self.lines.len() as u32;
+        self.lines.push([NONE; PAGE_LINES as usize]);
+        let at = self.find(address);
+        self.table[at] = (address, page);
+        page
     }
 }

@@ -61,6 +61,13 @@ pub(crate) fn running() -> *mut Machine {
     RUNNING.get()
 }
 
+/// Whether a loop that waits ends after so many turns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turns {
+    Counted,
+    Uncounted,
+}
+
 struct Core {
     runs: Option<ThreadId>,
     ready: VecDeque<ThreadId>,
@@ -70,6 +77,16 @@ struct Core {
     idle_since: u64,
     /// its thread sleeps since then, until what it looks at changes
     watches_since: Option<u64>,
+    /// when its thread has last ended a pause, and how long a turn of its loop takes
+    paused_at: u64,
+    turn_ps: u64,
+}
+
+impl Core {
+    /// When the turn of a loop ends in which a time lies, if it began to turn at another one.
+    fn end_of_turn(&self, began: u64, time: u64) -> u64 {
+        began + (time - began).next_multiple_of(self.turn_ps)
+    }
 }
 
 pub(crate) struct Machine {
@@ -164,6 +181,8 @@ impl Machine {
             slice_ends: 0,
             idle_since: 0,
             watches_since: None,
+            paused_at: 0,
+            turn_ps: 1,
         };
         let cores = costs.cores();
         Self {
@@ -424,8 +443,10 @@ impl Machine {
     /// The thread that runs has run so many instructions.
     #[inline]
     pub(crate) fn run_code(&mut self, instructions: u64) {
-        self.instructions += instructions;
-        self.spend(instructions * self.costs.instruction_ps);
+        if self.takes_time() {
+            self.instructions += instructions;
+            self.pass_time(instructions * self.costs.instruction_ps);
+        }
     }
 
     /// Adds to the time of the thread that runs, if that stands on a core and time counts.
@@ -457,25 +478,32 @@ impl Machine {
     pub(crate) fn begin_watch(&mut self) -> Option<u64> {
         let core = self.core.filter(|_| self.is_timed)?;
         if self.lines.begin_watch(core) && self.ahead_ps == 0 && !self.others_wait() {
-            return Some(self.now + WATCH_PS);
+            let of = &mut self.cores[core];
+            of.turn_ps = (self.now - of.paused_at).max(1);
+            return Some(of.end_of_turn(self.now, self.now + WATCH_PS));
         }
         self.lines.end_watch(core);
+        self.cores[core].paused_at = self.now;
         None
     }
 
-    /// The thread that runs has slept since a time: its loop has still to do what it would have
-    /// done.
-    pub(crate) fn end_watch(&mut self, since: u64) {
+    /// The thread that runs has slept since a time: a loop that counts its turns has still to do
+    /// what it would have done.
+    pub(crate) fn end_watch(&mut self, since: u64, turns: Turns) {
         let Some(core) = self.core else { return };
         self.lines.end_watch(core);
         self.cores[core].watches_since = None;
-        self.ahead_ps = self.now - since;
+        self.cores[core].paused_at = self.now;
+        self.ahead_ps = match turns {
+            Turns::Counted => self.now - since,
+            Turns::Uncounted => 0,
+        };
     }
 
-    /// A core that sleeps over what it looks at goes on from a time.
+    /// A core that sleeps over what it looks at goes on from a time, or when it looks there next.
     fn rouse(&mut self, core: usize, at: u64) {
         if let Some(since) = self.cores[core].watches_since.take() {
-            let at = at.max(since);
+            let at = self.cores[core].end_of_turn(since, at.max(since));
             self.order.set(core, at);
             self.horizon = self.horizon.min(at);
         }

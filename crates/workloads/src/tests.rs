@@ -202,6 +202,34 @@ fn parameters_read_back_what_they_show() {
     }
 }
 
+/// Parameters that a workload says only its calls depend on change nothing else; the others do.
+#[test]
+fn a_population_serves_all_calls_that_it_says_it_does() {
+    let loaded = |workload: &dyn Workload| {
+        let sql = [workload.schema_sql(), workload.procedures_sql()].map(String::from);
+        (sql, Population::load(workload, 1, 7).tables, workload.kinds().len())
+    };
+    for (at, workload) in small().into_iter().enumerate() {
+        let Some(counting) = workload.population_parameters() else { continue };
+        let before = loaded(&*workload);
+        let list = workload.parameters().list();
+        assert!(counting.iter().all(|name| list.iter().any(|of| of.name == *name)));
+        for parameter in &list {
+            let one_of = parameter.values.split('|');
+            let values = ["true", "31", "3", "0.5"].into_iter().chain(one_of);
+            for value in values.filter(|value| *value != parameter.value) {
+                let mut other = small().swap_remove(at);
+                let is_set = other.parameters_mut().set(&parameter.name, value).is_ok();
+                if !is_set || other.parameters().validate().is_err() {
+                    continue;
+                }
+                let counts = counting.contains(&parameter.name.as_str());
+                assert_eq!(loaded(&*other) != before, counts, "{} = {value}", parameter.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn shares_cover_everything_without_overlap() {
     for (total, of) in [(0, 1), (1, 3), (10, 3), (7, 7), (5, 8), (u64::MAX, 1_000)] {

@@ -145,6 +145,10 @@ impl Workload for Tpcc {
         &mut self.parameters
     }
 
+    fn population_parameters(&self) -> Option<&'static [&'static str]> {
+        Some(&["warehouses", "items", "customers"])
+    }
+
     fn schema_sql(&self) -> Cow<'static, str> {
         Cow::Borrowed(include_str!("tpcc/schema.sql"))
     }

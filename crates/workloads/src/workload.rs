@@ -80,6 +80,12 @@ pub trait Workload: Send + Sync {
     /// Its parameters, to be set.
     fn parameters_mut(&mut self) -> &mut dyn Parameters;
 
+    /// Names of the parameters that schema, procedures, population and checks depend on, if others
+    /// only say which calls are made: a population serves all values of those. None: all count.
+    fn population_parameters(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
     /// CREATE TABLE and CREATE INDEX statements. Indexes may be created before or after loading.
     fn schema_sql(&self) -> Cow<'static, str>;
 

@@ -205,6 +205,10 @@ impl Workload for Ycsb {
         &mut self.parameters
     }
 
+    fn population_parameters(&self) -> Option<&'static [&'static str]> {
+        Some(&["records", "record-size"])
+    }
+
     fn schema_sql(&self) -> Cow<'static, str> {
         let filler = self.parameters.record_size.saturating_sub(FIXED_BYTES).max(1);
         let schema = include_str!("ycsb/schema.sql");

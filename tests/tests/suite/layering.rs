@@ -42,6 +42,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("time::Instant", &["base", "bench"]),
     ("SystemTime", &["base", "bench"]),
     ("quanta", &["base"]),
+    // Pauses of other crates are base's, which loom and the virtual machine see; bench calibrates.
+    ("hint::spin_loop", &["base", "bench"]),
     // Only log and recovery name files; the server's one is the name of its local socket, base asks
     // the system how much memory there is, and the database sets its directory's permissions.
     ("std::fs", &["base", "log", "database", "server", "bench", "cli"]),

@@ -64,6 +64,16 @@ pub fn spin_hint() {
     loom::thread::yield_now();
 }
 
+/// Some pauses of a spin loop that ends by what it looks at or by the clock, and not after so many
+/// turns: the virtual machine leaves turns out that see nothing new.
+#[inline]
+pub fn spin_hints(pauses: u32) {
+    #[cfg(not(hotrow_machine))]
+    (0..pauses).for_each(|_| spin_hint());
+    #[cfg(hotrow_machine)]
+    hotrow_machine::hook::spin_uncounted(pauses);
+}
+
 /// A thread takes over what another one has written and handed on by its address: plain memory,
 /// of which the virtual machine would know nothing else. It reads all of it, and changes its
 /// beginning.

@@ -108,7 +108,7 @@ pub fn spin_for<R>(spin: Spin, mut attempt: impl FnMut() -> Option<R>) -> Option
             return None;
         }
         match spin {
-            Spin::Pausing(_) => (0..PAUSES_PER_LOOK).for_each(|_| facade::spin_hint()),
+            Spin::Pausing(_) => facade::spin_hints(PAUSES_PER_LOOK),
             Spin::Yielding(_) => facade::thread::yield_now(),
         }
     }

@@ -100,6 +100,20 @@ fn a_timed_run_measures_its_time() {
     assert!((sum - 1.0).abs() < 1e-6, "{time:?}");
 }
 
+#[test]
+fn a_run_ends_when_enough_is_committed() {
+    let minute = Duration::from_secs(60);
+    let length = Length::Time { warm_up: minute, measured: minute };
+    let driver = Driver { length, enough: Some(1_000), ..Driver::default() };
+    let workload = small("counter");
+    let variant = &select_engines("serial:").expect("there is one")[0];
+    let began = Ticks::now();
+    let report = driver.run(&*workload, variant, 1).expect("it runs");
+    assert_eq!(failed(&report), Vec::new());
+    assert!(report.committed >= 1_000 && report.seconds < 60.0, "{report:?}");
+    assert!(began.elapsed() < minute, "warming up ends early, too");
+}
+
 /// What threads that run calls do with their time, apart from what those do that lock for them.
 #[test]
 fn lock_threads_are_told_apart() {

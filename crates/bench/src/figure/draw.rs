@@ -135,7 +135,10 @@ fn draw_panel(
     area: &Area<'_>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let x_values = panel.x_values();
-    let top = panel.points.iter().map(|point| point.mean(metric)).fold(0.0, f64::max);
+    let all = panel.points.iter().map(|point| point.mean(metric));
+    // What nothing was committed of may take for ever: there is no place for that on an axis, and
+    // looking for its marks would not end.
+    let top = all.filter(|value| value.is_finite()).fold(0.0, f64::max);
     let top = if top > 0.0 { top * 1.08 } else { 1.0 };
     let right = (x_values.len().max(2) - 1) as f64;
     let mut chart = ChartBuilder::on(area)
@@ -166,6 +169,7 @@ fn draw_panel(
             .points_of(series)
             .enumerate()
             .map(|(at, point)| (at as f64, point.mean(metric)))
+            .filter(|(_, value)| value.is_finite())
             .collect();
         let line = LineSeries::new(points, colour.stroke_width(2)).point_size(3);
         chart

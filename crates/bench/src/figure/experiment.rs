@@ -5,7 +5,7 @@ use hotrow_base::thread::available_cores;
 
 use super::expect::Claim;
 use super::report::{FigureReport, Panel, Point};
-use super::{Figure, FigureRunner, Part};
+use super::{Cores, Figure, FigureRunner, Part};
 use crate::error::BenchError;
 
 impl FigureRunner {
@@ -21,9 +21,12 @@ impl FigureRunner {
         let empty = |&threads: &usize| Panel { threads: Some(threads), points: Vec::new() };
         let mut report = FigureReport::new(figure, threads.iter().map(empty).collect());
         experiment.x_axis.clone_into(&mut report.x_label);
-        // What an experiment varies may count within its transactions: few of them mean another x.
+        let at_scale = figure.at_scale.transactions.filter(|_| Cores::here() == Cores::Virtual);
+        let asked = at_scale.unwrap_or(part.transactions);
+        // What an experiment varies may count within its transactions: a tenth of them, as quick
+        // runs have of tables, may leave nothing of it.
         let size = if self.is_quick { 1.0 } else { self.size };
-        let transactions = ((part.transactions as f64 * size) as u64).max(1);
+        let transactions = ((asked as f64 * size) as u64).max(1);
         for repetition in 0..self.repetitions as u64 {
             let seed = self.driver.seed + repetition;
             for (panel, &threads) in report.panels.iter_mut().zip(threads) {

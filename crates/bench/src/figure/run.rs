@@ -196,6 +196,9 @@ impl FigureRunner {
         let split_indexes = series.split;
         let (watched, inspect, length) = (figure.watched.clone(), false, self.length(figure));
         let mut own = self.driver.clone();
+        if figure.x.by == Varying::Time || self.least(figure) > 0.0 {
+            own.enough = None; // it takes time, whatever is committed in it
+        }
         let is_virtual = Cores::here() == Cores::Virtual;
         if is_virtual {
             own.seed += round as u64; // there is no other chance
@@ -203,13 +206,16 @@ impl FigureRunner {
         let driver = Driver { clients, inspect, log, split_indexes, length, watched, ..own };
         let is_for_it = |loaded: &Loaded| {
             (loaded.split, loaded.is_logged) == (split_indexes, is_logged)
-                && loaded.workload.parameters().list() == workload.parameters().list()
+                && are_loaded_alike(&*loaded.workload, &*workload)
         };
         let is_usable = |loaded: &Loaded| {
             loaded.commits < COMMITS_MAX && loaded.population.threads() >= threads
         };
         match loaded.iter().position(is_for_it) {
-            Some(at) if is_usable(&loaded[at]) => loaded[at..].rotate_left(1),
+            Some(at) if is_usable(&loaded[at]) => {
+                loaded[at].workload = workload;
+                loaded[at..].rotate_left(1);
+            }
             spent => {
                 let oldest = (loaded.len() == figure.series.len()).then_some(0);
                 if let Some(at) = spent.or(oldest) {
@@ -250,13 +256,21 @@ impl FigureRunner {
             return self.driver.length;
         };
         // A real second is too dear on a virtual machine, which has a least time of its own.
-        let (least, share_to_warm_up) = match Cores::here() {
-            Cores::Real => (figure.seconds_min, 0.0),
-            Cores::Virtual => (figure.at_scale.seconds_min, 0.5),
+        let share_to_warm_up = match Cores::here() {
+            Cores::Real => 0.0,
+            Cores::Virtual => 0.5,
         };
-        let least = Duration::from_secs_f64(least);
+        let least = Duration::from_secs_f64(self.least(figure));
         let warm_up = warm_up.max(least.mul_f64(share_to_warm_up));
         Length::Time { warm_up, measured: measured.max(least) }
+    }
+
+    /// Seconds that a run of the figure takes at least.
+    fn least(&self, figure: &Figure) -> f64 {
+        match Cores::here() {
+            Cores::Real => figure.seconds_min,
+            Cores::Virtual => figure.at_scale.seconds_min,
+        }
     }
 
     fn log(&self, device: LogDevice) -> LogSettings {
@@ -326,6 +340,24 @@ impl FigureRunner {
         };
         Ok(parameters.set(name, &text)?)
     }
+}
+
+/// Whether runs of one workload can go on where those of another one have ended. On real cores
+/// populations grow with what is committed on them, and each value of x has its own; on virtual
+/// ones loading takes longer than what is run.
+fn are_loaded_alike(one: &dyn Workload, other: &dyn Workload) -> bool {
+    let counting = match Cores::here() {
+        Cores::Real => None,
+        Cores::Virtual => one.population_parameters(),
+    };
+    let of = |workload: &dyn Workload| {
+        let mut list = workload.parameters().list();
+        list.retain(|parameter| {
+            counting.is_none_or(|names| names.contains(&parameter.name.as_str()))
+        });
+        list
+    };
+    of(one) == of(other)
 }
 
 /// How many threads and clients a run has.

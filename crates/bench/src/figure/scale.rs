@@ -27,6 +27,9 @@ pub struct AtScale {
     /// in batches takes some
     #[serde(default)]
     pub(super) seconds_min: f64,
+    /// transactions of all threads together, for an experiment of a part
+    #[serde(default)]
+    pub(super) transactions: Option<u64>,
     /// the engine's threads, a panel for each
     #[serde(default)]
     pub(super) threads: Vec<usize>,

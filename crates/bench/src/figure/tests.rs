@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::expect::claims;
 use super::*;
 use crate::driver::{Driver, Length};
 use crate::table::Style;
@@ -102,6 +103,27 @@ fn a_figure_s_runs_take_as_long_as_it_says_at_least() {
     let report = twice(driver, vec![1]).run(&figure, |_, _| {}).expect("it runs");
     let runs = &report.panels[0].points[0].runs;
     assert!(runs.len() == 2 && runs.iter().all(|run| run.seconds >= 0.05), "{runs:?}");
+}
+
+/// A run that was over before its first commit says nothing of how fast it would have been, and
+/// what would take for ever is not drawn.
+#[test]
+fn nothing_is_said_of_runs_without_a_commit() {
+    let order = "[[figure.expect]]\nsays = \"so it is\"\nkind = \"order\"\nseries = [\"A\", \"B\"]";
+    let mut figure = parse(&format!("{MADE_UP}\n{order}")).expect("it is right").remove(0);
+    figure.x.by = Varying::Parameter("rows".to_owned());
+    let claims = claims(&figure).expect("they fit");
+    let driver = Driver { length: Length::Calls(100), ..Driver::default() };
+    let mut report = twice(driver, vec![1]).run(&figure, |_, _| {}).expect("it runs");
+    let reason = |report: &FigureReport| report.claims[0].reason.clone().unwrap_or_default();
+    assert!(!reason(&report).contains("nothing was committed"), "{}", reason(&report));
+    let run = &mut report.panels[0].points[0].runs[0];
+    (run.committed, run.txn_per_s) = (0, f64::INFINITY);
+    report.judge(&claims, 2).expect("all points are there");
+    assert_eq!(report.claims[0].verdict, Verdict::NotSeen);
+    let text = "nothing was committed in a run of A, hot = 1, 1 thread";
+    assert!(reason(&report).starts_with(text), "{}", reason(&report));
+    assert!(write_svg(&report).expect("it can be drawn").starts_with("<svg"));
 }
 
 /// Where the time goes can only be told of locks that calls take one by one if these are timed.

@@ -16,7 +16,8 @@
 //!              not to be seen here, because it was too noisy
 //!              I4 whatever was measured, a claim is not to be seen here when a check of the run
 //!              failed, the claim says so itself, the machine has not the cores, or places that
-//!              it names were not run. What was measured is told all the same
+//!              it names were not run, or were for so short that nothing was committed. What was
+//!              measured is told all the same
 //!              I5 fewer than five repeats give no interval that says something: all of them have
 //!              to agree, and the verdict is provisional
 
@@ -166,7 +167,8 @@ pub(super) fn judge(
     cores: usize,
 ) -> Result<Vec<ClaimReport>, BenchError> {
     let of = |claim: &Claim| {
-        let mut judge = Judge { claim, report, missing: Vec::new(), parts: Vec::new() };
+        let (missing, idle, parts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut judge = Judge { claim, report, missing, idle, parts };
         let unfit = |what| BenchError::Selection(format!("{}: {what}", claim.entry));
         if !report.is_partial || claim.is_decidable(cores) {
             judge.compare().map_err(unfit)?;
@@ -291,6 +293,8 @@ struct Judge<'a> {
     report: &'a FigureReport,
     /// places that the claim names and that were not run
     missing: Vec<String>,
+    /// where a run has committed nothing
+    idle: Vec<String>,
     parts: Vec<Part>,
 }
 
@@ -368,7 +372,11 @@ impl<'a> Judge<'a> {
             return of_machine;
         }
         let missing = self.missing.join(", ");
-        (!missing.is_empty()).then(|| format!("not run with {missing}; --threads has it run"))
+        if !missing.is_empty() {
+            return Some(format!("not run with {missing}; --threads has it run"));
+        }
+        let first = self.idle.first()?;
+        Some(format!("nothing was committed in a run of {first}: --seconds makes it longer"))
     }
 
     fn compare(&mut self) -> Result<(), String> {
@@ -569,13 +577,16 @@ impl<'a> Judge<'a> {
     }
 
     /// In every repeat.
-    fn values(&self, series: &str, spot: Spot<'_>) -> Result<Vec<f64>, String> {
+    fn values(&mut self, series: &str, spot: Spot<'_>) -> Result<Vec<f64>, String> {
         let panel = &self.report.panels[spot.panel];
         let mut points = panel.points_of(series);
         let point = points.find(|point| point.x == spot.x).ok_or_else(|| {
             let known = panel.series().join("\", \"");
             format!("there is no series \"{series}\" at {}; there are \"{known}\"", spot.x)
         })?;
+        if point.runs.iter().any(|run| run.committed == 0) {
+            self.idle.push(format!("{series}{}", self.place(spot)));
+        }
         let mut sums = vec![0.0; point.repeats()];
         for &metric in &self.claim.metrics {
             for (sum, value) in sums.iter_mut().zip(point.values(metric)) {

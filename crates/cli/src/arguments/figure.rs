@@ -142,6 +142,11 @@ pub(crate) struct FigureRunArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "warm_up"],
         value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) transactions: Option<u64>,
+    /// Commits after which warming up, and measuring, end before their time; not where a figure has
+    /// a least time of its own
+    #[arg(long, value_name = "N", conflicts_with = "transactions",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) enough: Option<u64>,
     /// Run everything so often
     #[arg(long, value_name = "N", default_value = "1",
         default_value_ifs([

@@ -276,6 +276,7 @@ impl Locking {
             self.table.release(&mut self.owner, lock);
         }
         self.held.clear();
+        self.table.end(&self.owner);
         self.tables.release_all(&mut self.owner, &mut self.coarse);
     }
 }

@@ -115,6 +115,9 @@ pub struct Owner {
     told: Vec<u32>,
     search: Search,
     dreadlocks: Dreadlocks,
+    /// whom its request waited for when its queue was last looked at, and with which of their
+    /// transactions
+    in_the_way: Vec<(u32, u32)>,
     /// whose quiet points it gives way to
     attends: Option<Attended>,
     /// what ends its waits
@@ -312,6 +315,7 @@ impl LockTable {
             told: Vec::with_capacity(self.cells.len()),
             search: Search::new(self.cells.len()),
             dreadlocks,
+            in_the_way: Vec::with_capacity(self.cells.len()),
             attends: None,
             heeds: None,
             outside: None,
@@ -327,6 +331,16 @@ impl LockTable {
         cell.begin();
         cell.set_age(age);
         owner.begin();
+    }
+
+    /// Ends a dynamic owner's transaction, which has released all its locks: with dreadlocks,
+    /// whoever waited for it hears of it now, and not when the next one begins and may stand behind
+    /// them in a queue.
+    #[inline]
+    pub fn end(&self, owner: &Owner) {
+        if self.deadlocks.policy == Policy::Dreadlocks {
+            self.cells[owner.number as usize].begin();
+        }
     }
 
     /// Has a dynamic owner's transaction, which holds nothing, ask for locks as planned ones do

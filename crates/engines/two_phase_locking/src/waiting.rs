@@ -11,9 +11,9 @@
 //!  - W1  `decide` stores **Release**, the owner's wait loads **Acquire**: what the previous holder
 //!    did is seen.
 //!  - W2  age, sequence, completed, party -> written by the owner between its transactions; read
-//!    by others as hints (a victim chosen by an old age is a poor choice, not a wrong one), or, for
-//!    the age rules, under the latch of a bucket that holds one of its requests: ordered by that
-//!    latch
+//!    by others as hints (a victim chosen by an old age is a poor choice, not a wrong one; of a
+//!    transaction that has ended by its number a waiting owner learns later), or, for the age
+//!    rules, under the latch of a bucket that holds one of its requests: ordered by that latch
 //!  - W3  doomed -> the sequence number of a transaction that shall be undone, so that a doom that
 //!    comes too late hits nobody; written by anybody, read by the owner
 //!  - W4  set -> whom the owner waits for (a wait-for graph's local part or a dreadlocks digest),
@@ -46,6 +46,10 @@ pub enum Verdict {
 /// Counters of table locks; see [`crate::intents`].
 pub const COUNTERS: usize = 256;
 
+/// Words that a set takes in memory are a multiple of this many, so that no line has words of two
+/// owners' sets.
+const SET_WORDS: usize = 16;
+
 /// See the module.
 #[derive(Debug)]
 pub struct WaitingCell {
@@ -61,6 +65,8 @@ pub struct WaitingCell {
     /// of who has nobody sleep here
     bell: OnceLock<Arc<dyn Bell>>,
     set: Box<[AtomicU64]>,
+    /// of which only so many count
+    set_words: usize,
     counters: [AtomicU64; COUNTERS / 64],
     parker: Parker,
 }
@@ -79,7 +85,8 @@ impl WaitingCell {
             party: AtomicU32::new(Party::Unknown.to_word()),
             waits_for: AtomicU64::new(0),
             bell: OnceLock::new(),
-            set: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            set: (0..words.next_multiple_of(SET_WORDS)).map(|_| AtomicU64::new(0)).collect(),
+            set_words: words,
             counters: Default::default(),
             parker: Parker::default(),
         }
@@ -142,6 +149,12 @@ impl WaitingCell {
         // 0 is nobody's number. Relaxed: W2; only the owner counts.
         let next = self.sequence.load(Ordering::Relaxed).wrapping_add(1).max(1);
         self.sequence.store(next, Ordering::Relaxed);
+    }
+
+    /// The number of the owner's transaction.
+    #[inline]
+    pub fn sequence(&self) -> u32 {
+        self.sequence.load(Ordering::Relaxed) // W2
     }
 
     /// Makes the owner's transactions planned ones: they are older than all others and never
@@ -224,7 +237,7 @@ impl WaitingCell {
 impl Waiter for WaitingCell {
     #[inline]
     fn set(&self) -> &[AtomicU64] {
-        &self.set
+        &self.set[..self.set_words]
     }
 
     #[inline]
@@ -240,6 +253,9 @@ impl Waiter for WaitingCell {
 
     #[inline]
     fn set_outdated(&self, outdated: bool) {
-        self.outdated.store(outdated, Ordering::Relaxed); // as above
+        // As above; written only where it changes, because others look at this line.
+        if self.outdated.load(Ordering::Relaxed) != outdated {
+            self.outdated.store(outdated, Ordering::Relaxed);
+        }
     }
 }

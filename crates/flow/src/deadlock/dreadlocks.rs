@@ -9,8 +9,9 @@
 //!              one has looked once more; each is doubted once, so that D1 holds
 //!              D3 whom it waits for is told before others' digests are read: of two who begin to
 //!              wait for each other one sees the other. Else both might look once, and sleep
-//! Concurrency  a digest is written by its owner and read by anybody, word by word; a torn one is
-//!              some digest of before and after, and digests are hints that grow
+//! Concurrency  a digest is written by its owner and read by anybody, word by word, without a latch
+//!              (orthrus.txt 4); a torn one is some digest of before and after, and digests are
+//!              hints that grow
 //! Source       locking.txt 4.2, Algorithm 5, with lock conversions and the outdated flag. We
 //!              differ: D3, which spinning owners do without; an outdated owner still counts as
 //!              itself (only whom it waited for is ignored), so that its neighbours' digests stay
@@ -44,8 +45,8 @@ impl Dreadlocks {
     }
 
     /// Computes the digest of an owner that waits for `others`. One of those that waits for the
-    /// owner, if there seems to be any. Under the latch of the request's bucket. `outdated`: where
-    /// it is heeded, who has to look again before his digest counts.
+    /// owner, if there seems to be any. `outdated`: where it is heeded, who has to look again
+    /// before his digest counts; the owner's own mark is taken away before its queue is looked at.
     pub fn look(
         &mut self,
         cells: &Cells<impl Waiter>,
@@ -53,7 +54,6 @@ impl Dreadlocks {
         mut outdated: Option<&mut Vec<u32>>,
     ) -> Option<u32> {
         let cell = &cells[self.owner as usize];
-        cell.set_outdated(false);
         others.clone().for_each(|other| self.form.add(&mut self.digest, other));
         sets::publish(cell.set(), &self.digest); // D3
         self.digest.fill(0);

@@ -78,10 +78,14 @@ fn bloom_bit(owner: u32, mark: u32) -> u32 {
     (mixed >> 32) as u32 % BLOOM_BITS
 }
 
-/// Replaces a shared set.
+/// Replaces a shared set, which only the caller writes. A word that stays is not written again:
+/// whoever looks at it would have to fetch its line anew.
 pub fn publish(set: &[AtomicU64], with: &[u64]) {
     for (word, &new) in set.iter().zip(with) {
-        word.store(new, Ordering::SeqCst); // see `graph`
+        // Relaxed: the caller's own last store.
+        if word.load(Ordering::Relaxed) != new {
+            word.store(new, Ordering::SeqCst); // see `graph`
+        }
     }
 }
 

@@ -418,11 +418,8 @@ fn a_stale_digest_is_no_deadlock_with_back_off() {
             (0..3).map(|number| table.owner(number, Standing::Dynamic)).collect();
         owners.iter_mut().zip(1..).for_each(|(owner, age)| table.begin(owner, age));
         let look = |owner: &mut Owner| {
-            let bucket = table.bucket(LOCK);
-            let others = bucket.in_the_way(LOCK, owner.number);
-            let mut asked = Vec::new();
-            let outdated = (waiting == Waiting::BackOff).then_some(&mut asked);
-            (owner.dreadlocks.look(&table.cells, others, outdated), asked)
+            table.look_at_queue(owner, LOCK);
+            (table.look(owner), std::mem::take(&mut owner.told))
         };
         assert_eq!(table.acquire(&mut owners[0], LOCK, X), Acquired::Granted);
         for owner in &mut owners[1..] {

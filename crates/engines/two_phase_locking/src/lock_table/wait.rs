@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::sync::facade::spin_hints;
 use hotrow_base::sync::{Spin, SpinWait, spin_for};
 use hotrow_engine::waits::Awaited;
 use hotrow_flow::deadlock::Waiter;
@@ -17,11 +18,17 @@ const NAP: Duration = Duration::from_millis(10);
 /// Until a suspicion, or what an outdated digest hides, is looked at again: whom it is about is
 /// woken to look once more before.
 const DOUBT: Duration = Duration::from_millis(1);
+/// Looks of an owner that keeps its core before it looks at its queue again; between them it looks
+/// at digests only. So late it learns of conversions that passed it, and of locks that went before
+/// their transaction's end: some 100 us.
+const LOOKS_PER_QUEUE: u32 = 64;
 /// Looks of an owner that yields before it gives its core away once, so that the owner it waits for
 /// runs even where threads outnumber cores: some 100 us.
 const LOOKS_PER_YIELD: u32 = 64;
-/// Pauses between two looks of an owner that spins: a microsecond or two.
+/// Pauses between two looks of an owner that spins, a microsecond or two, and between two looks at
+/// its verdict.
 const PAUSES_PER_LOOK: u32 = 32;
+const PAUSES_PER_VERDICT: u32 = 8;
 
 impl LockTable {
     /// Waits for the end of the request for `lock`, which was answered with
@@ -146,7 +153,9 @@ impl LockTable {
         waited
     }
 
-    /// Algorithm 5 of locking.txt: looks at the queue again and again.
+    /// Algorithm 5 of locking.txt: looks at the queue again and again. An owner that keeps its core
+    /// looks at digests in between, without the queue's latch (orthrus.txt 4): many would hold it
+    /// all the time, and whoever releases the lock has to have it.
     fn look_until_decided(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
         let cell = &self.cells[owner.number as usize];
         let waiting = self.deadlocks.waiting;
@@ -166,12 +175,16 @@ impl LockTable {
             if let Some(why) = self.go_outside(owner, lock) {
                 return Err(why); // I7
             }
-            let suspect = {
-                let bucket = self.bucket(lock);
-                let others = bucket.in_the_way(lock, owner.number);
-                let outdated = (waiting == Waiting::BackOff).then_some(&mut owner.told);
-                owner.dreadlocks.look(&self.cells, others, outdated)
-            };
+            let keeps_core = matches!(waiting, Waiting::Spin | Waiting::Yield);
+            let mut suspect = None;
+            if keeps_core && !looks.is_multiple_of(LOOKS_PER_QUEUE) {
+                self.forget_ended(owner);
+                suspect = self.look(owner);
+            }
+            if suspect.is_some() || !keeps_core || looks.is_multiple_of(LOOKS_PER_QUEUE) {
+                self.look_at_queue(owner, lock);
+                suspect = self.look(owner);
+            }
             let mut nap = if owner.told.is_empty() { NAP } else { DOUBT };
             self.wake(owner); // it is asked what they see now
             match suspect {
@@ -198,6 +211,35 @@ impl LockTable {
                 }
             }
         }
+    }
+
+    /// Notes whom the owner's request waits for.
+    pub(super) fn look_at_queue(&self, owner: &mut Owner, lock: u64) {
+        // Before: who is marked from now on has not seen what follows.
+        self.cells[owner.number as usize].set_outdated(false);
+        owner.in_the_way.clear();
+        let bucket = self.bucket(lock);
+        let others = bucket.in_the_way(lock, owner.number);
+        owner.in_the_way.extend(others.map(|other| (other, 0)));
+        drop(bucket);
+        for (other, transaction) in &mut owner.in_the_way {
+            *transaction = self.cells[*other as usize].sequence();
+        }
+    }
+
+    /// Those are in the owner's way no longer that run another transaction now, or will be found in
+    /// the queue again.
+    fn forget_ended(&self, owner: &mut Owner) {
+        let cells = &self.cells;
+        owner.in_the_way.retain(|&(other, of)| cells[other as usize].sequence() == of);
+    }
+
+    /// Looks at the digests of whom the owner's request waits for; a suspect.
+    pub(super) fn look(&self, owner: &mut Owner) -> Option<u32> {
+        let Owner { in_the_way, dreadlocks, told, .. } = owner;
+        let others = in_the_way.iter().map(|&(other, _)| other);
+        let outdated = (self.deadlocks.waiting == Waiting::BackOff).then_some(told);
+        dreadlocks.look(&self.cells, others, outdated)
     }
 
     /// Has an owner look again, and nobody heed its digest until it has: a release further down the
@@ -229,8 +271,8 @@ impl LockTable {
     fn pause(&self, owner: u32) {
         let mut pauses = 0;
         while pauses < PAUSES_PER_LOOK && self.cells[owner as usize].verdict().is_none() {
-            std::hint::spin_loop();
-            pauses += 1;
+            spin_hints(PAUSES_PER_VERDICT);
+            pauses += PAUSES_PER_VERDICT;
         }
     }
 
