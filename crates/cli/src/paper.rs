@@ -115,7 +115,7 @@ fn keep(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> Result<(),
 fn run_arguments(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> FigureRunArguments {
     let (seconds, warm_up, repeat, size) = match (cores, arguments.quick) {
         // Of one size on both, since predictions are held against real runs.
-        (Cores::Real, true) => (0.06, 0.03, 2, 0.1),
+        (Cores::Real, true) => (0.06, 0.03, 1, 0.1),
         (Cores::Real, false) => (0.15, 0.05, 5, 0.2),
         (Cores::Virtual, true) => (0.002, 0.002, 1, 0.1),
         (Cores::Virtual, false) => (0.003, 0.003, 4, 0.2),

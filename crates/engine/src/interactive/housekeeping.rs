@@ -111,7 +111,8 @@ impl<L: Locks> Slots<L> {
 
     /// Why a parked transaction has been idle for too long, or is to give way.
     fn due_end(&self, work: &Work<L>) -> Option<SqlError> {
-        if work.locks.is_doomed() {
+        // Who holds nothing is in nobody's way: whatever it was to give way for is over.
+        if work.locks.is_doomed() && work.locks.holds_any() {
             return Some(conflict_error(Conflict::Wound));
         }
         let shorter = |limit| [work.idle_limit, limit].into_iter().flatten().min();

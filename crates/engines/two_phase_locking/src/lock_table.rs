@@ -524,12 +524,15 @@ impl LockTable {
     /// younger ones. False if somebody waits who is older, or planned.
     pub fn overrule(&self, owner: &Owner, lock: u64) -> bool {
         for at in 0.. {
-            let Some(other) = self.bucket(lock).waiters(lock).nth(at) else { break };
+            let bucket = self.bucket(lock);
+            let Some(other) = bucket.waiters(lock).nth(at) else { break };
+            let cell = &self.cells[other as usize];
+            let transaction = cell.sequence();
+            drop(bucket); // from here on it may be another one's turn
             if self.is_older(other, owner.number) {
                 return false;
             }
-            let cell = &self.cells[other as usize];
-            cell.doom();
+            cell.doom_transaction(transaction);
             cell.wake();
         }
         true

@@ -143,6 +143,12 @@ impl WaitingCell {
         self.doomed.store(self.sequence.load(Ordering::Relaxed), Ordering::Relaxed); // W3
     }
 
+    /// Has the owner undo a transaction, if it still runs that one: who has looked without a latch
+    /// may be late. [`WaitingCell::wake`] follows.
+    pub fn doom_transaction(&self, number: u32) {
+        self.doomed.store(number, Ordering::Relaxed); // W3
+    }
+
     /// Begins a transaction, which nobody has doomed.
     #[inline]
     pub fn begin(&self) {

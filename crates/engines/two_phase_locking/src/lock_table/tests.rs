@@ -435,6 +435,38 @@ fn a_stale_digest_is_no_deadlock_with_back_off() {
     }
 }
 
+/// Between two looks at the queue, who has ended its transaction leaves the digests of those behind
+/// it, and a doom that was meant for that transaction hits no other one.
+#[test]
+fn who_has_ended_is_waited_for_no_more() {
+    let table = LockTable::with_buckets(3, 2, Deadlocks::of(Policy::Dreadlocks));
+    let mut owners: Vec<Owner> =
+        (0..3).map(|number| table.owner(number, Standing::Dynamic)).collect();
+    owners.iter_mut().zip(1..).for_each(|(owner, age)| table.begin(owner, age));
+    assert_eq!(table.acquire(&mut owners[0], LOCK, X), Acquired::Granted);
+    for owner in &mut owners[1..] {
+        assert_eq!(table.acquire(owner, LOCK, X), Acquired::Waiting);
+    }
+    let waits_for = |owner: &mut Owner| {
+        table.forget_ended(owner);
+        assert_eq!(table.look(owner), None);
+        let set = table.cells[owner.number as usize].set();
+        (0..3).filter(|&other| table.form.may_contain(set, other)).collect::<Vec<_>>()
+    };
+    table.look_at_queue(&mut owners[2], LOCK);
+    assert_eq!(waits_for(&mut owners[2]), [0, 1, 2], "itself, too");
+    let transaction = table.cells[0].sequence();
+    table.release(&mut owners[0], LOCK);
+    assert_eq!(waits_for(&mut owners[2]), [0, 1, 2], "it has not ended yet");
+    table.end(&owners[0]);
+    assert_eq!(waits_for(&mut owners[2]), [1, 2]);
+    table.begin(&mut owners[0], 4);
+    table.cells[0].doom_transaction(transaction);
+    assert!(!table.is_doomed(&owners[0]));
+    table.cells[0].doom_transaction(table.cells[0].sequence());
+    assert!(table.is_doomed(&owners[0]));
+}
+
 /// Two who close a circle at the same time: whoever begins to wait later is known to wait before
 /// the other one's digest is read, so that one of the two finds the circle at its first look.
 #[test]

@@ -229,7 +229,7 @@ impl LockTable {
 
     /// Those are in the owner's way no longer that run another transaction now, or will be found in
     /// the queue again.
-    fn forget_ended(&self, owner: &mut Owner) {
+    pub(super) fn forget_ended(&self, owner: &mut Owner) {
         let cells = &self.cells;
         owner.in_the_way.retain(|&(other, of)| cells[other as usize].sequence() == of);
     }
@@ -256,10 +256,12 @@ impl LockTable {
         let victim = self.deadlocks.victim.choose(&self.cells, [owner.number, other]);
         match victim {
             Some(victim) if victim == owner.number => return true,
-            Some(victim) => {
-                let victim = &self.cells[victim as usize];
-                victim.doom();
-                victim.wake();
+            Some(_) => {
+                let looked_at = owner.in_the_way.iter().find(|(number, _)| *number == other);
+                if let Some(&(_, transaction)) = looked_at {
+                    self.cells[other as usize].doom_transaction(transaction);
+                    self.cells[other as usize].wake();
+                }
             }
             // Two planned ones: some dynamic owner on the cycle will find it, too.
             None => {}
