@@ -213,9 +213,8 @@ impl Calibration {
 
     /// The lines of a core's own cache, those of the one it shares, and a load from there: a
     /// cache's size is that of the longest chain whose loads are nearer to its time than to the
-    /// next one's.
-    /// The system is asked only for the size of the second one, behind which the third begins: what
-    /// a virtual machine has of the third is less than it is told.
+    /// next one's. The system is asked only for the size of the second one, behind which the third
+    /// begins: what a virtual machine has of the third is less than it is told.
     fn caches(&self) -> (u64, u64, f64) {
         let second = second_cache_kib().unwrap_or(1 << 10);
         let memory = self.chain_of(LONGEST_KIB);

@@ -140,7 +140,7 @@ impl WaitingCell {
 
     /// Has the owner undo the transaction that it runs now. [`WaitingCell::wake`] follows.
     pub fn doom(&self) {
-        self.doomed.store(self.sequence.load(Ordering::Relaxed), Ordering::Relaxed); // W3
+        self.doom_transaction(self.sequence());
     }
 
     /// Has the owner undo a transaction, if it still runs that one: who has looked without a latch
@@ -153,7 +153,7 @@ impl WaitingCell {
     #[inline]
     pub fn begin(&self) {
         // 0 is nobody's number. Relaxed: W2; only the owner counts.
-        let next = self.sequence.load(Ordering::Relaxed).wrapping_add(1).max(1);
+        let next = self.sequence().wrapping_add(1).max(1);
         self.sequence.store(next, Ordering::Relaxed);
     }
 
@@ -249,7 +249,7 @@ impl Waiter for WaitingCell {
     #[inline]
     fn is_doomed(&self) -> bool {
         // Relaxed: nothing else is learnt from it (W3).
-        self.doomed.load(Ordering::Relaxed) == self.sequence.load(Ordering::Relaxed)
+        self.doomed.load(Ordering::Relaxed) == self.sequence()
     }
 
     #[inline]

@@ -176,15 +176,13 @@ impl LockTable {
                 return Err(why); // I7
             }
             let keeps_core = matches!(waiting, Waiting::Spin | Waiting::Yield);
-            let mut suspect = None;
-            if keeps_core && !looks.is_multiple_of(LOOKS_PER_QUEUE) {
-                self.forget_ended(owner);
-                suspect = self.look(owner);
-            }
-            if suspect.is_some() || !keeps_core || looks.is_multiple_of(LOOKS_PER_QUEUE) {
+            let knows_queue = keeps_core && !looks.is_multiple_of(LOOKS_PER_QUEUE);
+            let suspect = if knows_queue && !self.suspects_without_latch(owner) {
+                None
+            } else {
                 self.look_at_queue(owner, lock);
-                suspect = self.look(owner);
-            }
+                self.look(owner)
+            };
             let mut nap = if owner.told.is_empty() { NAP } else { DOUBT };
             self.wake(owner); // it is asked what they see now
             match suspect {
@@ -225,6 +223,12 @@ impl LockTable {
         for (other, transaction) in &mut owner.in_the_way {
             *transaction = self.cells[*other as usize].sequence();
         }
+    }
+
+    /// Whether there is a suspect among those that the owner knows to be in its way.
+    fn suspects_without_latch(&self, owner: &mut Owner) -> bool {
+        self.forget_ended(owner);
+        self.look(owner).is_some()
     }
 
     /// Those are in the owner's way no longer that run another transaction now, or will be found in
