@@ -123,23 +123,24 @@ impl LockTable {
 
     /// Undoes others as long as they close cycles through the owner, or gives up itself.
     fn wait_in_graph(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
-        // Parts are read one after another: a cycle is believed when it is found twice.
-        while owner.search.cycle(&self.cells, owner.number).is_some()
-            && let Some(last) = owner.search.cycle(&self.cells, owner.number)
-        {
+        // Parts are read one after another: a cycle is believed when it is found twice with the
+        // same victim, which has been in one transaction all the while. A doom that comes after
+        // that one's end hits nobody.
+        let mut suspected = None;
+        while let Some(last) = owner.search.cycle(&self.cells, owner.number) {
             let among = owner.search.members(owner.number, last);
-            match self.deadlocks.victim.choose(&self.cells, among) {
-                Some(victim) if victim == owner.number => {
-                    return self.give_up(owner, lock, Conflict::Victim);
-                }
-                Some(victim) => {
-                    let victim = &self.cells[victim as usize];
-                    victim.doom();
-                    victim.wake();
-                }
-                // No true cycle (I6): parts of different moments.
-                None => break,
+            // None: no true cycle (I6), but parts of different moments.
+            let Some(victim) = self.deadlocks.victim.choose(&self.cells, among) else { break };
+            let cell = &self.cells[victim as usize];
+            let suspect = (victim, cell.sequence());
+            if suspected.replace(suspect) != Some(suspect) {
+                continue;
             }
+            if victim == owner.number {
+                return self.give_up(owner, lock, Conflict::Victim);
+            }
+            cell.doom_transaction(suspect.1);
+            cell.wake();
         }
         match self.wait_until(owner, lock, None) {
             Err(Conflict::Wound) => Err(Conflict::Victim),
