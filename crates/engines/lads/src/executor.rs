@@ -28,7 +28,7 @@ use hotrow_transaction::actions::{CallRun, Simple};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::Stop;
 
-use crate::graph::{FlatValues, Graph};
+use crate::graph::{FlatValues, Graph, Share};
 use crate::mail::{About, Mail, Message};
 use crate::outbox::{Changed, Outbox};
 use crate::programs::Programs;
@@ -53,6 +53,8 @@ pub struct Executor {
     /// the graph that is being executed, by its number in the round
     number: u16,
     front: Front,
+    /// how far it has come in its own graph before that one's turn
+    own: Ahead,
     /// messages about graphs of the round that come later
     early: Vec<Message>,
     /// actions run since mail was looked at
@@ -69,6 +71,14 @@ struct Front {
     /// what is left to do
     tasks: u64,
     clock: u32,
+}
+
+/// What is left of the worker's share of its own graph, before that graph's turn.
+#[derive(Default)]
+struct Ahead {
+    tasks: u64,
+    /// actions that wait for that turn alone
+    ready: Vec<u32>,
 }
 
 impl Front {
@@ -175,6 +185,7 @@ impl Executor {
             mail,
             number: 0,
             front: Front::default(),
+            own: Ahead::default(),
             early: Vec::new(),
             runs: 0,
         }
@@ -185,24 +196,43 @@ impl Executor {
         self.mail.to.take_sent()
     }
 
+    /// Runs the actions of the worker's own graph that wait for no granule and change nothing, when
+    /// it is built, before any graph's turn: nothing that others do is anything to them. In their
+    /// graph's turn all workers would wait for this one, as most calls' conditions are such
+    /// actions. [`Executor::execute`] does the rest, and comes behind this.
+    pub fn run_ahead(&mut self, field: &mut Field<'_>, watch: &mut Stopwatch) {
+        watch.switch(Activity::Execute);
+        let share = self.begin(field);
+        for &root in &share.roots {
+            self.front.ready.push(root);
+            while let Some(action) = self.front.ready.pop() {
+                if !field.graph.batch.actions()[action as usize].is_pure() {
+                    self.own.ready.push(action);
+                    continue;
+                }
+                self.run(field, action);
+                self.tell(field.graph, action);
+            }
+            self.mail.to.publish(); // nothing is received: others may be at graphs before
+        }
+        self.own.tasks = self.front.tasks;
+    }
+
     /// Executes the worker's share of a graph. Others may be at earlier or later graphs of the
     /// round meanwhile.
     pub fn execute(&mut self, field: &mut Field<'_>, watch: &mut Stopwatch) {
         watch.switch(Activity::Execute);
-        let share = &field.graph.shares[usize::from(self.worker)];
-        (self.front.tasks, self.front.clock, self.runs) = (share.tasks, 0, 0);
-        self.number = field.number;
-        (self.begun, self.begun_call) = (None, NONE); // there may be other procedures and calls
+        let share = self.begin(field);
+        if field.number == self.worker {
+            self.front.tasks = self.own.tasks;
+            self.front.ready.append(&mut self.own.ready);
+        }
         field.outbox.begin = field.scratch.savepoint();
         let is_own = |message: &mut Message| message.graph == field.number;
         for message in self.early.extract_if(.., is_own) {
             self.front.hear(field.graph, message);
         }
         self.work(field);
-        for &root in &share.roots {
-            self.front.ready.push(root);
-            self.work(field);
-        }
         for (at, &queue) in share.queues.iter().enumerate() {
             if let Some(&ahead) = share.queues.get(at + 2 * LOOK_AHEAD) {
                 field.prefetch_first(ahead);
@@ -223,6 +253,14 @@ impl Executor {
             self.work(field);
         }
         self.mail.to.flush();
+    }
+
+    fn begin<'g>(&mut self, field: &Field<'g>) -> &'g Share {
+        let share = &field.graph.shares[usize::from(self.worker)];
+        (self.front.tasks, self.front.clock, self.runs) = (share.tasks, 0, 0);
+        self.number = field.number;
+        (self.begun, self.begun_call) = (None, NONE); // there may be other procedures and calls
+        share
     }
 
     /// Runs what is ready, and what gets ready by it here.

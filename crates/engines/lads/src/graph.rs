@@ -14,6 +14,7 @@
 //! Source       lads.txt 3.1, Algorithm 1
 
 use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering::Relaxed};
+use std::ops::Range;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;
@@ -176,10 +177,11 @@ impl Graph {
     /// Ends the building of the graph: dependencies are counted, and the work is dealt out, to all
     /// workers or to the builder `alone`.
     pub fn seal(&mut self, how: Partitioning, cuts: &Cuts, (builder, alone): (u16, bool)) {
-        self.link();
+        self.link(builder);
         let workers = if alone { 1 } else { self.shares.len() as u16 };
         self.edges.clear();
-        if how.needs_edges() && workers > 1 {
+        let all = &self.queues.all;
+        if how.needs_edges() && workers > 1 && partition::is_worth_meeting(workers, all) {
             self.find_edges();
         }
         let Self { queues, edges, owners, partitioner, .. } = self;
@@ -187,7 +189,7 @@ impl Graph {
         if alone {
             owners.fill(builder);
         }
-        self.deal_out(builder, workers.into());
+        self.deal_out(workers.into());
         self.spread_reads();
         let Self { cells, batch, more, flats, shares, .. } = self;
         cells.make_room(batch.values(), shares.len());
@@ -198,14 +200,15 @@ impl Graph {
     }
 
     /// Lists successors, and counts what each action waits for.
-    fn link(&mut self) {
+    fn link(&mut self, builder: u16) {
         let Self { batch, successors, successors_end, waits, executors, .. } = self;
         let actions = batch.actions();
         successors.clear();
         successors_end.clear();
         executors.clear();
-        executors.extend(actions.iter().map(|action| if action.is_pure() { TAIL } else { 0 }));
-        batch.dependencies().iter().for_each(|&(from, _)| executors[from as usize] = 0);
+        let by_default = actions.iter().map(|action| if action.is_pure() { TAIL } else { builder });
+        executors.extend(by_default);
+        batch.dependencies().iter().for_each(|&(from, _)| executors[from as usize] = builder);
         waits.clear();
         waits.extend(actions.iter().map(|action| AtomicU32::new(batch.uses(action).len() as u32)));
         // Dependencies stand call by call, each call's sorted.
@@ -224,11 +227,15 @@ impl Graph {
 
     /// An action's successors.
     pub fn successors(&self, action: u32) -> &[u32] {
+        &self.successors[self.successors_of(action)]
+    }
+
+    fn successors_of(&self, action: u32) -> Range<usize> {
         let start = match action {
             0 => 0,
             _ => self.successors_end[action as usize - 1],
         };
-        &self.successors[start as usize..self.successors_end[action as usize] as usize]
+        start as usize..self.successors_end[action as usize] as usize
     }
 
     /// The home of an action; [`NONE`] if it has no uses.
@@ -253,8 +260,10 @@ impl Graph {
         self.edges = edges;
     }
 
-    /// `workers`: those who have a part.
-    fn deal_out(&mut self, builder: u16, workers: u64) {
+    /// `workers`: those who have a part. An action without a home is executed where the last one
+    /// is that it takes a value from, and by the builder if it takes none: were all of them his,
+    /// the others would wait for him in each graph.
+    fn deal_out(&mut self, workers: u64) {
         self.shares.iter_mut().for_each(|share| {
             share.queues.clear();
             share.roots.clear();
@@ -282,8 +291,13 @@ impl Graph {
                 continue;
             }
             let home = self.home(number);
-            let executor = if home == NONE { builder } else { self.owners[home as usize] };
-            self.executors[number as usize] = executor;
+            if home != NONE {
+                self.executors[number as usize] = self.owners[home as usize];
+            }
+            let executor = self.executors[number as usize];
+            for at in self.successors_of(number) {
+                self.executors[self.successors[at] as usize] = executor;
+            }
             let share = &mut self.shares[usize::from(executor)];
             share.tasks += 1;
             if *self.waits[number as usize].get_mut() == 0 {

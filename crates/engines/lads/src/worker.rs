@@ -388,17 +388,24 @@ impl Worker {
     /// Executes this worker's share of all graphs, one after the other; how many calls they have.
     fn execute(&mut self, schema: &Schema, round: &Round) -> usize {
         let crew = Arc::clone(&self.crew);
-        let programs = &*round.programs;
-        let scratch = &mut *crew.scratches[self.number].lock();
+        let logs_commands = self.committer.logs_commands();
+        let has_actions = |graph: &Graph| graph.calls() > 0 && logs_commands;
         let (mut calls, mut stood_apart) = (0, false);
-        for (number, slot) in (0..).zip(&crew.slots) {
-            if round.alone.is_some_and(|alone| alone != usize::from(number)) {
+        let own = &crew.slots[self.number];
+        {
+            let graph = &*own.graph.read().expect("nobody panics with it");
+            if has_actions(graph) {
+                self.run_share((schema, round), (self.number, graph), Executor::run_ahead);
+            }
+        }
+        for (number, slot) in crew.slots.iter().enumerate() {
+            if round.alone.is_some_and(|alone| alone != number) {
                 continue;
             }
             self.watch.switch(Activity::Wait);
             slot.built.wait(round.number);
             let graph = &*slot.graph.read().expect("nobody panics with it");
-            if graph.calls() == 0 || !self.committer.logs_commands() {
+            if !has_actions(graph) {
                 calls += graph.calls();
                 continue;
             }
@@ -408,12 +415,25 @@ impl Worker {
             }
             calls += graph.calls();
             stood_apart = graph.stands_apart;
-            let outbox = &mut *slot.outboxes[self.number].lock();
-            let notes = self.committer.is_active() || !graph.batch.actions().is_empty();
-            let mut field = Field { schema, programs, graph, number, scratch, outbox, notes };
-            self.executor.execute(&mut field, &mut self.watch);
+            self.run_share((schema, round), (number, graph), Executor::execute);
         }
         calls
+    }
+
+    /// Runs something of this worker's share of a graph, which has number `number`.
+    fn run_share(
+        &mut self,
+        (schema, round): (&Schema, &Round),
+        (number, graph): (usize, &Graph),
+        run: fn(&mut Executor, &mut Field<'_>, &mut Stopwatch),
+    ) {
+        let Self { crew, committer, executor, watch, .. } = self;
+        let scratch = &mut *crew.scratches[self.number].lock();
+        let outbox = &mut *crew.slots[number].outboxes[self.number].lock();
+        let notes = committer.is_active() || !graph.batch.actions().is_empty();
+        let (programs, number) = (&*round.programs, number as u16);
+        let mut field = Field { schema, programs, graph, number, scratch, outbox, notes };
+        run(executor, &mut field, watch);
     }
 
     /// Makes this worker's changes final, and tells its calls' ends.
