@@ -116,9 +116,9 @@ fn run_arguments(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> F
     let (seconds, warm_up, repeat, size) = match (cores, arguments.quick) {
         // Of one size on both, since predictions are held against real runs.
         (Cores::Real, true) => (0.06, 0.03, 1, 0.1),
-        (Cores::Real, false) => (0.15, 0.05, 5, 0.2),
+        (Cores::Real, false) => (0.12, 0.05, 5, 0.1),
         (Cores::Virtual, true) => (0.002, 0.002, 1, 0.1),
-        (Cores::Virtual, false) => (0.003, 0.003, 4, 0.2),
+        (Cores::Virtual, false) => (0.002, 0.002, 4, 0.1), // and once for each cost of coherence
     };
     let coherence = match (cores, arguments.quick) {
         (Cores::Virtual, false) => vec![75, 125],
@@ -134,7 +134,7 @@ fn run_arguments(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> F
         quick: true,
         transactions: None,
         // Where calls are fast, so many say as much as more of them.
-        enough: (cores == Cores::Virtual).then_some(if arguments.quick { 3_000 } else { 5_000 }),
+        enough: (cores == Cores::Virtual).then_some(3_000),
         repeat,
         size,
         threads: Vec::new(),

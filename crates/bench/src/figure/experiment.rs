@@ -1,7 +1,6 @@
 //! Figures of a part of an engine alone, out of the experiments that engines list.
 
 use hotrow::{Experiment, ExperimentOptions, engines};
-use hotrow_base::thread::available_cores;
 
 use super::expect::Claim;
 use super::report::{FigureReport, Panel, Point};
@@ -27,14 +26,19 @@ impl FigureRunner {
         // runs have of tables, may leave nothing of it.
         let size = if self.is_quick { 1.0 } else { self.size };
         let transactions = ((asked as f64 * size) as u64).max(1);
-        for repetition in 0..self.repetitions as u64 {
-            let seed = self.driver.seed + repetition;
+        let mut varied = vec![report.clone(); self.coherence.len()];
+        for round in 0..self.rounds() {
+            let seed = self.driver.seed + round as u64;
+            let report = match self.begin_round(round) {
+                Some(variation) => &mut varied[variation],
+                None => &mut report,
+            };
             for (panel, &threads) in report.panels.iter_mut().zip(threads) {
                 let options = ExperimentOptions { threads, transactions, seed };
                 self.part_in_panel(experiment, &options, panel);
             }
         }
-        report.judge(claims, available_cores().len())?;
+        self.judge(&mut report, varied, claims)?;
         Ok(report)
     }
 

@@ -14,7 +14,7 @@ use hotrow::{Durability, LogEntries};
 use hotrow_base::thread::available_cores;
 use hotrow_workloads::{Parameters, Workload, workload_named};
 
-use super::expect::claims;
+use super::expect::{Claim, claims};
 use super::report::{FigureReport, Panel, Point};
 use super::{Cores, Figure, LogDevice, Series, Setting, Varying, quick};
 use crate::data::LogSettings;
@@ -107,15 +107,13 @@ impl FigureRunner {
         report.is_partial = self.is_quick;
         let mut loaded = Vec::new();
         let mut varied = vec![report.clone(); self.coherence.len()];
-        let rounds = self.repetitions + varied.len();
+        let rounds = self.rounds();
         let total = self.places(figure, &report)?.len() * figure.x.values.len() * rounds;
         // A run in which time goes by gives all values.
         let values = if figure.x.by == Varying::Time { 1 } else { figure.x.values.len() };
         for first in 0..values {
             for round in 0..rounds {
-                let variation = round.checked_sub(self.repetitions);
-                let percent = variation.map_or(AS_WRITTEN, |at| self.coherence[at]);
-                hotrow_machine::hook::set_coherence(percent);
+                let variation = self.begin_round(round);
                 for mut place in self.places(figure, &report)? {
                     place.x = first;
                     let runs = self.run_at(figure, &mut report, (place, round), &mut loaded)?;
@@ -129,12 +127,38 @@ impl FigureRunner {
             }
         }
         loaded.into_iter().try_for_each(|loaded| self.give_up(loaded, &mut report))?;
-        report.judge(&claims, cores)?;
+        self.judge(&mut report, varied, &claims)?;
+        Ok(report)
+    }
+
+    /// How often everything is run.
+    pub(super) fn rounds(&self) -> usize {
+        self.repetitions + self.coherence.len()
+    }
+
+    /// Begins to run everything once more: the repetitions first, then one round for each other
+    /// cost of coherence, whose number is given back.
+    pub(super) fn begin_round(&self, round: usize) -> Option<usize> {
+        let variation = round.checked_sub(self.repetitions);
+        let percent = variation.map_or(AS_WRITTEN, |at| self.coherence[at]);
+        hotrow_machine::hook::set_coherence(percent);
+        variation
+    }
+
+    /// Gives claims their verdicts, which the rounds with other costs of coherence may turn.
+    pub(super) fn judge(
+        &self,
+        report: &mut FigureReport,
+        varied: Vec<FigureReport>,
+        claims: &[Claim],
+    ) -> Result<(), BenchError> {
+        let cores = available_cores().len();
+        report.judge(claims, cores)?;
         for (mut varied, &percent) in varied.into_iter().zip(&self.coherence) {
-            varied.judge(&claims, cores)?;
+            varied.judge(claims, cores)?;
             report.compare(&varied, percent);
         }
-        Ok(report)
+        Ok(())
     }
 
     /// The figure whose x is the number of threads, with those of the runner.
