@@ -256,7 +256,10 @@ impl Conclusion {
             match end {
                 CallEnd::Done { .. } => verdict.writes |= self.effect(call, graph) != Effect::Read,
                 CallEnd::Failed(fault) => {
-                    verdict.defers |= fault.stop == Stop::Replan;
+                    // As `Call::after`.
+                    let defers = matches!(fault.stop, Stop::Replan | Stop::Conflict(_));
+                    verdict.defers |= defers;
+                    verdict.defers_changes |= defers && !graph.errands[call].only_reads();
                     if may_have_written(call) {
                         verdict.must_go_back = true;
                         habits.goes_back(procedure(call));

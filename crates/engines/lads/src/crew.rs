@@ -58,6 +58,7 @@ pub struct Slot {
     /// see [`Verdict`]
     must_go_back: AtomicBool,
     defers: AtomicBool,
+    defers_changes: AtomicBool,
 }
 
 /// Rounds of which one is sampled.
@@ -76,6 +77,8 @@ pub struct Verdict {
     pub must_go_back: bool,
     /// footprints were guessed wrong: these calls are to run behind all others of the round
     pub defers: bool,
+    /// some of these may change something
+    pub defers_changes: bool,
 }
 
 impl Slot {
@@ -88,10 +91,19 @@ impl Slot {
     /// Its builder does nothing in the round.
     fn be_empty(&self) {
         self.calls.store(0, Ordering::Relaxed); // read by whoever does the round, or behind it
-        for flag in [&self.writes, &self.must_go_back, &self.defers] {
+        for flag in [&self.writes, &self.must_go_back, &self.defers, &self.defers_changes] {
             flag.store(false, Ordering::Relaxed); // as that
         }
         self.outboxes.iter().for_each(|outbox| outbox.lock().clear());
+    }
+
+    /// Whether calls are left to its builder that have to run one by one. Asked behind the barrier
+    /// at which the round was judged, while that round goes on.
+    pub fn needs_turn(&self, plan: Plan) -> bool {
+        match plan {
+            Plan::OneByOne => !self.is_empty(),
+            _ => self.defers_changes.load(Ordering::Relaxed), // the barrier orders this
+        }
     }
 
     /// Whether its graph has no calls. Asked behind its milestone.
@@ -218,6 +230,7 @@ impl Crew {
             calls: AtomicUsize::new(0),
             must_go_back: AtomicBool::new(false),
             defers: AtomicBool::new(false),
+            defers_changes: AtomicBool::new(false),
         };
         let scratch = |committer: &Committer| Latch::new(Scratch::new(committer.worker()));
         let schema = KnownSchema::new(&ground.schema);
@@ -437,6 +450,7 @@ impl Crew {
         slot.writes.store(verdict.writes, Ordering::Relaxed); // the barrier orders all of these
         slot.must_go_back.store(verdict.must_go_back, Ordering::Relaxed);
         slot.defers.store(verdict.defers, Ordering::Relaxed);
+        slot.defers_changes.store(verdict.defers_changes, Ordering::Relaxed);
         let decide = || {
             let mut state = self.state.lock();
             let any = |flag: fn(&Slot) -> &AtomicBool| {

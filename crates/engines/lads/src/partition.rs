@@ -43,7 +43,7 @@ const FIND_COST: u32 = 2;
 /// A worker's share of a graph, as queues cost, from which on queues are moved for their edges:
 /// all workers meet around such a graph, which takes longer than the messages that are saved where
 /// there is little to do between two meetings (24 simulated workers, TPC-C, 16 calls in a graph:
-/// 115,000 calls a second with moves, 177,000 without). In debug builds 0, so that tests do it, too.
+/// 115,000 calls a second with moves, 177,000 without). In debug builds 0, so that tests do it.
 const MOVING_MIN: u64 = if cfg!(debug_assertions) { 0 } else { 128 };
 /// Moves of queues per graph, at most.
 const MOVES_MAX: usize = 2000;

@@ -4,7 +4,7 @@
 //! Invariants   I1 a call fetched is finished, whatever happens
 //!              I2 a call whose footprint was guessed wrong runs at the end of its round, as a
 //!              whole, while nothing else runs: another guess would be made of what others of the
-//!              next round change
+//!              next round change. Those that only read come first, and run beside each other
 //!              I3 one epoch pin lasts from the first plan of a call to its commit, so that hints
 //!              are good
 //!              I4 calls of the next round are planned while others are waited for, inside the
@@ -220,12 +220,17 @@ impl Worker {
         match plan {
             Plan::OneByOne => {
                 let calls = graph.calls();
-                self.run_in_turn(schema, &mut graph.errands[..calls], is_alone);
+                let all = graph.errands[..calls].iter_mut();
+                self.run_in_turn(schema, all, (plan, is_alone));
             }
             Plan::CommitThenOneByOne => {
                 self.commit(schema, graph);
                 let mut deferred = std::mem::take(&mut self.deferred);
-                self.run_in_turn(schema, &mut deferred, is_alone);
+                self.meet(is_alone); // all have committed
+                let readers = deferred.iter_mut().filter(|errand| errand.only_reads());
+                self.run_all(schema, readers);
+                let others = deferred.iter_mut().filter(|errand| !errand.only_reads());
+                self.run_in_turn(schema, others, (plan, is_alone));
                 debug_assert!(self.deferred.is_empty(), "what runs as a whole guesses nothing");
                 self.free.append(&mut deferred);
                 self.deferred = deferred;
@@ -483,27 +488,44 @@ impl Worker {
         }
     }
 
-    /// Runs calls one by one, each worker its own, in turn, when nobody plans or commits any more.
-    fn run_in_turn(&mut self, schema: &Schema, errands: &mut [Errand], is_alone: bool) {
-        let crew = Arc::clone(&self.crew);
-        let meet = || {
-            if !is_alone {
-                crew.meet();
-            }
-        };
-        meet();
-        for turn in 0..crew.workers() {
-            if turn == self.number {
-                self.watch.switch(Activity::Execute);
-                for errand in &mut *errands {
-                    self.desk.swap(errand);
-                    self.run_here(schema);
-                    self.desk.swap(errand);
-                }
-                self.watch.switch(Activity::Wait);
-            }
-            meet();
+    /// Waits until all workers are here, unless this one does the round alone.
+    fn meet(&self, is_alone: bool) {
+        if !is_alone {
+            self.crew.meet();
         }
+    }
+
+    /// Runs calls one by one, each worker its own, in turn, when nobody plans or commits any more.
+    fn run_in_turn<'e>(
+        &mut self,
+        schema: &Schema,
+        errands: impl Iterator<Item = &'e mut Errand>,
+        (plan, is_alone): (Plan, bool),
+    ) {
+        let crew = Arc::clone(&self.crew);
+        let mut errands = Some(errands);
+        self.meet(is_alone);
+        for (turn, slot) in crew.slots.iter().enumerate() {
+            if !slot.needs_turn(plan) {
+                continue;
+            }
+            if turn == self.number {
+                self.run_all(schema, errands.take().into_iter().flatten());
+            }
+            self.meet(is_alone);
+        }
+        debug_assert!(errands.is_none_or(|mut left| left.next().is_none()), "all had their turn");
+    }
+
+    /// Runs calls as wholes, one after the other, while nothing else runs that changes something.
+    fn run_all<'e>(&mut self, schema: &Schema, errands: impl Iterator<Item = &'e mut Errand>) {
+        self.watch.switch(Activity::Execute);
+        for errand in errands {
+            self.desk.swap(errand);
+            self.run_here(schema);
+            self.desk.swap(errand);
+        }
+        self.watch.switch(Activity::Wait);
     }
 
     /// Runs the call on the desk as a whole, while nothing else runs.
