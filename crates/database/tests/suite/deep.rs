@@ -28,14 +28,14 @@ fn depth_is_an_error_and_never_a_signal() {
     for case in torture::cases() {
         on_small_stack(|| {
             let session = db.session();
-            // Some give more rows than anybody waits for.
-            session.execute("SET statement_timeout = '3s'").expect("it is set");
+            // Some give more rows than anybody waits for; the others end, also on a busy machine.
+            let seconds = if case.codes.contains(&"57014") { 3 } else { 60 };
+            let limit = format!("SET statement_timeout = '{seconds}s'");
+            session.execute(&limit).expect("it is set");
             for text in &case.statements {
                 let Err(error) = session.execute(text) else { continue };
                 let code = error.sqlstate().unwrap_or_default().to_owned();
-                // A machine that is busy with something else may end what would be done in time.
-                let is_expected = case.codes.contains(&code.as_str()) || code == "57014";
-                assert!(is_expected, "{}: {error}", case.name);
+                assert!(case.codes.contains(&code.as_str()), "{}: {error}", case.name);
                 if let Error::Sql(error) = &error
                     && code == "54001"
                 {
