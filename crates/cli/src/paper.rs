@@ -113,12 +113,11 @@ fn keep(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> Result<(),
 
 /// How a figure is run for the page.
 fn run_arguments(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> FigureRunArguments {
-    let (seconds, warm_up, repeat, size) = match (cores, arguments.quick) {
-        // Of one size on both, since predictions are held against real runs.
-        (Cores::Real, true) => (0.06, 0.03, 1, 0.1),
-        (Cores::Real, false) => (0.12, 0.05, 5, 0.1),
-        (Cores::Virtual, true) => (0.002, 0.002, 1, 0.1),
-        (Cores::Virtual, false) => (0.002, 0.002, 4, 0.1), // and once for each cost of coherence
+    let (seconds, warm_up, repeat) = match (cores, arguments.quick) {
+        (Cores::Real, true) => (0.06, 0.03, 1),
+        (Cores::Real, false) => (0.12, 0.05, 5),
+        (Cores::Virtual, true) => (0.002, 0.002, 1),
+        (Cores::Virtual, false) => (0.002, 0.002, 4), // and once for each cost of coherence
     };
     let coherence = match (cores, arguments.quick) {
         (Cores::Virtual, false) => vec![75, 125],
@@ -136,7 +135,7 @@ fn run_arguments(arguments: &PaperArguments, figure: &Figure, cores: Cores) -> F
         // Where calls are fast, so many say as much as more of them.
         enough: (cores == Cores::Virtual).then_some(3_000),
         repeat,
-        size,
+        size: 0.1, // on both kinds of cores, since predictions are held against real runs
         threads: Vec::new(),
         data: arguments.data.clone(),
         seed: arguments.seed,

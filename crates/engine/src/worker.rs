@@ -99,17 +99,6 @@ pub struct Errand {
     ticket: Ticket,
 }
 
-impl Errand {
-    /// Whether it is known to change nothing: such calls may run beside each other where nobody
-    /// else runs. Of statements that are put together at run time it is not known.
-    pub fn only_reads(&self) -> bool {
-        let only_reads = |compiled: &Arc<CompiledProcedure>| {
-            !compiled.writes() && !compiled.program.has_dynamic()
-        };
-        self.procedure.as_ref().is_some_and(only_reads)
-    }
-}
-
 impl Call {
     /// No call yet; each one that is fetched into it may take so many steps.
     pub fn new(step_budget: u64) -> Self {

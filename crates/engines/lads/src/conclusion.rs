@@ -257,9 +257,7 @@ impl Conclusion {
                 CallEnd::Done { .. } => verdict.writes |= self.effect(call, graph) != Effect::Read,
                 CallEnd::Failed(fault) => {
                     // As `Call::after`.
-                    let defers = matches!(fault.stop, Stop::Replan | Stop::Conflict(_));
-                    verdict.defers |= defers;
-                    verdict.defers_changes |= defers && !graph.errands[call].only_reads();
+                    verdict.defers |= matches!(fault.stop, Stop::Replan | Stop::Conflict(_));
                     if may_have_written(call) {
                         verdict.must_go_back = true;
                         habits.goes_back(procedure(call));

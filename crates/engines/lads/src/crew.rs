@@ -58,7 +58,6 @@ pub struct Slot {
     /// see [`Verdict`]
     must_go_back: AtomicBool,
     defers: AtomicBool,
-    defers_changes: AtomicBool,
 }
 
 /// Rounds of which one is sampled.
@@ -77,8 +76,6 @@ pub struct Verdict {
     pub must_go_back: bool,
     /// footprints were guessed wrong: these calls are to run behind all others of the round
     pub defers: bool,
-    /// some of these may change something
-    pub defers_changes: bool,
 }
 
 impl Slot {
@@ -91,7 +88,7 @@ impl Slot {
     /// Its builder does nothing in the round.
     fn be_empty(&self) {
         self.calls.store(0, Ordering::Relaxed); // read by whoever does the round, or behind it
-        for flag in [&self.writes, &self.must_go_back, &self.defers, &self.defers_changes] {
+        for flag in [&self.writes, &self.must_go_back, &self.defers] {
             flag.store(false, Ordering::Relaxed); // as that
         }
         self.outboxes.iter().for_each(|outbox| outbox.lock().clear());
@@ -102,7 +99,7 @@ impl Slot {
     pub fn needs_turn(&self, plan: Plan) -> bool {
         match plan {
             Plan::OneByOne => !self.is_empty(),
-            _ => self.defers_changes.load(Ordering::Relaxed), // the barrier orders this
+            _ => self.defers.load(Ordering::Relaxed), // the barrier orders this
         }
     }
 
@@ -230,7 +227,6 @@ impl Crew {
             calls: AtomicUsize::new(0),
             must_go_back: AtomicBool::new(false),
             defers: AtomicBool::new(false),
-            defers_changes: AtomicBool::new(false),
         };
         let scratch = |committer: &Committer| Latch::new(Scratch::new(committer.worker()));
         let schema = KnownSchema::new(&ground.schema);
@@ -450,7 +446,6 @@ impl Crew {
         slot.writes.store(verdict.writes, Ordering::Relaxed); // the barrier orders all of these
         slot.must_go_back.store(verdict.must_go_back, Ordering::Relaxed);
         slot.defers.store(verdict.defers, Ordering::Relaxed);
-        slot.defers_changes.store(verdict.defers_changes, Ordering::Relaxed);
         let decide = || {
             let mut state = self.state.lock();
             let any = |flag: fn(&Slot) -> &AtomicBool| {

@@ -179,9 +179,10 @@ impl Graph {
     pub fn seal(&mut self, how: Partitioning, cuts: &Cuts, (builder, alone): (u16, bool)) {
         self.link(builder);
         let workers = if alone { 1 } else { self.shares.len() as u16 };
+        let weight = (workers > 1).then(|| partition::weight(&self.queues.all));
         self.edges.clear();
-        let all = &self.queues.all;
-        if how.needs_edges() && workers > 1 && partition::is_worth_meeting(workers, all) {
+        let is_worth_meeting = |weight| partition::is_worth_meeting(workers.into(), weight);
+        if how.needs_edges() && weight.is_some_and(is_worth_meeting) {
             self.find_edges();
         }
         let Self { queues, edges, owners, partitioner, .. } = self;
@@ -189,7 +190,7 @@ impl Graph {
         if alone {
             owners.fill(builder);
         }
-        self.deal_out(workers.into());
+        self.deal_out(workers.into(), weight);
         self.spread_reads();
         let Self { cells, batch, more, flats, shares, .. } = self;
         cells.make_room(batch.values(), shares.len());
@@ -260,10 +261,11 @@ impl Graph {
         self.edges = edges;
     }
 
-    /// `workers`: those who have a part. An action without a home is executed where the last one
+    /// `workers`: those who have a part; `weight`: the graph's, if they are several. An action
+    /// without a home is executed where the last one
     /// is that it takes a value from, and by the builder if it takes none: were all of them his,
     /// the others would wait for him in each graph.
-    fn deal_out(&mut self, workers: u64) {
+    fn deal_out(&mut self, workers: u64, weight: Option<u64>) {
         self.shares.iter_mut().for_each(|share| {
             share.queues.clear();
             share.roots.clear();
@@ -271,7 +273,6 @@ impl Graph {
         });
         self.spread.clear();
         let Self { queues, owners, shares, open, next, spread, .. } = self;
-        let weight = (workers > 1).then(|| partition::weight(&queues.all));
         open.clear();
         next.clear();
         for (number, (queue, &owner)) in (0..).zip(queues.all.iter().zip(&*owners)) {

@@ -57,10 +57,10 @@ pub fn weight(queues: &[Queue]) -> u64 {
     queues.iter().map(|queue| u64::from(cost(queue))).sum()
 }
 
-/// Whether so many workers have enough to do with a graph to meet around it, so that queues may be
-/// moved for their edges.
-pub fn is_worth_meeting(workers: u16, queues: &[Queue]) -> bool {
-    weight(queues) >= MOVING_MIN * u64::from(workers)
+/// Whether so many workers have enough to do with a graph of this weight to meet around it, so that
+/// queues may be moved for their edges.
+pub const fn is_worth_meeting(workers: u64, weight: u64) -> bool {
+    weight >= MOVING_MIN * workers
 }
 
 /// Takes a sample of queues: one wherever so much weight has gone by since the last, so that none

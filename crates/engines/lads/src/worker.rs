@@ -4,7 +4,7 @@
 //! Invariants   I1 a call fetched is finished, whatever happens
 //!              I2 a call whose footprint was guessed wrong runs at the end of its round, as a
 //!              whole, while nothing else runs: another guess would be made of what others of the
-//!              next round change. Those that only read come first, and run beside each other
+//!              next round change
 //!              I3 one epoch pin lasts from the first plan of a call to its commit, so that hints
 //!              are good
 //!              I4 calls of the next round are planned while others are waited for, inside the
@@ -220,17 +220,12 @@ impl Worker {
         match plan {
             Plan::OneByOne => {
                 let calls = graph.calls();
-                let all = graph.errands[..calls].iter_mut();
-                self.run_in_turn(schema, all, (plan, is_alone));
+                self.run_in_turn(schema, &mut graph.errands[..calls], (plan, is_alone));
             }
             Plan::CommitThenOneByOne => {
                 self.commit(schema, graph);
                 let mut deferred = std::mem::take(&mut self.deferred);
-                self.meet(is_alone); // all have committed
-                let readers = deferred.iter_mut().filter(|errand| errand.only_reads());
-                self.run_all(schema, readers);
-                let others = deferred.iter_mut().filter(|errand| !errand.only_reads());
-                self.run_in_turn(schema, others, (plan, is_alone));
+                self.run_in_turn(schema, &mut deferred, (plan, is_alone));
                 debug_assert!(self.deferred.is_empty(), "what runs as a whole guesses nothing");
                 self.free.append(&mut deferred);
                 self.deferred = deferred;
@@ -393,6 +388,7 @@ impl Worker {
     /// Executes this worker's share of all graphs, one after the other; how many calls they have.
     fn execute(&mut self, schema: &Schema, round: &Round) -> usize {
         let crew = Arc::clone(&self.crew);
+        let scratch = &mut *crew.scratches[self.number].lock();
         let logs_commands = self.committer.logs_commands();
         let has_actions = |graph: &Graph| graph.calls() > 0 && logs_commands;
         let (mut calls, mut stood_apart) = (0, false);
@@ -400,7 +396,8 @@ impl Worker {
         {
             let graph = &*own.graph.read().expect("nobody panics with it");
             if has_actions(graph) {
-                self.run_share((schema, round), (self.number, graph), Executor::run_ahead);
+                let share = (self.number, graph, &mut *scratch);
+                self.run_share((schema, round), share, Executor::run_ahead);
             }
         }
         for (number, slot) in crew.slots.iter().enumerate() {
@@ -420,7 +417,8 @@ impl Worker {
             }
             calls += graph.calls();
             stood_apart = graph.stands_apart;
-            self.run_share((schema, round), (number, graph), Executor::execute);
+            let share = (number, graph, &mut *scratch);
+            self.run_share((schema, round), share, Executor::execute);
         }
         calls
     }
@@ -429,11 +427,10 @@ impl Worker {
     fn run_share(
         &mut self,
         (schema, round): (&Schema, &Round),
-        (number, graph): (usize, &Graph),
+        (number, graph, scratch): (usize, &Graph, &mut Scratch),
         run: fn(&mut Executor, &mut Field<'_>, &mut Stopwatch),
     ) {
         let Self { crew, committer, executor, watch, .. } = self;
-        let scratch = &mut *crew.scratches[self.number].lock();
         let outbox = &mut *crew.slots[number].outboxes[self.number].lock();
         let notes = committer.is_active() || !graph.batch.actions().is_empty();
         let (programs, number) = (&*round.programs, number as u16);
@@ -488,44 +485,36 @@ impl Worker {
         }
     }
 
-    /// Waits until all workers are here, unless this one does the round alone.
-    fn meet(&self, is_alone: bool) {
-        if !is_alone {
-            self.crew.meet();
-        }
-    }
-
     /// Runs calls one by one, each worker its own, in turn, when nobody plans or commits any more.
-    fn run_in_turn<'e>(
+    fn run_in_turn(
         &mut self,
         schema: &Schema,
-        errands: impl Iterator<Item = &'e mut Errand>,
+        errands: &mut [Errand],
         (plan, is_alone): (Plan, bool),
     ) {
         let crew = Arc::clone(&self.crew);
-        let mut errands = Some(errands);
-        self.meet(is_alone);
+        let meet = || {
+            if !is_alone {
+                crew.meet();
+            }
+        };
+        meet();
         for (turn, slot) in crew.slots.iter().enumerate() {
             if !slot.needs_turn(plan) {
+                debug_assert!(turn != self.number || errands.is_empty(), "they would be lost");
                 continue;
             }
             if turn == self.number {
-                self.run_all(schema, errands.take().into_iter().flatten());
+                self.watch.switch(Activity::Execute);
+                for errand in &mut *errands {
+                    self.desk.swap(errand);
+                    self.run_here(schema);
+                    self.desk.swap(errand);
+                }
+                self.watch.switch(Activity::Wait);
             }
-            self.meet(is_alone);
+            meet();
         }
-        debug_assert!(errands.is_none_or(|mut left| left.next().is_none()), "all had their turn");
-    }
-
-    /// Runs calls as wholes, one after the other, while nothing else runs that changes something.
-    fn run_all<'e>(&mut self, schema: &Schema, errands: impl Iterator<Item = &'e mut Errand>) {
-        self.watch.switch(Activity::Execute);
-        for errand in errands {
-            self.desk.swap(errand);
-            self.run_here(schema);
-            self.desk.swap(errand);
-        }
-        self.watch.switch(Activity::Wait);
     }
 
     /// Runs the call on the desk as a whole, while nothing else runs.
