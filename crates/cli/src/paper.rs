@@ -4,7 +4,6 @@
 //!              and once, in a program that can simulate, on those of its paper's machine; then
 //!              writes the page. Stopped, it goes on where it was
 
-use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -153,7 +152,8 @@ struct Simulation<'a> {
     child: Child,
 }
 
-/// Simulates the figures, as many side by side as there are cores: their time is no real one.
+/// Simulates the figures, as many side by side as there are cores: their time is no real one. First
+/// those with the longest runs: of one that begins last, most would pass with the other cores idle.
 /// Whether all of them could be.
 fn simulate(
     arguments: &PaperArguments,
@@ -161,12 +161,13 @@ fn simulate(
     figures: &[Figure],
     progress: &mut Progress,
 ) -> Result<bool, Failure> {
-    let mut waiting: VecDeque<&Figure> = figures.iter().collect();
+    let mut waiting: Vec<&Figure> = figures.iter().collect();
+    waiting.sort_by(|one, other| one.at_scale.seconds_min.total_cmp(&other.at_scale.seconds_min));
     let mut running: Vec<Simulation<'_>> = Vec::new();
     let mut failed = Vec::new();
     loop {
         while running.len() < available_cores().len()
-            && let Some(figure) = waiting.pop_front()
+            && let Some(figure) = waiting.pop()
         {
             let child = start(arguments, simulator, figure)?;
             running.push(Simulation { figure, child });

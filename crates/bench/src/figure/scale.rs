@@ -26,7 +26,7 @@ pub struct AtScale {
     /// virtual seconds that a run is measured at least, and half of them to warm up: what is done
     /// in batches takes some
     #[serde(default)]
-    pub(super) seconds_min: f64,
+    pub seconds_min: f64,
     /// transactions of all threads together, for an experiment of a part
     #[serde(default)]
     pub(super) transactions: Option<u64>,
