@@ -86,7 +86,7 @@ impl ClientQueue {
     pub(crate) fn new(capacity: usize, ends: Vec<Ends>) -> (Arc<Self>, Vec<Box<dyn CallSource>>) {
         let threads = ends.len();
         let queue = Self {
-            calls: BlockingQueue::with_lanes(capacity),
+            calls: BlockingQueue::with_lanes(capacity, Priority::SHORT.end),
             withdrawn: Default::default(),
             lengths: Lengths::new(),
             given_up: AtomicUsize::new(0),

@@ -47,8 +47,14 @@ pub use loom::thread;
 /// `queue/blocking.rs`, three found it; with four threads even three takes minutes.
 #[cfg(loom)]
 pub fn model(body: impl Fn() + Send + Sync + 'static) {
+    model_within(3, body);
+}
+
+/// As [`model`], with another bound.
+#[cfg(loom)]
+pub fn model_within(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
     builder.max_branches = 10_000;
     builder.check(body);
 }

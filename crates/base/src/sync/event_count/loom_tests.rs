@@ -1,6 +1,7 @@
 //! No change between the last attempt and sleep is missed.
 
 use super::*;
+use crate::sync::facade::atomic::AtomicU32;
 use crate::sync::facade::{self, Arc, thread};
 
 /// Takes one of `count`, if there is one; never fails while there is.
@@ -34,5 +35,34 @@ fn a_waiter_never_misses_its_change() {
             assert!(taker.join().expect("it does not panic").is_some());
         }
         assert_eq!(shared.1.load(Ordering::Relaxed), 0);
+    });
+}
+
+/// As queues use it: who takes one passes the wake-up on while there are more.
+#[test]
+fn who_looks_keeps_nobody_asleep_who_is_needed() {
+    // With three preemptions more than ten minutes.
+    facade::model_within(2, || {
+        let shared = Arc::new((EventCount::new(), AtomicU32::new(0)));
+        let takers: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let (events, count) = &*shared;
+                    let taken = events.look_for(None, || take_one(count));
+                    if count.load(Ordering::Relaxed) > 0 {
+                        events.notify_free();
+                    }
+                    taken
+                })
+            })
+            .collect();
+        for _ in 0..2 {
+            shared.1.fetch_add(1, Ordering::Relaxed);
+            shared.0.notify_free();
+        }
+        for taker in takers {
+            assert!(taker.join().expect("it does not panic").is_some());
+        }
     });
 }

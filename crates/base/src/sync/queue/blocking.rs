@@ -1,8 +1,9 @@
 //! The waiting form of the bounded queue.
 //!
 //! Role         clients wait in `push` for room, workers in `pop` for work
-//! Invariants   I1  every successful push notifies one waiting pop, every successful pop one
-//!                  waiting push, and `close` all of both; so none sleeps while it could go on
+//! Invariants   I1  every successful push notifies one waiting pop, unless one looks anyway, every
+//!                  successful pop one waiting push, and `close` all of both; so none sleeps while
+//!                  it could go on
 //!              I2  one event count wakes pops of all lanes, so that who sleeps need not know
 //!                  which lane will have something
 //! Concurrency  the queue's; [`EventCount`]s to sleep on, not one `Parker` per thread, because
@@ -29,14 +30,18 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct BlockingQueue<T, const LANES: usize = 1> {
     lanes: [BoundedQueue<T>; LANES],
+    /// lanes before this one are looked at by all who wait for work
+    common: usize,
     work: CachePadded<EventCount>,
     room: [CachePadded<EventCount>; LANES],
 }
 
 impl<T, const LANES: usize> BlockingQueue<T, LANES> {
-    /// A queue for at least `capacity` values in each lane, as [`BoundedQueue::new`].
-    pub fn with_lanes(capacity: usize) -> Self {
+    /// A queue for at least `capacity` values in each lane, as [`BoundedQueue::new`]. Whoever waits
+    /// for work looks at the first `common` lanes at least.
+    pub fn with_lanes(capacity: usize, common: usize) -> Self {
         Self {
+            common,
             lanes: std::array::from_fn(|_| BoundedQueue::new(capacity)),
             work: CachePadded::new(EventCount::new()),
             room: std::array::from_fn(|_| CachePadded::new(EventCount::new())),
@@ -106,7 +111,7 @@ impl<T, const LANES: usize> BlockingQueue<T, LANES> {
         called: impl Fn() -> bool,
     ) -> Result<T, PopError> {
         let result =
-            self.work.wait_for(deadline, || match self.look_in(lanes.start, lanes.clone()) {
+            self.work.look_for(deadline, || match self.look_in(lanes.start, lanes.clone()) {
                 Err(PopError::Empty) if called() => Some(Err(PopError::Empty)),
                 Err(PopError::Empty) => None,
                 other => Some(other),
@@ -162,7 +167,7 @@ impl<T, const LANES: usize> BlockingQueue<T, LANES> {
     }
 
     fn after_push(&self, lane: usize) {
-        self.work.notify_one();
+        self.tell_of_work(lane < self.common);
         let (queue, room) = (&self.lanes[lane], &self.room[lane]);
         if room.has_sleepers() && queue.len() < queue.capacity() {
             room.notify_one();
@@ -176,8 +181,17 @@ impl<T, const LANES: usize> BlockingQueue<T, LANES> {
         }
         if self.lanes.iter().all(BoundedQueue::is_closed) {
             self.work.notify_all();
-        } else if !self.is_empty() {
-            self.work.notify_one();
+        } else if let Some(lane) = self.lanes.iter().position(|lane| !lane.is_empty()) {
+            self.tell_of_work(lane < self.common);
+        }
+    }
+
+    /// Wakes who can take a value, of a lane that all look at or not: who looks anyway need not be
+    /// one of those.
+    fn tell_of_work(&self, is_common: bool) {
+        match is_common {
+            true => self.work.notify_free(),
+            false => self.work.notify_one(),
         }
     }
 }
@@ -187,7 +201,7 @@ impl<T, const LANES: usize> BlockingQueue<T, LANES> {
 impl<T> BlockingQueue<T> {
     /// A queue of one lane.
     pub fn new(capacity: usize) -> Self {
-        Self::with_lanes(capacity)
+        Self::with_lanes(capacity, 1)
     }
 
     /// Appends `value` without waiting.
