@@ -19,10 +19,18 @@ use hotrow_base::sync::facade::atomic::AtomicU64;
 
 use crossbeam_utils::CachePadded;
 
+use graph::Part;
+
 /// What others may know of an owner that waits.
 pub trait Waiter {
-    /// whom it waits for: a part of the wait-for graph, or a digest
+    /// its digest
     fn set(&self) -> &[AtomicU64];
+
+    /// whom it waits for
+    fn part(&self) -> &Part;
+
+    /// the number of its present generation
+    fn generation(&self) -> u32;
 
     /// whether it has been told to let go of everything
     fn is_doomed(&self) -> bool;

@@ -103,6 +103,9 @@ impl Locking {
 
     /// Begins a transaction, or another attempt of one; see [`LockTable::begin`].
     pub(crate) fn begin(&mut self, age: u64, party: Party) {
+        if self.held.is_empty() && self.coarse.is_free() {
+            self.table.renew(&mut self.owner);
+        }
         self.table.begin(&mut self.owner, age);
         self.table.set_party(&self.owner, party);
         self.kept = self.held.len();

@@ -113,6 +113,11 @@ impl Private {
         self.held.is_empty()
     }
 
+    /// Whether nothing is held, nor kept from earlier transactions.
+    pub fn is_free(&self) -> bool {
+        self.held.is_empty() && self.inherited.is_empty()
+    }
+
     /// How many locks are held.
     pub fn len(&self) -> usize {
         self.held.len()

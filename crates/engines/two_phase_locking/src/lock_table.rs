@@ -46,7 +46,7 @@ mod stress_tests;
 #[cfg(test)]
 mod tests;
 
-use hotrow_base::sync::facade::atomic::{AtomicUsize, Ordering};
+use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::fmt;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::source::Bell;
 use hotrow_engine::waits::{self, Awaited, Party, WaitBook, Waited};
 use hotrow_flow::deadlock::dreadlocks::Dreadlocks;
-use hotrow_flow::deadlock::graph::{self, Search};
+use hotrow_flow::deadlock::graph::{self, OwnerVersion, Search};
 use hotrow_flow::deadlock::sets::SetForm;
 use hotrow_flow::deadlock::{Cells, Waiter};
 use hotrow_log::position::Position;
@@ -104,6 +104,8 @@ pub enum Standing {
 #[derive(Debug)]
 pub struct Owner {
     number: u32,
+    /// what edges to it are called
+    version: OwnerVersion,
     standing: Standing,
     /// the greatest tag of the locks acquired since the transaction began
     met: Position,
@@ -243,6 +245,10 @@ pub struct LockTable {
     threads: u32,
     /// how many; those behind them are stand-ins
     sessions: u32,
+    /// whether some owner is a planned one
+    has_planned: AtomicBool,
+    /// where it has: other owners that wait, without whom no cycle closes (I6)
+    dynamic_waits: CachePadded<AtomicUsize>,
     /// locks that are waited for outside without a stand-in
     nowhere: CachePadded<AtomicUsize>,
     /// of threads whose calls may wait outside
@@ -275,11 +281,15 @@ impl LockTable {
     /// A table with a given number of buckets, a power of two of at least 2.
     fn with_buckets(owners: usize, buckets: usize, deadlocks: Deadlocks) -> Self {
         assert!(buckets >= 2 && buckets.is_power_of_two(), "buckets are addressed by high bits");
-        let form = match deadlocks.policy {
-            Policy::Dreadlocks => SetForm::of(deadlocks.digest, owners),
-            _ => SetForm::bitmap(owners),
+        assert!(owners <= OwnerVersion::OWNERS_MAX, "a word names an owner and its generation");
+        let (form, words) = match deadlocks.policy {
+            Policy::Dreadlocks => {
+                let form = SetForm::of(deadlocks.digest, owners);
+                (form, form.words())
+            }
+            _ => (SetForm::bitmap(owners), 0), // nobody has a digest
         };
-        let cell = |_| CachePadded::new(WaitingCell::new(form.words()));
+        let cell = |_| CachePadded::new(WaitingCell::new(owners, words));
         Self {
             buckets: (0..buckets).map(|_| CachePadded::default()).collect(),
             shift: u64::BITS - buckets.trailing_zeros(),
@@ -290,6 +300,8 @@ impl LockTable {
             spin: Spin::for_threads(owners),
             threads: owners as u32,
             sessions: 0,
+            has_planned: AtomicBool::new(false),
+            dynamic_waits: CachePadded::default(),
             nowhere: CachePadded::default(),
             bells: Latch::default(),
         }
@@ -300,6 +312,9 @@ impl LockTable {
         assert!(number < self.cells.len(), "the table was made for fewer owners");
         let cell = &self.cells[number];
         cell.set_planned(standing == Standing::Planned);
+        if standing == Standing::Planned {
+            self.has_planned.store(true, Ordering::Relaxed); // before its thread starts
+        }
         cell.set_age(0);
         let owner = number as u32;
         let mut dreadlocks = Dreadlocks::new(self.form, owner);
@@ -308,6 +323,7 @@ impl LockTable {
         }
         Owner {
             number: owner,
+            version: OwnerVersion::new(owner, cell.renew()),
             standing,
             met: Position::default(),
             position: Position::default(),
@@ -331,6 +347,14 @@ impl LockTable {
         cell.begin();
         cell.set_age(age);
         owner.begin();
+    }
+
+    /// The owner holds nothing and waits for nothing: nobody waits for it whom it does not meet from
+    /// now on. Where that is never said, nothing goes wrong; looking for cycles takes longer.
+    #[inline]
+    pub fn renew(&self, owner: &mut Owner) {
+        let generation = self.cells[owner.number as usize].renew();
+        owner.version = OwnerVersion::new(owner.number, generation);
     }
 
     /// Ends a dynamic owner's transaction, which has released all its locks: with dreadlocks,
@@ -396,7 +420,7 @@ impl LockTable {
         queueing: Queueing,
     ) -> Acquired {
         let mut bucket = self.bucket(lock);
-        if bucket.grant_at_once(lock, owner.number, mode) {
+        if bucket.grant_at_once(lock, owner.version, mode) {
             owner.meet(bucket.tag);
             return Acquired::Granted;
         }
@@ -419,7 +443,7 @@ impl LockTable {
             Standing::Dynamic => self.deadlocks.policy,
         };
         let mut crowd = Crowd { table: self, told: &mut owner.told };
-        let mut acquired = bucket.ask(lock, owner.number, mode, policy, &mut crowd);
+        let mut acquired = bucket.ask(lock, owner.version, mode, policy, &mut crowd);
         let tag = bucket.tag;
         if acquired == Acquired::Waiting {
             let first = bucket.in_the_way(lock, owner.number).next();
@@ -444,7 +468,7 @@ impl LockTable {
     #[inline]
     pub fn try_acquire(&self, owner: &mut Owner, lock: u64, mode: Mode) -> bool {
         let mut bucket = self.bucket(lock);
-        let granted = bucket.grant_without_waiting(lock, owner.number, mode);
+        let granted = bucket.grant_without_waiting(lock, owner.version, mode);
         if granted {
             owner.meet(bucket.tag);
         }
@@ -615,7 +639,7 @@ impl Crowd<'_> {
     fn tell(&mut self, owner: u32, verdict: Verdict) {
         let cell = self.cell(owner);
         if self.keeps_graph() {
-            cell.set().iter().for_each(|word| word.store(0, Ordering::SeqCst)); // G1
+            cell.part().replace(std::iter::empty()); // G1
         }
         cell.decide(verdict);
         self.told.push(owner);
@@ -637,41 +661,28 @@ impl Crowd<'_> {
     }
 
     /// An owner's request waits for these now.
-    fn note_wait(&self, owner: u32, others: impl Iterator<Item = u32>) {
-        if !self.keeps_graph() {
-            return;
-        }
-        let set = self.cell(owner).set();
-        set.iter().for_each(|word| word.store(0, Ordering::SeqCst));
-        for other in others {
-            for (word, bits) in self.table.form.fingerprint(other) {
-                set[word].fetch_or(bits, Ordering::SeqCst); // G2 of `hotrow_flow::deadlock::graph`
-            }
+    fn note_wait(&self, owner: u32, others: impl Iterator<Item = OwnerVersion>) {
+        if self.keeps_graph() {
+            self.cell(owner).part().replace(others); // G1 of `hotrow_flow::deadlock::graph`
         }
     }
 
     /// An owner's request waits for one more.
-    fn note_one_more(&self, owner: u32, other: u32) {
+    fn note_one_more(&self, owner: u32, other: OwnerVersion) {
         if self.keeps_graph() {
-            for (word, bits) in self.table.form.fingerprint(other) {
-                self.cell(owner).set()[word].fetch_or(bits, Ordering::SeqCst); // G2
-            }
+            self.cell(owner).part().add(other); // G2
         }
     }
 
+    /// Whether who waits for somebody hears of it when that one lets go.
+    fn marks_outdated(&self) -> bool {
+        let deadlocks = &self.table.deadlocks;
+        deadlocks.policy == Policy::Dreadlocks && deadlocks.waiting == Waiting::BackOff
+    }
+
     /// An owner's request no longer waits for one of those it waited for.
-    fn note_one_less(&self, owner: u32, other: u32) {
-        match self.table.deadlocks.policy {
-            Policy::WaitForGraph => {
-                for (word, bits) in self.table.form.fingerprint(other) {
-                    self.cell(owner).set()[word].fetch_and(!bits, Ordering::SeqCst); // G1
-                }
-            }
-            Policy::Dreadlocks if self.table.deadlocks.waiting == Waiting::BackOff => {
-                self.cell(owner).set_outdated(true);
-            }
-            _ => {}
-        }
+    fn mark_outdated(&self, owner: u32) {
+        self.cell(owner).set_outdated(true);
     }
 
     fn keeps_graph(&self) -> bool {

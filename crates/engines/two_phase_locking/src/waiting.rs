@@ -16,10 +16,12 @@
 //!    rules, under the latch of a bucket that holds one of its requests: ordered by that latch
 //!  - W3  doomed -> the sequence number of a transaction that shall be undone, so that a doom that
 //!    comes too late hits nobody; written by anybody, read by the owner
-//!  - W4  set -> whom the owner waits for (a wait-for graph's local part or a dreadlocks digest),
-//!    see [`hotrow_flow::deadlock`]
+//!  - W4  part, set -> whom the owner waits for (its part of the wait-for graph, or a dreadlocks
+//!    digest), see [`hotrow_flow::deadlock`]
 //!  - W5  counters -> those of the table locks that a session's transaction holds, a bit each;
 //!    written by the owner, read as hints by who looks again and again
+//!  - W6  generation -> written by the owner when it holds nothing and waits for nothing; read by
+//!    who follows edges to it (G1 of [`hotrow_flow::deadlock::graph`])
 
 use hotrow_base::sync::facade::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -29,6 +31,7 @@ use hotrow_base::sync::{Parker, Spin};
 use hotrow_engine::source::Bell;
 use hotrow_engine::waits::Party;
 use hotrow_flow::deadlock::Waiter;
+use hotrow_flow::deadlock::graph::Part;
 
 const UNDECIDED: u32 = 0;
 const GRANTED: u32 = 1;
@@ -62,6 +65,8 @@ pub struct WaitingCell {
     completed: AtomicU64,
     party: AtomicU32,
     waits_for: AtomicU64,
+    generation: AtomicU32,
+    part: Part,
     /// of who has nobody sleep here
     bell: OnceLock<Arc<dyn Bell>>,
     set: Box<[AtomicU64]>,
@@ -72,8 +77,8 @@ pub struct WaitingCell {
 }
 
 impl WaitingCell {
-    /// A cell whose set of owners has so many words.
-    pub fn new(words: usize) -> Self {
+    /// A cell among those of so many owners, whose set of owners has so many words.
+    pub fn new(owners: usize, words: usize) -> Self {
         Self {
             verdict: AtomicU32::new(UNDECIDED),
             sequence: AtomicU32::new(1),
@@ -84,6 +89,8 @@ impl WaitingCell {
             completed: AtomicU64::new(0),
             party: AtomicU32::new(Party::Unknown.to_word()),
             waits_for: AtomicU64::new(0),
+            generation: AtomicU32::new(0),
+            part: Part::new(owners),
             bell: OnceLock::new(),
             set: (0..words.next_multiple_of(SET_WORDS)).map(|_| AtomicU64::new(0)).collect(),
             set_words: words,
@@ -161,6 +168,15 @@ impl WaitingCell {
     #[inline]
     pub fn sequence(&self) -> u32 {
         self.sequence.load(Ordering::Relaxed) // W2
+    }
+
+    /// Begins the owner's next generation, whose number is given back.
+    #[inline]
+    pub fn renew(&self) -> u32 {
+        // Relaxed: W6. Whoever has seen a request of the new one has it from a latch.
+        let next = self.generation.load(Ordering::Relaxed).wrapping_add(1);
+        self.generation.store(next, Ordering::Relaxed);
+        next
     }
 
     /// Makes the owner's transactions planned ones: they are older than all others and never
@@ -241,6 +257,16 @@ impl WaitingCell {
 }
 
 impl Waiter for WaitingCell {
+    #[inline]
+    fn part(&self) -> &Part {
+        &self.part
+    }
+
+    #[inline]
+    fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed) // W6
+    }
+
     #[inline]
     fn set(&self) -> &[AtomicU64] {
         &self.set[..self.set_words]

@@ -1,28 +1,133 @@
-//! The wait-for graph, in one local part per owner: a bitmap of those it waits for.
+//! The wait-for graph, in one local part per owner: a list of those it waits for.
 //!
 //! Role         policy `wait-for-graph`
-//! Invariants   G1 an owner's part is exactly whom its waiting request waits for, kept under the
-//!              latch of that request's bucket by whoever changes the queue; empty when it runs
+//! Invariants   G1 an owner's part has all that its waiting request waits for, written under the
+//!              latch of that request's bucket by whoever changes the queue; it is empty when the
+//!              owner runs. It may have others, who have let go of that lock: an edge names the
+//!              generation of the owner it leads to, which ends when that one holds nothing, so that
+//!              nobody has to take edges out of others' parts when it releases a lock. Who believes
+//!              in a cycle looks at its edges in the queues before
 //!              G2 who begins to wait has published its part before it looks for a cycle through
 //!              itself; a conversion that comes to stand before others adds itself to their parts
 //!              first. So of the requests that close a cycle the last one sees it all
 //! Concurrency  parts are read without latches. Two that begin to wait at once each store their own
-//!              part and then load the other's: stores and loads are **SeqCst**, so that one of
-//!              them sees both
-//! Source       orthrus.txt 4 (each thread maintains a local partition of the graph). We differ:
-//!              the parts are bitmaps, exact because releases clear them, and need no latches
+//!              part and then load the other's: between the two stands a **SeqCst** fence, so that
+//!              one of them sees both
+//! Source       orthrus.txt 4 (each thread maintains a local partition of the graph, as Yu et al.
+//!              do, whose edges name transactions)
 
-use hotrow_base::sync::facade::atomic::Ordering;
+use std::sync::OnceLock;
 
-use super::sets::SetForm;
+use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering, fence};
+
 use super::{Cells, Waiter};
+
+/// An owner in one of its generations, of which the last bits are known, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct OwnerVersion(u32);
+
+impl OwnerVersion {
+    const OWNER_BITS: u32 = 20;
+    /// There may be so many owners.
+    pub const OWNERS_MAX: usize = 1 << Self::OWNER_BITS;
+
+    /// An owner in its generation with this number.
+    #[inline]
+    pub fn new(owner: u32, generation: u32) -> Self {
+        Self(generation << Self::OWNER_BITS | owner)
+    }
+
+    /// Who it is.
+    #[inline]
+    pub fn owner(self) -> u32 {
+        self.0 & (Self::OWNERS_MAX as u32 - 1)
+    }
+
+    /// Whether its generation may still be this one: numbers come again after 4,096.
+    #[inline]
+    fn is_of(self, generation: u32) -> bool {
+        self == Self::new(self.owner(), generation)
+    }
+}
+
+/// Edges that have room in a part itself.
+const FEW: usize = 15;
+
+/// Whom one owner waits for.
+#[derive(Debug)]
+pub struct Part {
+    count: AtomicU32,
+    few: [AtomicU32; FEW],
+    /// the others, made when they are first needed
+    many: OnceLock<Box<[AtomicU32]>>,
+    /// edges at most: one to each owner
+    most: usize,
+}
+
+impl Part {
+    /// An empty part of a graph of so many owners.
+    pub fn new(owners: usize) -> Self {
+        Self {
+            count: AtomicU32::new(0),
+            few: [const { AtomicU32::new(0) }; FEW],
+            many: OnceLock::new(),
+            most: owners,
+        }
+    }
+
+    /// The owner waits for these and nobody else. Under the latch of its bucket.
+    pub fn replace(&self, with: impl Iterator<Item = OwnerVersion>) {
+        let mut count = 0;
+        for edge in with.take(self.most) {
+            self.place(count).store(edge.0, Ordering::Relaxed); // the fence of a search orders it
+            count += 1;
+        }
+        if count != 0 || self.len() != 0 {
+            self.count.store(count as u32, Ordering::Release); // with its edges
+        }
+    }
+
+    /// The owner waits for one more. Under the latch of its bucket.
+    pub fn add(&self, edge: OwnerVersion) {
+        let count = self.len();
+        let known = (0..count).find(|&at| self.edge(at).owner() == edge.owner());
+        self.place(known.unwrap_or(count)).store(edge.0, Ordering::Relaxed); // as above
+        if known.is_none() {
+            self.count.store(count as u32 + 1, Ordering::Release); // with its edges
+        }
+    }
+
+    /// Its edges, those among them that lead to nobody any more, too.
+    pub fn edges(&self) -> impl DoubleEndedIterator<Item = OwnerVersion> {
+        (0..self.len()).map(|at| self.edge(at))
+    }
+
+    fn len(&self) -> usize {
+        self.count.load(Ordering::Acquire) as usize
+    }
+
+    fn edge(&self, at: usize) -> OwnerVersion {
+        OwnerVersion(self.place(at).load(Ordering::Relaxed)) // `len` orders it
+    }
+
+    fn place(&self, at: usize) -> &AtomicU32 {
+        match self.few.get(at) {
+            Some(place) => place,
+            None => {
+                let more = || (FEW..self.most).map(|_| AtomicU32::new(0)).collect();
+                &self.many.get_or_init(more)[at - FEW]
+            }
+        }
+    }
+}
 
 /// Owners from which a search came to each owner.
 #[derive(Default, Debug)]
 pub struct Search {
-    /// per owner: whence it was reached; the owner's own number for the start, none: not reached
-    reached_from: Vec<Option<u32>>,
-    to_visit: Vec<u32>,
+    /// per owner: whence it was reached, and by which edge; the owner's own number for the start,
+    /// none: not reached
+    reached_from: Vec<Option<(u32, OwnerVersion)>>,
+    to_visit: Vec<OwnerVersion>,
 }
 
 impl Search {
@@ -31,32 +136,37 @@ impl Search {
         Self { reached_from: vec![None; owners], to_visit: Vec::with_capacity(owners) }
     }
 
-    /// A cycle of waiting through `start`: the owner before `start`, from which
-    /// [`Search::members`] lists them all.
+    /// A cycle of waiting through `start`, as far as parts tell: the owner before `start`, from which
+    /// [`Search::members`] lists them all. It goes from holder to holder as far as it can, for a
+    /// queue begins with who holds the lock: that is where cycles close, and whoever only stands in
+    /// a queue on the way would be undone for nothing.
     pub fn cycle(&mut self, cells: &Cells<impl Waiter>, start: u32) -> Option<u32> {
-        self.reached_from.fill(None);
-        self.reached_from[start as usize] = Some(start);
-        self.to_visit.clear();
-        self.to_visit.push(start);
-        while let Some(owner) = self.to_visit.pop() {
+        let Self { reached_from, to_visit } = self;
+        fence(Ordering::SeqCst); // G2
+        let own = OwnerVersion::new(start, cells[start as usize].generation());
+        reached_from.fill(None);
+        reached_from[start as usize] = Some((start, own));
+        to_visit.clear();
+        to_visit.push(own);
+        while let Some(version) = to_visit.pop() {
+            let owner = version.owner();
             let cell = &cells[owner as usize];
             // Who is doomed will let go of everything.
-            if owner != start && cell.is_doomed() {
-                continue;
+            if !version.is_of(cell.generation()) || owner != start && cell.is_doomed() {
+                continue; // G1
             }
-            for (at, word) in cell.set().iter().enumerate() {
-                let mut bits = word.load(Ordering::SeqCst);
-                while bits != 0 {
-                    let next = at as u32 * 64 + bits.trailing_zeros();
-                    bits &= bits - 1;
-                    if next == start {
-                        return Some(owner);
-                    }
-                    let reached = &mut self.reached_from[next as usize];
-                    if reached.is_none() {
-                        *reached = Some(owner);
-                        self.to_visit.push(next);
-                    }
+            for edge in cell.part().edges().rev() {
+                if edge == own {
+                    return Some(owner);
+                }
+                let next = edge.owner();
+                let reached = &mut reached_from[next as usize];
+                let is_known = reached.is_some_and(|(_, known)| {
+                    known == edge || !edge.is_of(cells[next as usize].generation())
+                });
+                if !is_known {
+                    *reached = Some((owner, edge));
+                    to_visit.push(edge);
                 }
             }
         }
@@ -66,7 +176,8 @@ impl Search {
     /// The owners on the way from `start` to `last`.
     pub fn members(&self, start: u32, last: u32) -> impl Iterator<Item = u32> {
         let before = move |&owner: &u32| {
-            (owner != start).then(|| self.reached_from[owner as usize].unwrap_or(start))
+            let from = self.reached_from[owner as usize].map_or(start, |(from, _)| from);
+            (owner != start).then_some(from)
         };
         std::iter::successors(Some(last), before)
     }
@@ -74,13 +185,15 @@ impl Search {
 
 /// Whether one of those who wait for an owner, over others or not, is as asked.
 pub fn any_waiter<W: Waiter>(cells: &Cells<W>, owner: u32, is_such: impl Fn(&W) -> bool) -> bool {
-    let form = SetForm::bitmap(cells.len());
+    fence(Ordering::SeqCst); // G2
     let mut reached = vec![false; cells.len()];
     reached[owner as usize] = true;
     let mut to_visit = vec![owner];
     while let Some(awaited) = to_visit.pop() {
+        let generation = cells[awaited as usize].generation();
         for (other, cell) in cells.iter().enumerate() {
-            if reached[other] || !form.may_contain(cell.set(), awaited) {
+            let is_it = |edge: OwnerVersion| edge.owner() == awaited && edge.is_of(generation);
+            if reached[other] || !cell.part().edges().any(is_it) {
                 continue;
             }
             if is_such(cell) {
@@ -91,4 +204,92 @@ pub fn any_waiter<W: Waiter>(cells: &Cells<W>, owner: u32, is_such: impl Fn(&W) 
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use crossbeam_utils::CachePadded;
+
+    use super::*;
+
+    struct Owner {
+        part: Part,
+        generation: u32,
+        is_doomed: bool,
+    }
+
+    impl Waiter for Owner {
+        fn set(&self) -> &[AtomicU64] {
+            &[]
+        }
+
+        fn part(&self) -> &Part {
+            &self.part
+        }
+
+        fn generation(&self) -> u32 {
+            self.generation
+        }
+
+        fn is_doomed(&self) -> bool {
+            self.is_doomed
+        }
+
+        fn is_outdated(&self) -> bool {
+            false
+        }
+
+        fn set_outdated(&self, _: bool) {}
+    }
+
+    /// Owners in generation 1, of whom each waits for these, in this order.
+    fn owners(waits: &[&[u32]]) -> Vec<CachePadded<Owner>> {
+        let owner = |awaited: &&[u32]| {
+            let part = Part::new(waits.len());
+            part.replace(awaited.iter().map(|&other| OwnerVersion::new(other, 1)));
+            CachePadded::new(Owner { part, generation: 1, is_doomed: false })
+        };
+        waits.iter().map(owner).collect()
+    }
+
+    fn cycle(owners: &[CachePadded<Owner>], start: u32) -> Option<Vec<u32>> {
+        let mut search = Search::new(owners.len());
+        let last = search.cycle(owners, start)?;
+        Some(search.members(start, last).collect())
+    }
+
+    #[test]
+    fn a_part_has_one_edge_to_each() {
+        let part = Part::new(100);
+        part.replace((0..99).map(|owner| OwnerVersion::new(owner, 1)));
+        part.add(OwnerVersion::new(99, 1));
+        part.add(OwnerVersion::new(7, 2));
+        let edges: Vec<_> = part.edges().collect();
+        assert_eq!((edges.len(), edges[7]), (100, OwnerVersion::new(7, 2)));
+        assert!(edges[99].is_of(1) && edges[99].is_of(1 + (1 << 12)) && !edges[99].is_of(2));
+        part.replace(std::iter::empty());
+        assert_eq!(part.edges().count(), 0);
+    }
+
+    #[test]
+    fn a_cycle_goes_from_holder_to_holder() {
+        // 1 holds what 0, 2 and 3 wait for; 0 holds what 1 waits for.
+        let all = owners(&[&[1, 2], &[0], &[1], &[1, 2]]);
+        assert_eq!(cycle(&all, 0), Some(vec![1, 0]), "not over 2, who only stands in the queue");
+        assert_eq!(cycle(&all, 3), None, "nobody waits for it");
+    }
+
+    #[test]
+    fn neither_who_is_doomed_nor_who_has_let_go_closes_a_cycle() {
+        let mut all = owners(&[&[1, 2], &[0], &[1]]);
+        all[1].generation = 2;
+        assert_eq!(cycle(&all, 0), None);
+        // Found by another edge, of its present generation.
+        all[2].part.replace([OwnerVersion::new(1, 2)].into_iter());
+        assert_eq!(cycle(&all, 0), Some(vec![1, 2, 0]));
+        all[1].is_doomed = true;
+        assert_eq!(cycle(&all, 0), None);
+    }
 }

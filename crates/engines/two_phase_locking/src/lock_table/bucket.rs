@@ -4,6 +4,7 @@
 //! Invariants   I1, I2, I4 of [`super`]
 
 use hotrow_engine::lock_mode::Mode;
+use hotrow_flow::deadlock::graph::OwnerVersion;
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::Conflict;
 
@@ -29,17 +30,17 @@ impl Bucket {
     /// Grants a lock that its owner does not hold yet, when nobody who holds or waits for it is
     /// disturbed.
     #[inline]
-    pub fn grant_at_once(&mut self, lock: u64, owner: u32, mode: Mode) -> bool {
-        let request = Request { lock, owner, held: Modes::of(mode), wanted: Modes::NONE };
-        self.requests.push_only(request) || self.grant_beside_others(lock, owner, mode)
+    pub fn grant_at_once(&mut self, lock: u64, by: OwnerVersion, mode: Mode) -> bool {
+        let request = Request { lock, by, held: Modes::of(mode), wanted: Modes::NONE };
+        self.requests.push_only(request) || self.grant_beside_others(lock, by, mode)
     }
 
     #[inline(never)]
-    fn grant_beside_others(&mut self, lock: u64, owner: u32, mode: Mode) -> bool {
+    fn grant_beside_others(&mut self, lock: u64, by: OwnerVersion, mode: Mode) -> bool {
         let mut met = Modes::NONE;
         for request in self.requests.as_slice() {
             if request.lock == lock {
-                if request.owner == owner {
+                if request.owner() == by.owner() {
                     return false;
                 }
                 met = met.with(request.claims());
@@ -48,7 +49,7 @@ impl Bucket {
         if met.conflict_with(mode) {
             return false;
         }
-        self.requests.push(Request { lock, owner, held: Modes::of(mode), wanted: Modes::NONE });
+        self.requests.push(Request { lock, by, held: Modes::of(mode), wanted: Modes::NONE });
         true
     }
 
@@ -56,11 +57,12 @@ impl Bucket {
     pub fn ask(
         &mut self,
         lock: u64,
-        owner: u32,
+        by: OwnerVersion,
         mode: Mode,
         policy: Policy,
         crowd: &mut Crowd<'_>,
     ) -> Acquired {
+        let owner = by.owner();
         let own = self.position(lock, owner);
         if let Some(own) = own {
             return self.convert(own, mode, policy, crowd);
@@ -69,8 +71,8 @@ impl Bucket {
         if let Err(conflict) = self.may_wait(lock, owner, policy, claimed, crowd) {
             return Acquired::Refused(conflict);
         }
-        self.requests.push(Request { lock, owner, held: Modes::NONE, wanted: Modes::of(mode) });
-        crowd.note_wait(owner, self.in_the_way(lock, owner));
+        self.requests.push(Request { lock, by, held: Modes::NONE, wanted: Modes::of(mode) });
+        crowd.note_wait(owner, self.versions_in_the_way(lock, owner));
         Acquired::Waiting
     }
 
@@ -82,7 +84,8 @@ impl Bucket {
         policy: Policy,
         crowd: &mut Crowd<'_>,
     ) -> Acquired {
-        let Request { lock, owner, held, .. } = self.requests.as_slice()[own];
+        let Request { lock, by, held, .. } = self.requests.as_slice()[own];
+        let owner = by.owner();
         let held = held.only().expect("an owner asks for nothing while it waits (I3)");
         let target = held.join(mode);
         if target == held {
@@ -104,12 +107,12 @@ impl Bucket {
             request.held = Modes::of(target);
         } else {
             request.wanted = Modes::of(target);
-            crowd.note_wait(owner, self.in_the_way(lock, owner));
+            crowd.note_wait(owner, self.versions_in_the_way(lock, owner));
         }
         if policy == Policy::WaitDie {
             self.refuse_younger(lock, owner, target, crowd);
         }
-        self.note_conversion(lock, owner, target, granted, crowd);
+        self.note_conversion(lock, by, target, granted, crowd);
         if granted { Acquired::Granted } else { Acquired::Waiting }
     }
 
@@ -118,7 +121,7 @@ impl Bucket {
     fn note_conversion(
         &self,
         lock: u64,
-        owner: u32,
+        by: OwnerVersion,
         target: Mode,
         granted: bool,
         crowd: &Crowd<'_>,
@@ -126,8 +129,8 @@ impl Bucket {
         let disturbed = |other: &&Request| {
             other.wanted.conflict_with(target) && (granted || other.held.is_empty())
         };
-        for other in self.others(lock, owner).filter(disturbed) {
-            crowd.note_one_more(other.owner, owner);
+        for other in self.others(lock, by.owner()).filter(disturbed) {
+            crowd.note_one_more(other.owner(), by);
         }
     }
 
@@ -144,14 +147,14 @@ impl Bucket {
         match policy {
             Policy::Wait | Policy::WaitForGraph | Policy::Dreadlocks | Policy::TimeOut => Ok(()),
             Policy::NoWait => Err(Conflict::NoWait),
-            Policy::WaitDie if concerned.any(|other| crowd.is_older(other.owner, owner)) => {
+            Policy::WaitDie if concerned.any(|other| crowd.is_older(other.owner(), owner)) => {
                 Err(Conflict::Die)
             }
             Policy::WaitDie => Ok(()),
             Policy::WoundWait => {
                 for other in concerned {
-                    if crowd.is_older(owner, other.owner) && !crowd.is_planned(other.owner) {
-                        crowd.doom(other.owner);
+                    if crowd.is_older(owner, other.owner()) && !crowd.is_planned(other.owner()) {
+                        crowd.doom(other.owner());
                     }
                 }
                 Ok(())
@@ -163,7 +166,7 @@ impl Bucket {
     /// wound-wait nobody waits for a younger one that is not undone (I4).
     fn stands_before_older(&self, lock: u64, owner: u32, target: Mode, crowd: &Crowd<'_>) -> bool {
         self.others(lock, owner)
-            .any(|other| other.wanted.conflict_with(target) && crowd.is_older(other.owner, owner))
+            .any(|other| other.wanted.conflict_with(target) && crowd.is_older(other.owner(), owner))
     }
 
     /// A conversion to `target` has come to stand before requests that waited already: those that
@@ -174,14 +177,14 @@ impl Bucket {
         while let Some(&other) = self.requests.as_slice().get(at) {
             at += 1;
             let concerned = other.lock == lock
-                && other.owner != owner
+                && other.owner() != owner
                 && other.wanted.conflict_with(target)
-                && crowd.is_older(owner, other.owner);
+                && crowd.is_older(owner, other.owner());
             if !concerned {
                 continue;
             }
             refused = true;
-            crowd.tell(other.owner, Verdict::Refused);
+            crowd.tell(other.owner(), Verdict::Refused);
             if self.take_back(at - 1) {
                 at -= 1;
             }
@@ -199,7 +202,7 @@ impl Bucket {
     /// Who waits for a lock.
     pub fn waiters(&self, lock: u64) -> impl Iterator<Item = u32> {
         let is_waiting = move |request: &&Request| request.lock == lock && request.is_waiting();
-        self.requests.as_slice().iter().filter(is_waiting).map(|request| request.owner)
+        self.requests.as_slice().iter().filter(is_waiting).map(|request| request.owner())
     }
 
     /// Takes back what a request waits for; whether the request is gone.
@@ -223,8 +226,10 @@ impl Bucket {
 
     /// `owner` holds less of a lock than before, or wants less: others may go on.
     pub fn let_pass(&mut self, lock: u64, owner: u32, crowd: &mut Crowd<'_>) {
-        for other in self.others(lock, owner).filter(|other| other.is_waiting()) {
-            crowd.note_one_less(other.owner, owner);
+        if crowd.marks_outdated() {
+            for other in self.others(lock, owner).filter(|other| other.is_waiting()) {
+                crowd.mark_outdated(other.owner());
+            }
         }
         self.grant_waiting(lock, crowd);
     }
@@ -242,7 +247,7 @@ impl Bucket {
         let mut awaited = false;
         for (at, request) in self.requests.as_slice().iter().enumerate() {
             if request.lock == lock {
-                if request.owner == owner {
+                if request.owner() == owner {
                     own = Some(at);
                 } else {
                     awaited |= request.is_waiting();
@@ -272,7 +277,7 @@ impl Bucket {
             if !met.conflict_with(wanted) {
                 request.held = request.wanted;
                 request.wanted = Modes::NONE;
-                crowd.tell(request.owner, Verdict::Granted);
+                crowd.tell(request.owner(), Verdict::Granted);
             }
             met = met.with(Modes::of(wanted));
         }
@@ -286,21 +291,30 @@ impl Bucket {
                 continue;
             }
             let Some(wanted) = request.wanted.only() else { continue };
-            let owner = request.owner;
+            let owner = request.owner();
             if self.others(lock, owner).any(|other| other.held.conflict_with(wanted)) {
                 continue;
             }
-            let request = &mut self.requests.as_mut_slice()[at];
-            request.held = request.wanted;
-            request.wanted = Modes::NONE;
+            let granted = &mut self.requests.as_mut_slice()[at];
+            granted.held = granted.wanted;
+            granted.wanted = Modes::NONE;
             crowd.tell(owner, Verdict::Granted);
-            self.note_conversion(lock, owner, wanted, true, crowd);
+            self.note_conversion(lock, request.by, wanted, true, crowd);
         }
     }
 
     /// Whom a waiting request waits for: a conversion for all holders that it conflicts with, an
     /// ordinary request for earlier ones, too, granted or not, and for conversions, which pass it.
     pub fn in_the_way(&self, lock: u64, owner: u32) -> impl Iterator<Item = u32> + Clone {
+        self.versions_in_the_way(lock, owner).map(OwnerVersion::owner)
+    }
+
+    /// As [`Bucket::in_the_way`], as edges name them.
+    pub fn versions_in_the_way(
+        &self,
+        lock: u64,
+        owner: u32,
+    ) -> impl Iterator<Item = OwnerVersion> + Clone {
         let own = self.position(lock, owner);
         let requests = self.requests.as_slice();
         let request = own.map(|own| requests[own]).unwrap_or_default();
@@ -308,7 +322,7 @@ impl Bucket {
         let is_conversion = !request.held.is_empty();
         requests.iter().enumerate().filter_map(move |(at, other)| {
             let (wanted, own) = (wanted?, own?);
-            if other.lock != lock || other.owner == owner {
+            if other.lock != lock || other.owner() == owner {
                 return None;
             }
             let claims = if is_conversion || at > own && other.held.is_empty() {
@@ -316,7 +330,7 @@ impl Bucket {
             } else {
                 other.claims()
             };
-            claims.conflict_with(wanted).then_some(other.owner)
+            claims.conflict_with(wanted).then_some(other.by)
         })
     }
 
@@ -324,7 +338,7 @@ impl Bucket {
     pub fn claimants(&self, lock: u64, mode: Mode) -> impl Iterator<Item = u32> {
         let is_one =
             move |request: &&Request| request.lock == lock && request.claims().conflict_with(mode);
-        self.requests.as_slice().iter().filter(is_one).map(|request| request.owner)
+        self.requests.as_slice().iter().filter(is_one).map(|request| request.owner())
     }
 
     /// What an owner waits for.
@@ -333,20 +347,22 @@ impl Bucket {
     }
 
     /// A request is another owner's from now on. Nobody else waits for it yet.
-    pub fn rename(&mut self, lock: u64, from: u32, to: u32) {
+    pub fn rename(&mut self, lock: u64, from: u32, to: OwnerVersion) {
         if let Some(at) = self.position(lock, from) {
-            self.requests.as_mut_slice()[at].owner = to;
+            self.requests.as_mut_slice()[at].by = to;
         }
     }
 
     /// What one owner holds, another one does from now on; those who wait for it learn of it.
-    pub fn hand_over(&mut self, lock: u64, (from, to): (u32, u32), crowd: &mut Crowd<'_>) {
+    pub fn hand_over(&mut self, lock: u64, (from, to): (u32, OwnerVersion), crowd: &mut Crowd<'_>) {
         self.rename(lock, from, to);
-        for other in self.others(lock, to).filter(|other| other.is_waiting()) {
-            if self.in_the_way(lock, other.owner).any(|one| one == to) {
-                crowd.note_one_more(other.owner, to);
+        for other in self.others(lock, to.owner()).filter(|other| other.is_waiting()) {
+            if self.in_the_way(lock, other.owner()).any(|one| one == to.owner()) {
+                crowd.note_one_more(other.owner(), to);
             }
-            crowd.note_one_less(other.owner, from);
+            if crowd.marks_outdated() {
+                crowd.mark_outdated(other.owner());
+            }
         }
     }
 
@@ -361,9 +377,10 @@ impl Bucket {
     }
 
     /// Grants a request that need not wait: to who holds the lock already, or beside others.
-    pub fn grant_without_waiting(&mut self, lock: u64, owner: u32, mode: Mode) -> bool {
+    pub fn grant_without_waiting(&mut self, lock: u64, by: OwnerVersion, mode: Mode) -> bool {
+        let owner = by.owner();
         let Some(own) = self.position(lock, owner) else {
-            return self.grant_at_once(lock, owner, mode);
+            return self.grant_at_once(lock, by, mode);
         };
         let held = self.requests.as_slice()[own].held.only();
         let target = held.expect("an owner asks for nothing while it waits (I3)").join(mode);
@@ -379,12 +396,12 @@ impl Bucket {
     }
 
     fn position(&self, lock: u64, owner: u32) -> Option<usize> {
-        let is_own = |request: &Request| request.lock == lock && request.owner == owner;
+        let is_own = |request: &Request| request.lock == lock && request.owner() == owner;
         self.requests.as_slice().iter().position(is_own)
     }
 
     fn others(&self, lock: u64, owner: u32) -> impl Iterator<Item = &Request> {
-        let is_other = move |request: &&Request| request.lock == lock && request.owner != owner;
+        let is_other = move |request: &&Request| request.lock == lock && request.owner() != owner;
         self.requests.as_slice().iter().filter(is_other)
     }
 
@@ -393,7 +410,7 @@ impl Bucket {
     pub fn of_lock(&self, lock: u64) -> Vec<(u32, Option<Mode>, Option<Mode>)> {
         let requests = self.requests.as_slice().iter().filter(|request| request.lock == lock);
         requests
-            .map(|request| (request.owner, request.held.only(), request.wanted.only()))
+            .map(|request| (request.owner(), request.held.only(), request.wanted.only()))
             .collect()
     }
 }

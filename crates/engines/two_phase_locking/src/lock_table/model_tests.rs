@@ -1,7 +1,7 @@
 //! Random requests against a table in which nobody really waits; after every step the rules are
 //! checked request by request, in the plainest possible way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use proptest::prelude::*;
@@ -80,6 +80,7 @@ impl Model {
         for (lock, _) in std::mem::take(&mut self.known[owner].held) {
             self.table.release(&mut self.owners[owner], lock);
         }
+        self.table.renew(&mut self.owners[owner]);
         self.table.begin(&mut self.owners[owner], self.clock);
         self.clock += 1;
     }
@@ -160,10 +161,13 @@ impl Model {
                 assert!(youngest, "{owner} waits for a younger one: {queue:?}");
             }
             Policy::WaitForGraph => {
-                let mut part = vec![0];
-                others.iter().for_each(|&other| self.table.form.add(&mut part, other));
-                let kept = cell(owner).set()[0].load(Ordering::Relaxed);
-                assert_eq!(kept, part[0], "whom {owner} waits for: {queue:?}");
+                let lead = |edge: &OwnerVersion| {
+                    *edge == OwnerVersion::new(edge.owner(), cell(edge.owner()).generation())
+                };
+                let kept: BTreeSet<_> =
+                    cell(owner).part().edges().filter(lead).map(OwnerVersion::owner).collect();
+                let others = others.iter().copied().collect();
+                assert_eq!(kept, others, "whom {owner} waits for: {queue:?}");
             }
             _ => {}
         }

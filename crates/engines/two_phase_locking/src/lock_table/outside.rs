@@ -23,6 +23,7 @@ use hotrow_base::clock::Ticks;
 use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::source::Bell;
 use hotrow_engine::waits::{Awaited, Party};
+use hotrow_flow::deadlock::graph::OwnerVersion;
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::Conflict;
 
@@ -144,8 +145,9 @@ impl LockTable {
                 cell.reset();
                 cell.set_party(self.cells[*number as usize].party());
                 cell.set_waits_for(lock);
-                bucket.rename(lock, *number, stand_in);
-                crowd.note_wait(stand_in, bucket.in_the_way(lock, stand_in));
+                // Whoever waited for it in another queue is there no more.
+                bucket.rename(lock, *number, OwnerVersion::new(stand_in, cell.renew()));
+                crowd.note_wait(stand_in, bucket.versions_in_the_way(lock, stand_in));
                 crowd.note_wait(*number, std::iter::empty());
                 Kind::StandIn(stand_in)
             }
@@ -238,7 +240,7 @@ impl LockTable {
         let granted = self.cells[stand_in as usize].verdict() == Some(Verdict::Granted);
         let mut crowd = Crowd { table: self, told: &mut owner.told };
         if granted {
-            bucket.hand_over(lock, (stand_in, owner.number), &mut crowd); // O3
+            bucket.hand_over(lock, (stand_in, owner.version), &mut crowd); // O3
         } else {
             bucket.withdraw(lock, stand_in, &mut crowd);
         }

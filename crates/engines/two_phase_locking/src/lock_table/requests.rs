@@ -5,6 +5,8 @@
 //!              I2 `spilled` is in use exactly while `count` says so; it is left when the last
 //!                 request is removed
 
+use hotrow_flow::deadlock::graph::OwnerVersion;
+
 use super::modes::Modes;
 
 /// A request for a lock.
@@ -17,7 +19,7 @@ use super::modes::Modes;
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Request {
     pub lock: u64,
-    pub owner: u32,
+    pub by: OwnerVersion,
     pub held: Modes,
     pub wanted: Modes,
 }
@@ -25,6 +27,11 @@ pub(super) struct Request {
 const _: () = assert!(size_of::<Request>() == 16, "four requests fill a cache line");
 
 impl Request {
+    #[inline]
+    pub fn owner(&self) -> u32 {
+        self.by.owner()
+    }
+
     /// What the request keeps others from: what it holds and what it waits for.
     #[inline]
     pub fn claims(&self) -> Modes {

@@ -485,3 +485,47 @@ fn who_waits_is_known_before_it_looks() {
     owners[0].dreadlocks.look(&table.cells, others, None);
     assert_eq!(read.get(), 2);
 }
+
+/// Who lets go of a lock stays in the parts of those who still wait for it, until it holds nothing;
+/// nobody is undone for that.
+#[test]
+fn an_edge_to_who_has_let_go_closes_no_cycle() {
+    const OTHER: u64 = LOCK + 1;
+    let table = LockTable::with_buckets(3, 2, Deadlocks::of(Policy::WaitForGraph));
+    let mut owners: Vec<Owner> =
+        (0..3).map(|number| table.owner(number, Standing::Dynamic)).collect();
+    owners.iter_mut().zip(1..).for_each(|(owner, age)| table.begin(owner, age));
+    for (owner, lock, mode) in [(0, LOCK, S), (1, LOCK, S), (2, OTHER, X)] {
+        assert_eq!(table.acquire(&mut owners[owner], lock, mode), Acquired::Granted);
+    }
+    assert_eq!(table.acquire(&mut owners[2], LOCK, X), Acquired::Waiting);
+    table.release(&mut owners[0], LOCK);
+    assert_eq!(table.acquire(&mut owners[0], OTHER, X), Acquired::Waiting);
+    let [first, second, third] = &mut owners[..] else { unreachable!("there are three") };
+    assert_eq!(first.search.cycle(&table.cells, 0), Some(2), "the edge is still there");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| table.wait(first, OTHER));
+        while table.cells[2].part().edges().count() > 1 {
+            std::thread::yield_now(); // until who waits has looked at it
+        }
+        table.release(second, LOCK);
+        assert_eq!(table.wait(third, LOCK), Ok(()));
+        table.release(third, LOCK);
+        table.release(third, OTHER);
+        assert_eq!(waits.join().expect("it ends well"), Ok(()));
+    });
+    assert!(![0, 1, 2].iter().any(|&owner: &usize| table.cells[owner].is_doomed()));
+}
+
+/// As long as nobody waits who is not planned, no cycle closes, and none is looked for.
+#[test]
+fn planned_owners_look_for_cycles_while_others_wait() {
+    let (table, ..) = two_owners(Policy::WaitForGraph);
+    let planned = table.owner(0, Standing::Planned);
+    let dynamic = table.owner(1, Standing::Dynamic);
+    assert!(!table.may_close_cycle(&planned) && table.may_close_cycle(&dynamic));
+    let counted = table.count_dynamic_wait();
+    assert!(table.may_close_cycle(&planned));
+    drop(counted);
+    assert!(!table.may_close_cycle(&planned));
+}

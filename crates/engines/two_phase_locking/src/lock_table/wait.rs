@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::sync::facade::atomic::{AtomicUsize, Ordering, fence};
 use hotrow_base::sync::facade::spin_hints;
 use hotrow_base::sync::{Spin, SpinWait, spin_for};
 use hotrow_engine::waits::Awaited;
@@ -30,6 +31,15 @@ const LOOKS_PER_YIELD: u32 = 64;
 const PAUSES_PER_LOOK: u32 = 32;
 const PAUSES_PER_VERDICT: u32 = 8;
 
+/// A wait that is counted.
+pub(super) struct DynamicWait<'t>(&'t AtomicUsize);
+
+impl Drop for DynamicWait<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed); // who still counts it looks in vain
+    }
+}
+
 impl LockTable {
     /// Waits for the end of the request for `lock`, which was answered with
     /// [`super::Acquired::Waiting`].
@@ -45,7 +55,11 @@ impl LockTable {
         let _told = owner.tell_wait();
         let waited = match deadlocks.policy {
             Policy::Dreadlocks => self.wait_with_digest(owner, lock),
-            Policy::WaitForGraph => self.wait_in_graph(owner, lock),
+            Policy::WaitForGraph if is_planned => self.wait_in_graph(owner, lock),
+            Policy::WaitForGraph => {
+                let _counted = self.count_dynamic_wait();
+                self.wait_in_graph(owner, lock)
+            }
             Policy::TimeOut if !is_planned => {
                 self.wait_until(owner, lock, Some(Ticks::from_now(deadlocks.time_out)))
             }
@@ -121,19 +135,45 @@ impl LockTable {
         Err(why)
     }
 
+    /// Counts a wait of an owner that is not planned, where it matters (I6), until this is dropped.
+    pub(super) fn count_dynamic_wait(&self) -> Option<DynamicWait<'_>> {
+        let counts = self.has_planned.load(Ordering::Relaxed); // before threads start
+        counts.then(|| {
+            // SeqCst: before its search, as the look of a planned one is behind its part's stores;
+            // one of them sees the other (G2).
+            self.dynamic_waits.fetch_add(1, Ordering::SeqCst);
+            DynamicWait(&self.dynamic_waits)
+        })
+    }
+
+    /// Whether the request of an owner, which waits, may close a cycle (I6).
+    pub(super) fn may_close_cycle(&self, owner: &Owner) -> bool {
+        if owner.standing != Standing::Planned {
+            return true;
+        }
+        fence(Ordering::SeqCst); // see `count_dynamic_wait`
+        self.dynamic_waits.load(Ordering::Relaxed) > 0
+    }
+
     /// Undoes others as long as they close cycles through the owner, or gives up itself.
     fn wait_in_graph(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
         // Parts are read one after another: a cycle is believed when it is found twice with the
         // same victim, which has been in one transaction all the while. A doom that comes after
         // that one's end hits nobody.
         let mut suspected = None;
-        while let Some(last) = owner.search.cycle(&self.cells, owner.number) {
+        while self.may_close_cycle(owner)
+            && let Some(last) = owner.search.cycle(&self.cells, owner.number)
+        {
             let among = owner.search.members(owner.number, last);
-            // None: no true cycle (I6), but parts of different moments.
-            let Some(victim) = self.deadlocks.victim.choose(&self.cells, among) else { break };
+            let Some(victim) = self.deadlocks.victim.choose(&self.cells, among) else {
+                if self.has_all_edges(owner, last) {
+                    break; // no true cycle (I6), but parts of different moments
+                }
+                continue;
+            };
             let cell = &self.cells[victim as usize];
             let suspect = (victim, cell.sequence());
-            if suspected.replace(suspect) != Some(suspect) {
+            if suspected.replace(suspect) != Some(suspect) || !self.has_all_edges(owner, last) {
                 continue;
             }
             if victim == owner.number {
@@ -146,6 +186,26 @@ impl LockTable {
             Err(Conflict::Wound) => Err(Conflict::Victim),
             waited => waited,
         }
+    }
+
+    /// Whether all who wait for each other in a cycle that was found do so in their queues. One who
+    /// does not, but waits for others there, has its part written anew.
+    fn has_all_edges(&self, owner: &mut Owner, last: u32) -> bool {
+        let Owner { number, search, told, .. } = owner;
+        let mut awaited = *number;
+        for waiter in search.members(*number, last) {
+            let lock = self.cells[waiter as usize].waits_for();
+            let bucket = self.bucket(lock);
+            if !bucket.in_the_way(lock, waiter).any(|other| other == awaited) {
+                if bucket.wanted(lock, waiter).is_some() {
+                    let crowd = Crowd { table: self, told };
+                    crowd.note_wait(waiter, bucket.versions_in_the_way(lock, waiter));
+                }
+                return false;
+            }
+            awaited = waiter;
+        }
+        true
     }
 
     fn wait_with_digest(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {

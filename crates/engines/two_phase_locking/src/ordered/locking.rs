@@ -174,6 +174,9 @@ impl Locking {
     /// be released at their last use, where that is asked for.
     pub(super) fn begin(&mut self, footprint: &Footprint, party: Party, early: bool) {
         self.owner.begin();
+        if self.kept.is_empty() && self.ahead.is_none() && self.coarse.is_free() {
+            self.table.renew(&mut self.owner);
+        }
         self.table.set_party(&self.owner, party);
         self.hot.clear();
         self.next = NO_ENTRY;
