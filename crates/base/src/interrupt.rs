@@ -70,7 +70,7 @@ impl Interruption {
     }
 }
 
-/// See the module.
+/// One session's: the word that others set, and the limits of the statement that runs.
 #[derive(Debug)]
 pub struct Interrupt {
     word: AtomicU32,

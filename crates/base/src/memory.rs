@@ -39,7 +39,7 @@ pub enum Scope {
     Statement,
 }
 
-/// See the module.
+/// Bytes used and the most there may be; an account may be a part of another one.
 #[derive(Debug)]
 pub struct MemoryAccount {
     scope: Scope,

@@ -6,7 +6,7 @@
 /// The number of no place, where links end.
 pub const NONE: u32 = u32::MAX;
 
-/// See the module.
+/// A vector of places, and those among them that are free.
 #[derive(Debug)]
 pub struct Pool<T> {
     places: Vec<T>,

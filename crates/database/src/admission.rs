@@ -28,7 +28,7 @@ const PLACES_BITS: u32 = 12;
 /// Keys of one call that are counted: a call that writes more is no call for one hot key.
 const KEYS_MAX: usize = 16;
 
-/// See the module.
+/// Counters of calls that wait, in rows over which keys are spread by hashes.
 pub(crate) struct Admission {
     per_key_max: u32,
     rows: [Box<[AtomicU32]>; ROWS],

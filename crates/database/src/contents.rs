@@ -16,7 +16,7 @@ use crate::once::{Outcome, Outcomes};
 
 const VERSION: u64 = 1;
 
-/// See the module.
+/// The parts of a checkpoint that are no rows.
 #[derive(Default, Debug)]
 pub(crate) struct Contents {
     pub(crate) position: Position,

@@ -35,7 +35,6 @@ use hotrow_engine::trace::SerialTrace;
 use hotrow_log::checkpoint;
 use hotrow_log::log::Log;
 use hotrow_log::position::Position;
-use hotrow_transaction::deferred::is_deferred;
 use hotrow_transaction::outcome::SqlError;
 use parking_lot::{Mutex, RwLock};
 
@@ -317,7 +316,7 @@ impl Core {
     /// Whether a call is to be made again in a transaction of a session, which looks at violated
     /// constraints before it commits.
     pub(crate) fn can_check_later(&self, error: &SqlError) -> bool {
-        is_deferred(error) && self.interactive.is_some()
+        error.is_deferred() && self.interactive.is_some()
     }
 
     /// The error of BEGIN in a database that was opened for calls only.

@@ -5,7 +5,7 @@ use hotrow_engine::contract::OptionError;
 use hotrow_log::checkpoint::CheckpointError;
 use hotrow_log::error::LogError;
 use hotrow_log::error::LogFailure;
-use hotrow_transaction::deferred::{as_told, is_deferred};
+use hotrow_transaction::deferred::as_told;
 use hotrow_transaction::outcome::SqlError;
 
 /// Why something did not happen. After an error of a call or statement nothing of it remains.
@@ -87,7 +87,7 @@ impl Error {
     /// is violated at the end of a call is violated.
     pub(crate) fn told(self) -> Self {
         match self {
-            Self::Sql(error) if is_deferred(&error) => Self::Sql(Box::new(as_told(*error))),
+            Self::Sql(error) if error.is_deferred() => Self::Sql(Box::new(as_told(*error))),
             other => other,
         }
     }

@@ -20,7 +20,7 @@ pub(crate) enum Mentioner {
     View(Arc<str>),
 }
 
-/// See the module.
+/// By word, the procedures and views whose texts have it.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mentions {
     /// by word; all of them under the empty one, for names without words

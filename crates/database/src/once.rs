@@ -20,9 +20,8 @@ use hotrow_base::key;
 use hotrow_base::sync::{EventCount, Latch};
 use hotrow_base::varint::{ByteReader, put, put_bytes, put_signed};
 use hotrow_engine::journal::command;
-use hotrow_transaction::draw::NUMBERS_SPENT;
 use hotrow_transaction::invocation::Arguments;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{NUMBERS_SPENT, SqlError};
 use hotrow_transaction::program::Procedure;
 
 use crate::config::Config;
@@ -76,7 +75,7 @@ struct Shard {
     ended: VecDeque<(i64, Box<[u8]>)>,
 }
 
-/// See the module.
+/// By key, in shards; kept for a window of time, and shared by all sessions.
 #[derive(Debug)]
 pub(crate) struct Outcomes {
     shards: Box<[Latch<Shard>]>,

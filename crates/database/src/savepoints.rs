@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-/// See the module.
+/// The open savepoints of one transaction, oldest first; a name may be there twice.
 #[derive(Default, Debug)]
 pub(crate) struct SavepointNames {
     /// by number

@@ -53,7 +53,7 @@ pub(crate) const ROLE: &str = "role";
 /// What SET SESSION AUTHORIZATION says.
 pub(crate) const AUTHORIZATION: &str = "session_authorization";
 
-/// See the module.
+/// One session's values, and what they were before the open transaction and its savepoints.
 #[derive(Default)]
 pub(crate) struct Settings {
     /// what the client asked for when it connected: what RESET goes back to

@@ -54,7 +54,7 @@ struct Compiled {
     parts: Vec<Option<Box<str>>>,
 }
 
-/// See the module.
+/// One session's compiled statements, by shape; charged to the session.
 pub(crate) struct Shapes {
     look: Shape,
     known: ByBytes<Known>,

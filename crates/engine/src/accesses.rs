@@ -29,7 +29,7 @@ pub struct RowAccess {
     pub nanos: u64,
 }
 
-/// See the module.
+/// Changes of one table's rows, in a list for each worker.
 #[derive(Debug)]
 pub struct AccessTrace {
     table: TableId,

@@ -16,7 +16,7 @@ const DOUBLINGS_MAX: u32 = 9;
 /// From here on sleeping is worth its system calls and the clock's slack (about 50 us on Linux).
 const SLEEP_MIN: Duration = Duration::from_micros(100);
 
-/// See the module.
+/// A sequence of random numbers, one worker's own.
 #[derive(Debug)]
 pub struct BackOff {
     random: u64,

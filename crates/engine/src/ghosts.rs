@@ -21,7 +21,7 @@ use crate::protection::KeySpace;
 /// How often an empty leaf is tried to be merged. A ghost is tried for ever.
 const MERGES_MAX: u8 = 100;
 
-/// See the module.
+/// A queue under a latch, and its length beside it.
 #[derive(Default)]
 pub struct Ghosts {
     length: AtomicUsize,

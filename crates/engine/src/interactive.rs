@@ -40,12 +40,13 @@ use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::interrupt::Interrupt;
 use hotrow_log::position::Position;
 use hotrow_transaction::bytecode::Program;
-use hotrow_transaction::compiled::{CompiledProcedure, PlanProgram};
+use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, SqlError};
 use hotrow_transaction::plan::Footprint;
+use hotrow_transaction::plan::PlanProgram;
 
 use crate::in_place::{Part, Savepoint};
 use crate::journal::text::TextEntry;

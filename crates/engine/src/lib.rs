@@ -37,6 +37,7 @@ pub mod schema;
 pub mod settings;
 pub mod snapshot;
 pub mod source;
+pub mod stamp;
 pub mod statistics;
 pub mod trace;
 pub mod values;

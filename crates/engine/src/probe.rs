@@ -11,10 +11,8 @@
 
 use std::ops::ControlFlow;
 
-use hotrow_base::ids::IndexId;
 use hotrow_base::key;
-use hotrow_storage::btree::{KeyRange, NodeStamp, ScanBuffers, StampChange, VACANT};
-use hotrow_storage::hash_index::BucketStamp;
+use hotrow_storage::btree::{KeyRange, ScanBuffers, VACANT};
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_transaction::access::{KeyAt, RangeAt};
@@ -22,22 +20,7 @@ use hotrow_transaction::access::{KeyAt, RangeAt};
 use crate::in_place::direction;
 use crate::schema::Schema;
 
-/// A part of an index; what is not split is one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PartOf {
-    pub(crate) index: IndexId,
-    /// its number in its table
-    pub(crate) number: u16,
-}
-
-/// A node or a bucket, and its version.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stamp {
-    /// a leaf of a B+-tree
-    Node(NodeStamp),
-    /// a bucket of a hash index
-    Bucket(BucketStamp),
-}
+pub use crate::stamp::{Change, PartOf, Stamp};
 
 /// What a look saw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,31 +29,6 @@ pub struct Seen {
     pub part: PartOf,
     /// of what, at which version
     pub stamp: Stamp,
-}
-
-/// What a change did to what may have been seen; see [`StampChange`].
-#[derive(Clone, Copy, Debug)]
-pub struct Change {
-    /// as it was before
-    pub before: Stamp,
-    /// as it is now
-    pub after: Stamp,
-    /// what was made of a part of it
-    pub created: Option<Stamp>,
-}
-
-impl Change {
-    pub(crate) fn of_node(change: StampChange) -> Self {
-        Self {
-            before: Stamp::Node(change.before),
-            after: Stamp::Node(change.after),
-            created: change.created.map(Stamp::Node),
-        }
-    }
-
-    pub(crate) fn of_bucket(before: BucketStamp, after: BucketStamp) -> Self {
-        Self { before: Stamp::Bucket(before), after: Stamp::Bucket(after), created: None }
-    }
 }
 
 impl Seen {

@@ -13,7 +13,7 @@ use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::{Footprint, Granule};
 
 use crate::lock_mode::Strength;
-use crate::probe::{Change, PartOf};
+use crate::stamp::{Change, PartOf};
 
 /// Holds granules for the transaction that runs.
 pub trait Protection {

@@ -34,7 +34,7 @@ use self::keys::Keys;
 use crate::checkpoint::{Capture, RowBatch, RowSink};
 use crate::schema::Schema;
 
-/// See the module.
+/// Copies of tables and of indexes' keys, with the schema that they are of.
 pub struct Snapshot {
     schema: Arc<Schema>,
     tables: HashMap<TableId, TableCopy>,

@@ -4,7 +4,7 @@
 //!              along, and comes back with the end
 //! Bounds       as many as are away at a time; numbers are given out again
 
-/// See the module.
+/// A table of things by number, from which one may be taken out and put back.
 #[derive(Debug)]
 pub struct Away<T> {
     kept: Vec<Option<T>>,

@@ -18,7 +18,7 @@ use hotrow_transaction::frame::Frame;
 use crate::shared_call::SharedCall;
 use crate::world::World;
 
-/// See the module.
+/// One thread's means to run calls' own code and to give them their places in the log.
 pub struct Clerk {
     world: Arc<World>,
     /// the thread's

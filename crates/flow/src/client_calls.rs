@@ -50,7 +50,7 @@ pub enum Left {
     Alone(ClientCall),
 }
 
-/// See the module.
+/// One thread's calls that have not ended, and memory for those to come.
 pub struct ClientCalls {
     roster: Arc<Roster>,
     thread: u16,

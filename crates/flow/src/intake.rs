@@ -26,7 +26,7 @@ use crate::exchange::Exchange;
 /// gate gives up after some milliseconds.
 const KEPT_OUT_MAX: Duration = Duration::from_millis(20);
 
-/// See the module.
+/// One thread's source of calls, and whether the thread is inside the gate.
 pub struct Intake {
     schema: Arc<SharedSchema>,
     worker: WorkerId,

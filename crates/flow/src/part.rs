@@ -15,7 +15,7 @@ use hotrow_engine::schema::Schema;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::Stop;
 
-/// See the module.
+/// The changes of one owner for one call; taken back, or kept until the call's end.
 pub type Part = Box<Changes>;
 
 /// What a call has changed somewhere.

@@ -25,7 +25,7 @@ use crate::exchange::Exchange;
 use crate::mesh::Link;
 use crate::node::Address;
 
-/// See the module.
+/// Shared by all threads of an engine: the committer and the books of each, and when it is over.
 pub struct Roster {
     /// what the engine runs on
     pub ground: Ground,

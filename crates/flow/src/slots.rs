@@ -26,7 +26,7 @@ const PARTS: usize = 1 << 6;
 const BUCKETS: usize = 1 << 6;
 const USUAL: usize = 1 << 4;
 
-/// See the module.
+/// One lock space for all threads, in parts by the number of the slot.
 pub struct SlotLocks {
     parts: Box<[CachePadded<Latch<LockSpace<Locker>>>]>,
 }

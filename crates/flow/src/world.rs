@@ -17,7 +17,7 @@ use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::routing::{Lies, RoutingProgram};
 
-/// See the module.
+/// A schema as an engine runs it; made anew with each schema, and read by all its threads.
 pub struct World {
     /// tables and procedures
     pub schema: Arc<Schema>,

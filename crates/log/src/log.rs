@@ -99,7 +99,8 @@ impl LogOptions {
     }
 }
 
-/// See the module.
+/// A database's running log. Workers, committers and a writer thread share it; dropping it ends
+/// that thread.
 pub struct Log {
     shared: Arc<Shared>,
     id: u64,

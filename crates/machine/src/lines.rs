@@ -151,7 +151,7 @@ struct Ahead {
     until: u64,
 }
 
-/// See the module.
+/// The directory of all lines that code has touched, and the caches of all cores.
 pub(crate) struct Lines {
     costs: Costs,
     /// of what lines cost that travel between cores: more and less show what a result owes to it

@@ -198,7 +198,7 @@ impl<'q> Total<'q> {
         let mut copied = current::charge();
         Ok(match &mut self.state {
             State::Running(running) => {
-                running.result().map_err(hotrow_transaction::interpret::Fault::into_error)?
+                running.result().map_err(hotrow_transaction::fault::Fault::into_error)?
             }
             State::Statistic(statistic) => statistic.result()?,
             State::Ordered(ordered) => ordered.result()?,

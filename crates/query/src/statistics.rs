@@ -9,7 +9,7 @@ use hotrow_base::any_numeric::{AnyNumeric, NumericError};
 use hotrow_base::range::{self, RangeFunction};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::interpret::Fault;
+use hotrow_transaction::fault::Fault;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::BitFunction;
 

@@ -41,7 +41,7 @@ struct Failures {
     is_trying: bool,
 }
 
-/// See the module.
+/// Failures, by who has failed; shared by all connections.
 #[derive(Default)]
 pub(crate) struct Attempts {
     table: Latch<HashMap<Who, Failures>>,

@@ -52,7 +52,7 @@ const DURABLE_LOOKS_EVERY: Duration = Duration::from_millis(1);
 /// Between two looks at whether a COPY was cancelled whose client is silent.
 const COPY_LOOKS_EVERY: Duration = Duration::from_millis(100);
 
-/// See the module.
+/// One client's conversation: its session, its prepared statements and its portals.
 pub(crate) struct Conversation<'a> {
     session: Session,
     out: &'a mut Outgoing,

@@ -13,8 +13,8 @@
 use hotrow_base::ids::TableId;
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{Column, Draws};
-use hotrow_transaction::draw::{Draw, NUMBERS_SPENT, NUMBERS_TAKEN, Numbered, SessionDraw};
-use hotrow_transaction::outcome::NoticeLevel;
+use hotrow_transaction::draw::{Draw, NUMBERS_TAKEN, Numbered, SessionDraw};
+use hotrow_transaction::outcome::{NUMBERS_SPENT, NoticeLevel};
 use hotrow_transaction::program::{
     ArithmeticOp, CompareOp, Expr, ExprKind, Function, NOW, Place, Raise, SlotId, Statement,
     StatementKind,

@@ -50,7 +50,7 @@ use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
 use crate::record::{Claimed, HEADER_WORDS, MAX_ROW_WORDS, Meta, Record, RecordId, RowWords};
 use hotrow_base::sync::reclaim::ReclaimEpoch;
 
-/// See the module.
+/// Records by number, and a slab for each worker that has written to the table.
 #[derive(Debug)]
 pub struct RecordStore {
     space: Space,

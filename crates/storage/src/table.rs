@@ -128,7 +128,7 @@ impl Index {
     }
 }
 
-/// See the module.
+/// A record store, and the indexes over it.
 #[derive(Debug)]
 pub struct Table {
     records: Arc<RecordStore>,

@@ -117,7 +117,7 @@ pub struct Savepoint {
     write_hash: u64,
 }
 
-/// See the module.
+/// One transaction's entries, with the words and keys that they put back.
 #[derive(Debug, Default)]
 pub struct UndoLog {
     entries: Vec<Stored>,

@@ -43,12 +43,12 @@ mod run;
 mod shape;
 mod split;
 
-pub use batch::{Action, Batch, BatchCall, WhyWhole};
+pub use batch::{Action, Batch, BatchCall, Wanted, WhyWhole};
 pub use execute::{Failure, Order, execute};
 pub use explain::{explain_batch, explain_call, explain_in_batch, explain_leaves};
 pub use flat::{Captured, FlatAction, FlatLeaf, FlatOutcomes, FlatProgram, FlatSink, Simple};
 pub use flow_graph::{draw_flow, explain_flow};
 pub use leaf::{Guard, Input, Leaf};
-pub use planner::{ActionPlanner, Wanted};
+pub use planner::ActionPlanner;
 pub use program::ActionProgram;
 pub use run::{CallRun, Values};

@@ -12,6 +12,7 @@
 
 mod by_id;
 mod comments;
+mod deferrable;
 mod deferral;
 mod foreign_key;
 mod index;
@@ -21,7 +22,7 @@ mod policy;
 mod renamed_schema;
 mod rights;
 mod role;
-mod schemas;
+pub(crate) mod schemas;
 mod sequence;
 mod session_setting;
 mod trigger;
@@ -59,7 +60,7 @@ pub use self::sequence::Sequence;
 pub use self::session_setting::{SessionSettings, SettingScope};
 pub use self::trigger::{Trigger, TriggerEvent, TriggerFunction, TriggerLevel, TriggerTiming};
 use crate::outcome::SqlError;
-use crate::program::Expr;
+use crate::program::expression::Expr;
 
 /// A column of a table.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@
 use hotrow_base::ids::TableId;
 
 use crate::frame::Frame;
-use crate::outcome::{Notice, NoticeLevel, SqlError};
+use crate::outcome::{CLASS_DEFERRED, Notice, NoticeLevel, SqlError};
 
 /// Between the parts of a hint.
 pub const SEPARATOR: char = '\n';
@@ -66,9 +66,6 @@ fn read(escaped: &str) -> String {
 /// The SQLSTATEs of integrity constraints begin so.
 const CLASS: &[u8] = b"23";
 
-/// What they begin with in errors of calls that are to be made again. RAISE takes no small letters.
-const CLASS_DEFERRED: &[u8] = b"d3";
-
 /// The error by which a call says that a constraint is violated which is checked later, and that
 /// nobody would check it. No client sees it.
 pub fn as_deferred(mut error: SqlError) -> SqlError {
@@ -76,14 +73,9 @@ pub fn as_deferred(mut error: SqlError) -> SqlError {
     error
 }
 
-/// Whether a call is to be made again by somebody who checks constraints before COMMIT.
-pub fn is_deferred(error: &SqlError) -> bool {
-    error.sqlstate.starts_with(CLASS_DEFERRED)
-}
-
 /// The error as clients are told it.
 pub fn as_told(mut error: SqlError) -> SqlError {
-    if is_deferred(&error) {
+    if error.is_deferred() {
         error.sqlstate[..2].copy_from_slice(CLASS);
     }
     error.hint = None;

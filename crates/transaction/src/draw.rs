@@ -16,7 +16,7 @@ use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 
 use crate::needs::By;
-use crate::outcome::{Notice, SqlError};
+use crate::outcome::{NUMBERS_SPENT, Notice, SqlError};
 
 /// What one of a procedure's last parameters is drawn from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -93,10 +93,6 @@ impl Draw {
         }
     }
 }
-
-/// SQLSTATE of the error by which a call asks for more numbers; its message tells which
-/// ([`Numbered`]). No client sees it, and none can raise it: RAISE takes no small letters.
-pub const NUMBERS_SPENT: [u8; 5] = *b"spent";
 
 /// SQLSTATE of the notices by which a call tells how many numbers it took: its message is which
 /// ([`Numbered`]), and how many. No client sees them.

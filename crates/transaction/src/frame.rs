@@ -12,6 +12,7 @@ mod row_set;
 mod slots;
 mod spare;
 mod texts;
+mod totals;
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use hotrow_base::key::KeyBuffer;
 use hotrow_base::types::SqlType;
 
 use crate::bytecode::{PACKED_BYTES_MAX, Program, ReturnCode};
-use crate::interpret::{Fault, Totals};
+use crate::fault::Fault;
 use crate::invocation::{Arguments, Invocation, Leaves};
 use crate::outcome::{Notice, NoticeLevel, SqlError};
 use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
@@ -33,6 +34,7 @@ pub(crate) use row_set::RowSet;
 pub use slots::{SLOTS_MAX, Slots};
 pub use spare::SpareFrame;
 pub(crate) use texts::Texts;
+pub use totals::Totals;
 
 /// Loop iterations and visited rows that one call may use, unless said otherwise.
 pub const STEPS_DEFAULT: u64 = 100_000_000;

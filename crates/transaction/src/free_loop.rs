@@ -24,7 +24,7 @@ use crate::program::{
 };
 use crate::walk;
 
-/// See the module.
+/// The array that the loop goes over, and the one access of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FreeLoop {
     /// the array parameter; nothing else in the procedure looks at it

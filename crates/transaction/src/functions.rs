@@ -37,8 +37,9 @@ use hotrow_base::shape::{ArrayShape, DIMENSIONS_MAX};
 use hotrow_base::types::DataType;
 
 use crate::bytecode::{CallCode, CompareKind};
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::{Fault, compare};
+use crate::interpret::compare;
 use crate::outcome::apart;
 use crate::program::{Function, IntervalFunction};
 

@@ -19,8 +19,7 @@
 
 mod aggregate;
 mod dynamic;
-mod exact;
-mod fault;
+pub(crate) mod exact;
 mod forgive;
 mod gather;
 mod keys;
@@ -31,11 +30,11 @@ mod protect;
 mod pure;
 mod recur;
 mod slow;
+mod stop;
 mod violation;
 mod visit;
 
-pub use aggregate::{Running, Totals};
-pub use fault::Fault;
+pub use aggregate::Running;
 pub(crate) use keys::pack;
 pub(crate) use pure::{compare, fits, satisfies};
 
@@ -44,10 +43,11 @@ use pure::dispatch;
 
 use crate::access::RecordAccess;
 use crate::bytecode::{Op, Program};
-use crate::compiled::PlanProgram;
+use crate::fault::Fault;
 use crate::frame::Frame;
 use crate::invocation::Invocation;
 use crate::outcome::Stop;
+use crate::plan::program::PlanProgram;
 use crate::program::FOUND;
 
 /// A key that was computed when the call was planned.
@@ -292,7 +292,7 @@ fn run_from<A: RecordAccess, H: Hook>(
         match H::FORGIVES {
             true => pc = forgive::failed(program, pc - 1, frame, fault)?,
             false => {
-                let stop = fault::stop(program, pc - 1, frame, fault);
+                let stop = stop::stop(program, pc - 1, frame, fault);
                 tell_new_row(program, pc - 1, record, frame, access);
                 return Err(stop);
             }

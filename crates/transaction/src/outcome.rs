@@ -10,9 +10,7 @@ use hotrow_base::panics::{Panicked, contained};
 use hotrow_base::stack::Exhausted;
 use hotrow_base::value::{Value, ValueError};
 
-use crate::deferred::is_deferred;
-use crate::draw::NUMBERS_SPENT;
-use crate::program::Place;
+use crate::place::Place;
 
 macro_rules! conflicts {
     ($($(#[$doc:meta])* $name:ident => $text:literal),+ $(,)?) => {
@@ -75,6 +73,15 @@ pub enum Stop {
     /// the log has failed, so that nothing can be committed any more
     Log,
 }
+
+/// SQLSTATE of the error by which a call asks for more numbers; its message tells which
+/// ([`Numbered`](crate::draw::Numbered)). No client sees it, and none can raise it: RAISE takes no
+/// small letters.
+pub const NUMBERS_SPENT: [u8; 5] = *b"spent";
+
+/// SQLSTATEs begin so of constraints that are violated and checked later, in errors of calls that
+/// are to be made again. RAISE takes no small letters.
+pub(crate) const CLASS_DEFERRED: &[u8] = b"d3";
 
 /// An error of SQL execution, PostgreSQL style.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -182,14 +189,19 @@ impl SqlError {
     pub fn is_beyond_handlers(&self) -> bool {
         self.is_refusal()
             || matches!(&self.sqlstate, b"54001" | b"XX000" | &NUMBERS_SPENT)
-            || is_deferred(self)
+            || self.is_deferred()
+    }
+
+    /// Whether a call is to be made again by somebody who checks constraints before COMMIT.
+    pub fn is_deferred(&self) -> bool {
+        self.sqlstate.starts_with(CLASS_DEFERRED)
     }
 
     /// An error with nothing but a code and a message.
     pub fn new(sqlstate: &[u8; 5], message: impl Into<String>) -> Self {
         Self {
             sqlstate: *sqlstate,
-            message: crate::catalog::shown(message.into()),
+            message: crate::catalog::schemas::shown(message.into()),
             detail: None,
             hint: None,
             place: Place::default(),

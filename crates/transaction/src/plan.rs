@@ -7,10 +7,14 @@
 //! Source       DESIGN section 1; orthrus.txt 3.2 (footprints known in advance, OLLP)
 
 mod footprint;
+mod mark;
+pub(crate) mod program;
 mod record;
 
 pub use footprint::{Footprint, Granule, NO_ENTRY};
-pub use record::MarkCode;
+pub use mark::MarkCode;
+pub use program::PlanProgram;
+pub(crate) use program::mark_unchanged;
 pub(crate) use record::{PackedKey, Recorder, SingleMark};
 
 use std::ops::Range;
@@ -18,7 +22,6 @@ use std::ops::Range;
 use hotrow_base::ids::IndexId;
 
 use crate::access::RecordAccess;
-use crate::compiled::PlanProgram;
 use crate::frame::Frame;
 use crate::granule::LockMode;
 use crate::interpret::{self, Hook, PlannedKey};

@@ -22,7 +22,7 @@ use super::Milestone;
 use super::facade::atomic::{AtomicU32, Ordering};
 use crossbeam_utils::CachePadded;
 
-/// See the module.
+/// A meeting place for a fixed number of threads.
 #[derive(Debug)]
 pub struct Barrier {
     threads: u32,

@@ -30,7 +30,7 @@ use crossbeam_utils::CachePadded;
 
 const OUTSIDE: u64 = 0;
 
-/// See the module.
+/// The present epoch, and for each worker a word that says in which one it is inside.
 #[derive(Debug)]
 pub struct CommitEpochs {
     current: CachePadded<AtomicU64>,

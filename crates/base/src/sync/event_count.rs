@@ -17,9 +17,9 @@
 //!    **Release** after its change: who loads the new epoch finds the change in its attempt, who
 //!    loaded the old one does not fall asleep on it.
 //!  - P3  who ends looking (to sleep, or with what it found) subtracts itself, passes a SeqCst
-//!    fence, and then attempts, or looks whether there is more. Who is woken, or wakes up by itself,
-//!    takes [`WAKING`] away in the same manner. With the notifier's fence of P1: one of the two sees
-//!    the other.
+//!    fence, and then attempts, or looks whether there is more. Who is woken, or wakes up by
+//!    itself, takes [`WAKING`] away in the same manner. With the notifier's fence of P1: one of the
+//!    two sees the other.
 //!
 //! Source       the event count of folly and of Vyukov; that who looks keeps others asleep: the
 //!              schedulers of Go and Tokio
@@ -76,8 +76,8 @@ impl EventCount {
         spin_briefly(&mut attempt).or_else(|| self.sleep_for(deadline, attempt))
     }
 
-    /// As [`EventCount::wait_for`], for changes told by [`EventCount::notify_free`]: while some look,
-    /// the others sleep at once.
+    /// As [`EventCount::wait_for`], for changes told by [`EventCount::notify_free`]: while some
+    /// look, the others sleep at once.
     pub fn look_for<R>(
         &self,
         deadline: Option<Ticks>,
@@ -153,7 +153,7 @@ impl EventCount {
 
     #[cold]
     fn wake_free(&self) {
-        // Release: before the epoch's increment (P2), so that who loads the new one takes this away.
+        // Release, before the epoch's increment (P2): who loads the new one takes this away.
         if self.crowd.fetch_or(WAKING, Ordering::Release) & WAKING == 0 {
             self.epoch.fetch_add(1, Ordering::Release); // P2
             self.epoch.wake_one();

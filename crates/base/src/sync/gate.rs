@@ -46,7 +46,7 @@ const INSIDE: u32 = 1;
 const OPEN: u32 = 0;
 const CLOSED: u32 = 1;
 
-/// See the module.
+/// A word per passer, on a line of its own, and one for who closes the gate.
 pub struct Gate {
     inside: Box<[CachePadded<AtomicU32>]>,
     closed: CachePadded<AtomicU32>,

@@ -16,7 +16,7 @@ use super::facade::atomic::{AtomicU32, Ordering};
 use super::{EventCount, Spin, spin_for};
 use crossbeam_utils::CachePadded;
 
-/// See the module.
+/// How far somebody has come, on a line of its own, and who waits for that.
 #[derive(Debug)]
 pub struct Milestone {
     reached: CachePadded<AtomicU32>,

@@ -100,7 +100,7 @@ impl Books {
     }
 }
 
-/// See the module.
+/// One client of a running story, with its connection, its random numbers and its books.
 pub(super) struct Client<'a> {
     story: &'a Story,
     connection: Box<dyn Connection>,

@@ -21,7 +21,7 @@ pub(super) enum Failure {
     Lost(String),
 }
 
-/// See the module.
+/// What a client needs of a database, whichever way leads there.
 pub(super) trait Connection: Send {
     /// Executes a script; the rows of its last statement.
     fn script(&mut self, script: &str) -> Result<TextRows, String>;

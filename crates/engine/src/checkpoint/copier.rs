@@ -16,7 +16,7 @@ const BATCH_WORDS: usize = 1 << 15;
 /// Words of all batches of a thread, above which small ones are written too: 2 MiB.
 const BATCHES_WORDS_MAX: usize = 1 << 18;
 
-/// See the module.
+/// One thread's share of the work, its batches by table, and the first error.
 pub(super) struct Copier<'a, S: RowSink> {
     work: &'a Work<'a>,
     sink: &'a mut S,

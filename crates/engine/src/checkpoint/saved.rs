@@ -28,7 +28,7 @@ const WORDS_MAX: usize = BYTES_MAX / size_of::<u64>();
 /// Bytes from which a buffer is worth taking while the walk goes on.
 const BYTES_WORTHWHILE: usize = 256 << 10;
 
-/// See the module.
+/// Saved rows, a list for each worker; one at a time makes an image of them.
 #[derive(Debug)]
 pub struct SavedRows {
     workers: PerWorker<Saved>,

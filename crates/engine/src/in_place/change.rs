@@ -15,8 +15,8 @@ use hotrow_transaction::outcome::{Conflict, Stop};
 
 use super::visit::live_record;
 use super::{InPlace, MovedEntry, Scratch};
-use crate::probe::Change;
 use crate::protection::Protection;
+use crate::stamp::Change;
 
 /// Sets an integer cell that is not NULL: a load, an undo entry and a store.
 #[inline(always)]

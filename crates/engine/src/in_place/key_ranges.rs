@@ -49,9 +49,9 @@ use super::visit::live_record;
 use super::walk::Holding;
 use crate::ghosts::Ghost;
 use crate::lock_mode::Strength::{self, Exclusive, None as Free, Shared};
-use crate::probe::Change;
 use crate::protection::{KeyLock, KeySpace, Protection};
 use crate::schema::{AccessPath, Part, Schema};
+use crate::stamp::Change;
 
 impl AccessPath {
     /// The lock on an entry: in a hash index that on all entries with the same declared columns.

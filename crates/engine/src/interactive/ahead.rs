@@ -12,11 +12,11 @@
 //!              that begin with a call and end in a circle would else be undone for each other's
 //!              calls for ever. When the call has run, it is a transaction like others
 
-use hotrow_transaction::compiled::PlanProgram;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, Stop};
+use hotrow_transaction::plan::PlanProgram;
 
 use super::slots::{Inside, Work};
 use super::transaction::{Ran, interrupted};

@@ -82,7 +82,7 @@ pub struct RerunOptions {
     pub rows_max: usize,
 }
 
-/// See the module.
+/// What all such transactions share, and the buffers that are nobody's just now.
 pub struct Reruns {
     schema: Arc<SharedSchema>,
     committer: Committer,

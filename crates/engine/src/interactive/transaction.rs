@@ -28,7 +28,7 @@ const LOOKS_MAX: u32 = 3;
 /// Plans of a first call that may turn out wrong; then it locks as it goes.
 const PLANS_MAX: u32 = 32;
 
-/// See the module.
+/// The number of a slot, in the hands of its session.
 pub(super) struct Transaction<L: Locks> {
     slots: Arc<Slots<L>>,
     number: usize,

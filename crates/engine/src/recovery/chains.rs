@@ -102,7 +102,7 @@ struct Membership {
     groups: Vec<u32>,
 }
 
-/// See the module.
+/// Groups, and those who wait for them, in pools; by bucket, the last group of its chain.
 #[derive(Debug)]
 pub(super) struct Chains {
     /// by bucket: the last group of its chain

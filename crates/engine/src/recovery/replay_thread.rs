@@ -22,7 +22,7 @@ use crate::planning;
 use crate::protection::{Alone, Planned, Protection};
 use crate::worker::error_of;
 
-/// See the module.
+/// One thread's scratch memory and frame.
 pub(super) struct ReplayThread {
     scratch: Scratch,
     frame: Frame,

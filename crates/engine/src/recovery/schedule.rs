@@ -94,7 +94,7 @@ pub struct ReplayCounts {
     pub alone: u64,
 }
 
-/// See the module.
+/// Calls on their way, by slot, and how far planning, entering and ending have come.
 #[derive(Debug)]
 pub(super) struct Schedule {
     chains: Chains,

@@ -55,7 +55,7 @@ impl<T> PerAdded<T> {
     }
 }
 
-/// See the module.
+/// Procedures added while the schema is in force, each in its slot, and how many there are.
 #[derive(Debug)]
 pub(super) struct Additions {
     slots: PerAdded<Arc<CompiledProcedure>>,

@@ -17,8 +17,8 @@ use hotrow_storage::table::Index as StoredIndex;
 use hotrow_transaction::catalog::{Index, Table};
 use hotrow_transaction::routing::{Hashing, Routing};
 
-use crate::probe::PartOf;
 use crate::protection::KeySpace;
+use crate::stamp::PartOf;
 
 /// The most parts an index can be split into.
 pub const SPLIT_MAX: u16 = 256;

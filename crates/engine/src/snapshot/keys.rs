@@ -13,7 +13,7 @@ use hotrow_transaction::outcome::Stop;
 use super::SnapshotRecord;
 use crate::schema::Schema;
 
-/// See the module.
+/// Encoded keys in order, and the row of each.
 pub(super) struct Keys {
     bytes: Vec<u8>,
     /// in the order of keys, and of rows where those are equal

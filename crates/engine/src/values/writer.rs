@@ -22,7 +22,7 @@ use crate::schema::Schema;
 /// Rows of a table without a primary key, by what they hold.
 type RowsByWords = HashMap<Box<[u64]>, Vec<RecordId>>;
 
-/// See the module.
+/// One writer's worker number and memory; what it finds is kept for a run of entries.
 pub(super) struct Writer {
     worker: WorkerId,
     key: KeyBuffer,

@@ -25,7 +25,7 @@ use crate::statistics::CallTime;
 /// Lines that are looked at in one turn, so that many lines cost no call much.
 const LINES_PER_TURN: usize = 16;
 
-/// See the module.
+/// One worker's parked calls, in lines by what they wait for.
 #[derive(Default)]
 pub(super) struct ParkingLot {
     lines: VecDeque<Line>,

@@ -13,7 +13,7 @@ use hotrow_base::ids::ProcedureId;
 /// Wrong guesses of reconnaissance, at most, before a call runs alone.
 const REPLANS_MAX: u8 = 32;
 
-/// See the module.
+/// By procedure, how many guesses fewer its calls are given.
 #[derive(Default)]
 pub(super) struct Patience {
     /// by procedure, how many guesses fewer than [`REPLANS_MAX`]; grows where one ends alone

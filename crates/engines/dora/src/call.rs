@@ -37,7 +37,7 @@ pub enum Bounds {
     None,
 }
 
-/// See the module.
+/// What the home of a call and the halls that do parts of it share.
 #[derive(Default)]
 pub struct Body {
     /// its place at its home

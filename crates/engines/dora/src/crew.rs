@@ -25,7 +25,7 @@ use crate::protocol::{Enqueue, Message};
 /// What threads tell each other.
 pub type Told = Message<Body>;
 
-/// See the module.
+/// Shared by all threads: the layout of datasets, what halls were asked for, locks on slots.
 pub struct Crew {
     /// what all engines share whose threads host nodes
     pub roster: Arc<Roster>,

@@ -39,7 +39,7 @@ type Flow = protocol::Flow<Body>;
 /// A client's call, and its age.
 type Aged = (ClientCall, u64);
 
-/// See the module.
+/// One thread's calls, those in halls and those on their way back, and memory for those to come.
 pub struct Home {
     crew: Arc<Crew>,
     number: u16,

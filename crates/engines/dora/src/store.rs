@@ -26,7 +26,7 @@ use crate::call::{Body, Bounds, How};
 use crate::crew::Crew;
 use crate::protocol::{Flow, Outcome, Store};
 
-/// See the module.
+/// One hall's way to the rows: how parts of calls run there, under which layout.
 pub struct Rows {
     layout: Arc<Layout>,
     runner: PartRunner,

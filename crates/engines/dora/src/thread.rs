@@ -38,7 +38,7 @@ const MOVES_EVERY: Duration = Duration::from_millis(100);
 /// The thread that looks.
 const MANAGER: u16 = 0;
 
-/// See the module.
+/// One thread, which serves its own clients and the datasets in its hall.
 pub struct Thread {
     crew: Arc<Crew>,
     number: u16,

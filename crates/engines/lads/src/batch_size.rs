@@ -15,7 +15,7 @@ use crate::pace::Pace;
 /// The fewest calls that a batch is made for.
 const BATCH_MIN: usize = 16;
 
-/// See the module.
+/// The most calls there may be, and the pace of rounds lately.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchSize {
     max: usize,

@@ -23,7 +23,7 @@ const ROUNDS_PER_TRIAL: u32 = 1 << 11;
 /// little, so that tests change to and fro.
 const PARTS: u32 = if cfg!(debug_assertions) { 128 } else { 2 };
 
-/// See the module.
+/// Whether rounds are for one worker, for how long now, and the pace of both ways.
 #[derive(Clone, Copy, Debug)]
 pub struct Company {
     /// the longest round for one worker, in ns; none: rounds are for all

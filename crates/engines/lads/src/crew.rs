@@ -109,7 +109,7 @@ impl Slot {
     }
 }
 
-/// See the module.
+/// Shared by all workers: slots for graphs, the barrier, and how granules are dealt out.
 pub struct Crew {
     /// what the engine runs on
     pub ground: Ground,

@@ -37,7 +37,7 @@ use crate::queue::{Place, Queues, Stands};
 /// values alone, and nobody waits for them.
 pub const TAIL: u16 = u16::MAX;
 
-/// See the module.
+/// One batch of calls as a graph of actions; its memory is used again batch after batch.
 #[derive(Default)]
 pub struct Graph {
     /// the calls, as actions

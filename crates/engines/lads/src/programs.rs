@@ -12,7 +12,7 @@ use hotrow_engine::schema::{PerAdded, Schema};
 use hotrow_transaction::actions::{ActionProgram, FlatLeaf};
 use hotrow_transaction::compiled::CompiledProcedure;
 
-/// See the module.
+/// By procedure of one schema, its actions, those added meanwhile, too.
 pub struct Programs {
     schema: Arc<Schema>,
     /// procedures added to it that are among all, at least

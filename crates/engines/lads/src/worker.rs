@@ -43,7 +43,7 @@ const ROUNDS_PER_HOUSEKEEPING: u32 = turns_between_books(64);
 /// Calls of one round after which it is done at once.
 const CALLS_PER_HOUSEKEEPING: usize = 256;
 
-/// See the module.
+/// One thread: its source, the calls that it plans, and its share of each graph.
 pub struct Worker {
     crew: Arc<Crew>,
     number: usize,

@@ -60,7 +60,7 @@ pub enum Seat {
     Home,
 }
 
-/// See the module.
+/// Shared by all threads: who does what in the present division, and the tables for callers.
 pub struct Crew {
     /// what the engine runs on
     pub ground: Ground,

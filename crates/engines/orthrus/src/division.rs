@@ -130,7 +130,7 @@ impl Load {
     }
 }
 
-/// See the module.
+/// The division at hand, the window that measures it, and the last move until it has proved itself.
 #[derive(Debug)]
 pub struct Controller {
     division: Division,

@@ -59,7 +59,7 @@ const GLANCE: Duration = Duration::from_micros(200);
 /// How long it sleeps otherwise.
 const NAP: Duration = Duration::from_millis(10);
 
-/// See the module.
+/// One thread: its sources, the calls that it has sent out, and those that have come back.
 pub struct ExecutionThread {
     crew: Arc<Crew>,
     /// its number among execution threads

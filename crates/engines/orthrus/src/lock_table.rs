@@ -31,7 +31,7 @@ const SHARED_USUAL: usize = 1 << 6;
 /// Spaces that lock threads share.
 pub type SharedSpaces = Arc<[CachePadded<Latch<LockSpace<Parcel>>>]>;
 
-/// See the module.
+/// The locks of one lock thread, or its way to those that all share.
 pub enum LockTable {
     /// a space of its own
     Own(LockSpace<Parcel>),

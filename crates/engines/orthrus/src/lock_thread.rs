@@ -36,7 +36,7 @@ const TURNS_PER_BOOKS: u32 = turns_between_books(256);
 /// A turn without messages counts as so many at most: sleeps are long.
 const TURNS_PER_IDLE: u32 = 32;
 
-/// See the module.
+/// The ends of one thread's rings, and its table, which is latched for each turn.
 pub struct LockThread {
     ends: LockEnds,
     /// its locks; latched for each turn, in which nobody else looks

@@ -36,7 +36,7 @@ use crate::run::Runner;
 /// Tables that a call may need to run here. Most need one.
 const TABLES_MAX: usize = 4;
 
-/// See the module.
+/// One caller's place: its runner, its request, and the tables of the division that it knows.
 pub struct OnCaller {
     crew: Arc<Crew>,
     runner: Runner,

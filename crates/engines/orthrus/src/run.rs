@@ -14,7 +14,7 @@ use hotrow_transaction::outcome::Stop;
 
 use crate::request::Transaction;
 
-/// See the module.
+/// A thread's scratch memory, and its way to the journal.
 pub struct Runner {
     /// of the thread
     pub scratch: Scratch,

@@ -28,7 +28,7 @@ const REST_MAX: u32 = 64;
 const SCHEMES: [Scheme; 4] =
     [Scheme::Blocking, Scheme::Local, Scheme::Speculation, Scheme::Locking];
 
-/// See the module.
+/// The scheme at hand and the one before, what was seen of calls, and what they were found to cost.
 #[derive(Clone, Debug)]
 pub struct Chooser {
     partitions: u16,

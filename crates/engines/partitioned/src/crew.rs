@@ -102,7 +102,7 @@ pub enum Role {
     Coordinator(u16),
 }
 
-/// See the module.
+/// Shared by all threads: who sits where, the scheme, and what was seen of it.
 pub struct Crew {
     /// what all engines share whose threads host nodes
     pub roster: Arc<Roster>,

@@ -31,7 +31,7 @@ use crate::call::{Bounds, Multi, Shared, Single};
 use crate::crew::{Crew, Told};
 use crate::protocol::{Message, Outcome};
 
-/// See the module.
+/// One thread's calls, those of several partitions among them, and memory for those to come.
 pub struct Home {
     crew: Arc<Crew>,
     number: u16,

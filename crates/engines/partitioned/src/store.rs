@@ -33,7 +33,7 @@ use crate::call::{Bounds, How, Multi, Single};
 use crate::protocol::locking::LockingStore;
 use crate::protocol::{Store, Vote};
 
-/// See the module.
+/// One partition's number and world, and how calls run there.
 pub struct Rows {
     partition: u16,
     world: Arc<World>,

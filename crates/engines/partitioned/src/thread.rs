@@ -56,7 +56,7 @@ fn how_owners_work(crew: &Crew) -> (owner::Settings, Vec<Address>) {
     (settings, coordinators.map(|number| crew.seats.coordinator(number)).collect())
 }
 
-/// See the module.
+/// One thread's home, the partitions that it owns, and its coordinators.
 pub struct Thread {
     crew: Arc<Crew>,
     number: u16,

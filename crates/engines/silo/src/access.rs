@@ -22,7 +22,7 @@ use hotrow_transaction::outcome::Stop;
 
 use crate::transaction::{Entry, Kind, NONE, NOTHING, Operation, Span, Transaction};
 
-/// See the module.
+/// One attempt's access path, borrowed from its transaction while the procedure runs.
 pub struct Access<'a> {
     schema: &'a Schema,
     transaction: &'a mut Transaction,

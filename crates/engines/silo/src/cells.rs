@@ -14,7 +14,7 @@ struct Cell {
     id: u64,
 }
 
-/// See the module.
+/// A power of two of cells, half empty; a new round empties them all.
 #[derive(Default, Debug)]
 pub struct Cells {
     /// a power of two, half empty

@@ -22,7 +22,7 @@ use crate::transaction::Transaction;
 /// Attempts of a call before it runs alone: with the longest back-off some 50 ms.
 const ATTEMPTS_MAX: u32 = 100;
 
-/// See the module.
+/// One worker: its transaction's memory, its committer, its back-off.
 pub struct SiloRunner {
     transaction: Transaction,
     scratch: Scratch,

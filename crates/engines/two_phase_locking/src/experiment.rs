@@ -19,7 +19,7 @@ use crate::intents::{Coarse, Form, Private, TableLocks};
 use crate::lock_table::{LockTable, Owner, Standing};
 use crate::policy::Deadlocks;
 
-/// See the module.
+/// Seconds over the number of absolute locks, a line for each form of intents.
 pub const INTENTS: Experiment = Experiment {
     name: "intents",
     summary: "seconds to acquire and release coarse locks, over the number of absolute ones",

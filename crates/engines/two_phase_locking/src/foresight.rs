@@ -73,7 +73,7 @@ impl Notes {
     }
 }
 
-/// See the module.
+/// Scores in one table, shared by all sessions.
 #[derive(Debug)]
 pub(crate) struct Foresight {
     scores: Box<[AtomicU32]>,

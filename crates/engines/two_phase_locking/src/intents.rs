@@ -185,7 +185,7 @@ fn is_absolute(mode: Mode) -> bool {
     !matches!(mode, Mode::IS | Mode::IX)
 }
 
-/// See the module.
+/// Locks on tables and on the database, in whichever form is chosen; shared by all owners.
 #[derive(Debug)]
 pub struct TableLocks {
     table: Arc<LockTable>,

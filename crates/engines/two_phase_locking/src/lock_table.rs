@@ -227,7 +227,7 @@ impl Owner {
     }
 }
 
-/// See the module.
+/// All locks of an engine, in buckets by identity, and a waiting cell for each owner.
 #[derive(Debug)]
 pub struct LockTable {
     buckets: Box<[CachePadded<Latch<Bucket>>]>,
@@ -349,8 +349,8 @@ impl LockTable {
         owner.begin();
     }
 
-    /// The owner holds nothing and waits for nothing: nobody waits for it whom it does not meet from
-    /// now on. Where that is never said, nothing goes wrong; looking for cycles takes longer.
+    /// The owner holds nothing and waits for nothing: edges that lead to it until now lead nowhere.
+    /// Where that is never said nothing goes wrong, but looking for cycles takes longer.
     #[inline]
     pub fn renew(&self, owner: &mut Owner) {
         let generation = self.cells[owner.number as usize].renew();

@@ -42,7 +42,7 @@ pub enum Release {
     AllUntagged,
 }
 
-/// See the module.
+/// One worker's: how many transactions it has finished, and the epoch in which all are durable.
 pub(crate) struct Pipeline {
     release: Release,
     /// it is full with so many transactions

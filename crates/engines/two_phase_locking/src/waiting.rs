@@ -53,7 +53,7 @@ pub const COUNTERS: usize = 256;
 /// owners' sets.
 const SET_WORDS: usize = 16;
 
-/// See the module.
+/// One owner's cell, on cache lines of its own.
 #[derive(Debug)]
 pub struct WaitingCell {
     verdict: AtomicU32,

@@ -64,7 +64,7 @@ impl Loads {
     }
 }
 
-/// See the module.
+/// The layout, and how often each dataset had been asked for when it was last looked at.
 #[derive(Default)]
 pub struct ResourceManager {
     /// the layout, and what had been asked for in it when it looked last

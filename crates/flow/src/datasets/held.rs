@@ -23,7 +23,7 @@ pub enum Place<D, A> {
     Coming(Vec<A>),
 }
 
-/// See the module.
+/// One executor's datasets, by number, and how often each was asked for.
 pub struct Held<D, A> {
     /// the layout's
     layout: u64,

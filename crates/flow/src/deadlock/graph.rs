@@ -4,7 +4,7 @@
 //! Invariants   G1 an owner's part has all that its waiting request waits for, written under the
 //!              latch of that request's bucket by whoever changes the queue; it is empty when the
 //!              owner runs. It may have others, who have let go of that lock: an edge names the
-//!              generation of the owner it leads to, which ends when that one holds nothing, so that
+//!              generation of the owner it leads to, which ends when that one holds nothing. So
 //!              nobody has to take edges out of others' parts when it releases a lock. Who believes
 //!              in a cycle looks at its edges in the queues before
 //!              G2 who begins to wait has published its part before it looks for a cycle through
@@ -136,10 +136,10 @@ impl Search {
         Self { reached_from: vec![None; owners], to_visit: Vec::with_capacity(owners) }
     }
 
-    /// A cycle of waiting through `start`, as far as parts tell: the owner before `start`, from which
-    /// [`Search::members`] lists them all. It goes from holder to holder as far as it can, for a
-    /// queue begins with who holds the lock: that is where cycles close, and whoever only stands in
-    /// a queue on the way would be undone for nothing.
+    /// A cycle of waiting through `start`, as far as parts tell: the owner before `start`, from
+    /// which [`Search::members`] lists them all. It goes from holder to holder as far as it can,
+    /// for a queue begins with who holds the lock: that is where cycles close, and whoever only
+    /// stands in a queue on the way would be undone for nothing.
     pub fn cycle(&mut self, cells: &Cells<impl Waiter>, start: u32) -> Option<u32> {
         let Self { reached_from, to_visit } = self;
         fence(Ordering::SeqCst); // G2

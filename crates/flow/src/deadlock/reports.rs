@@ -29,7 +29,7 @@ pub struct Attempt {
 /// Who waits, and for whom.
 pub type Wait = (Attempt, Attempt);
 
-/// See the module.
+/// By node, the waits that it has reported last.
 #[derive(Default, Debug)]
 pub struct Reports {
     /// by node: the waits that it has reported last, each once, however many locks it is for

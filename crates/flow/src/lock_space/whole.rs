@@ -38,7 +38,7 @@ pub trait Visitor: Requester {
     fn attempt(&self) -> Attempt;
 }
 
-/// See the module.
+/// A lock space, and the requester that has or wants all of it.
 pub struct WholeSpace<V> {
     space: LockSpace<V>,
     /// those who hold or await something, by grant

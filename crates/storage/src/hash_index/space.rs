@@ -23,7 +23,7 @@ const BUCKETS_MAX: u64 = 1 << 32;
 const CHARGE_WORDS_MIN: u64 = FIRST;
 const CHARGE_WORDS_MAX: u64 = 1 << 17;
 
-/// See the module.
+/// Buckets by number, charged to a budget; both ends are under a mutex.
 #[derive(Debug)]
 pub(super) struct BucketSpace {
     segments: Segments,

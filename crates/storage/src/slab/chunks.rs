@@ -30,7 +30,7 @@ pub(crate) struct Chunk {
     pub(crate) end: u64,
 }
 
-/// See the module.
+/// How much of the space is carved so far, and bytes taken.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     carved: CachePadded<Mutex<Carved>>,

@@ -32,7 +32,7 @@ pub(crate) const FIRST: u64 = 1 << FIRST_LOG2;
 pub(crate) const POSITION_BITS: u32 = 40;
 const SEGMENTS: usize = (POSITION_BITS - FIRST_LOG2) as usize;
 
-/// See the module.
+/// Words by position; the position's top bit says where its segment begins.
 #[derive(Debug)]
 pub(crate) struct Segments {
     /// By the top bit of their positions, so that no position needs a check.

@@ -9,7 +9,7 @@ use hotrow_base::sync::facade::atomic::{AtomicU64, Ordering::Relaxed};
 use super::segments::Segments;
 use crate::record::Meta;
 
-/// See the module.
+/// The words of a store's records, and the stamp of the image at hand.
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) segments: Segments,

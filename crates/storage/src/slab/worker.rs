@@ -25,7 +25,7 @@ const ALIGNED_END: u64 = FIRST << 5;
 /// Free slots handed from worker to worker at a time.
 pub(crate) const BATCH: u32 = 64;
 
-/// See the module.
+/// One worker's chunk, its free slots by size class, and its retired ids.
 #[derive(Debug)]
 pub(crate) struct WorkerSlab {
     next: AtomicU64,

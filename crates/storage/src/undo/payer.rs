@@ -19,7 +19,7 @@ const SPARE_ITEMS: usize = 1 << 12;
 /// The first room of a buffer, in items.
 const FIRST_ITEMS: usize = 32;
 
-/// See the module.
+/// The session that pays, and its charges: the statement's and the transaction's.
 #[derive(Default, Debug)]
 pub(super) struct Payer {
     /// the session whose changes these are, where it is known

@@ -40,6 +40,18 @@ pub struct BatchCall {
     pub(super) row_count: u32,
 }
 
+/// What the actions of a call are to be like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// ordered as their values and granules ask for it
+    Actions,
+    /// besides, none writes before the program has decided that the call goes on; where that
+    /// cannot be, it is one action
+    ConditionsFirst,
+    /// one action
+    Whole,
+}
+
 /// Why a call is one action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhyWhole {
@@ -115,7 +127,7 @@ impl Action {
     }
 }
 
-/// See the module.
+/// Actions, their values and dependencies, in lists with offsets per call.
 #[derive(Default, Debug)]
 pub struct Batch {
     /// the planned keys of all calls, and the footprint of the one that was added last

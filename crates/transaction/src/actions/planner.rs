@@ -15,7 +15,7 @@
 //!                 have in the procedure; so the error a client sees does not depend on the order
 //!                 in which actions ran
 
-use super::batch::{Batch, WhyWhole};
+use super::batch::{Batch, Wanted, WhyWhole};
 use super::conditions::Order;
 use super::form::Former;
 use super::program::ActionProgram;
@@ -27,18 +27,6 @@ use crate::interpret;
 use crate::invocation::Invocation;
 use crate::outcome::Stop;
 use crate::plan::Plan;
-
-/// What the actions of a call are to be like.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wanted {
-    /// ordered as their values and granules ask for it
-    Actions,
-    /// besides, none writes before the program has decided that the call goes on; where that
-    /// cannot be, it is one action
-    ConditionsFirst,
-    /// one action
-    Whole,
-}
 
 /// Plans calls. Keeps its memory from call to call.
 #[derive(Default, Debug)]

@@ -12,10 +12,11 @@ use super::flow::Flow;
 use super::leaf::{self, Input, Leaf};
 use crate::bytecode::{PathCode, Program};
 use crate::catalog::Catalog;
-use crate::compiled::{CompiledProcedure, PlanProgram, mark_unchanged};
+use crate::compiled::CompiledProcedure;
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
+use crate::plan::{PlanProgram, mark_unchanged};
 use crate::program::{
     ExprKind, FIRST_PARAMETER, Path, ROW_COUNT, SlotId, Statement, StatementKind,
 };

@@ -6,9 +6,8 @@
 
 use hotrow_base::datum::Datum;
 
-use super::batch::Batch;
+use super::batch::{Batch, Wanted};
 use super::cut::Step;
-use super::planner::Wanted;
 use super::program::ActionProgram;
 use super::shape::Shape;
 use crate::frame::Frame;

@@ -11,8 +11,7 @@
 //!              and perhaps another one's, when it is met twice in a row there
 //! Measured     TPC-C on LADS: see docs/benchmarking.md
 
-use super::batch::{Action, Instance, Value};
-use super::planner::Wanted;
+use super::batch::{Action, Instance, Value, Wanted};
 use super::program::ActionProgram;
 use crate::granule::{LockMode, Space};
 
@@ -192,7 +191,7 @@ impl Place {
     }
 }
 
-/// See the module.
+/// Forms by the place of their shape, and one for a shape that has no place.
 #[derive(Default, Debug)]
 pub(super) struct Forms {
     places: Vec<Place>,

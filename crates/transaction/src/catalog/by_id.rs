@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-/// See the module.
+/// Values by id; an id may have none.
 #[derive(Debug)]
 pub struct ById<T> {
     all: Vec<Option<Arc<T>>>,

@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 
-use super::Deferral;
+use super::deferral::Deferral;
 
 /// A foreign key; `sql` enforces it by adding accesses to the procedures that write either side.
 #[derive(Clone, Debug)]

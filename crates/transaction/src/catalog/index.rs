@@ -4,7 +4,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::KeyLayout;
 use hotrow_base::row::Field;
 
-use super::Deferral;
+use super::deferral::Deferral;
 
 /// How an index is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

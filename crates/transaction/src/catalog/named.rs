@@ -13,7 +13,7 @@ use super::schemas::{self, SearchPath};
 use super::trigger::Trigger;
 use super::{Catalog, Column, Table, key_of, layout_of};
 use crate::outcome::SqlError;
-use crate::walk;
+use crate::walk::expression::map_types;
 
 /// A view: a query with a name.
 #[derive(Clone, PartialEq, Debug)]
@@ -201,13 +201,13 @@ impl Catalog {
             for column in table.columns.iter_mut().filter(|column| is_of(column.data_type)) {
                 column.data_type = if column.data_type == before { next } else { next_arrays };
                 if let Some(default) = &mut column.default {
-                    walk::map_types(default, &with_it);
+                    map_types(default, &with_it);
                 }
             }
             let checks = table.all_checks_mut();
-            checks.for_each(|check| walk::map_types(&mut check.condition, &with_it));
+            checks.for_each(|check| map_types(&mut check.condition, &with_it));
             let generated = table.generated.iter_mut();
-            generated.for_each(|generated| walk::map_types(&mut generated.value, &with_it));
+            generated.for_each(|generated| map_types(&mut generated.value, &with_it));
             self.lay_keys_out(id);
         }
         let views: Vec<_> = self.views.values().map(|view| View::clone(view)).collect();

@@ -204,7 +204,7 @@ pub type Grants = Vec<Grant>;
 /// Of whom, and in which schema (none: in all), what is made of a kind begins with other rights.
 type DefaultsKey = (Option<Arc<str>>, Option<Arc<str>>, ObjectKind);
 
-/// See the module.
+/// Roles, memberships, owners and grants; a clone shares what is the same.
 #[derive(Clone, Default, Debug)]
 pub struct Rights {
     roles: RedBlackTreeMapSync<Arc<str>, Arc<Role>>,

@@ -20,7 +20,7 @@ use hotrow_base::value::Value;
 
 use super::{Frame, HEAP_BYTES_MAX, Machine};
 use crate::bytecode::Program;
-use crate::interpret::Fault;
+use crate::fault::Fault;
 use crate::outcome::SqlError;
 
 /// Bytes of each of its buffers that a frame keeps from call to call.

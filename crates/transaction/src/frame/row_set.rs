@@ -9,7 +9,7 @@ use hotrow_base::packed;
 
 use super::Machine;
 use crate::bytecode::CompareKind;
-use crate::interpret::Fault;
+use crate::fault::Fault;
 
 /// What a row takes that there has been, beside its bytes.
 const HAD_BYTES: usize = 2 * size_of::<Box<[u8]>>();

@@ -12,7 +12,7 @@ use hotrow_base::datum::Datum;
 /// Slots that a program may have.
 pub const SLOTS_MAX: usize = 1 << 16;
 
-/// See the module.
+/// A datum for each slot, in one allocation.
 pub struct Slots(Box<[Datum; SLOTS_MAX]>);
 
 impl Slots {

@@ -7,13 +7,13 @@
 use hotrow_base::ids::TableId;
 
 use crate::draw::{Draw, NUMBERS_TAKEN, Numbered, taken_by};
+use crate::fault::Fault;
 use crate::granule::TableUse;
-use crate::interpret::Fault;
 use crate::outcome::{Notice, NoticeLevel, SqlError};
 
 use super::{Frame, SpareFrame};
 
-/// See the module.
+/// What texts have drawn, how deep they are nested, and what they do with tables.
 #[derive(Default, Debug)]
 pub(crate) struct Texts {
     /// how many numbers of each sequence are used

@@ -17,8 +17,9 @@ use memchr::memmem;
 use super::cast;
 use super::shaped::End;
 use crate::bytecode::{CallCode, CompareKind};
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::{Fault, compare, satisfies};
+use crate::interpret::{compare, satisfies};
 use crate::program::{ArrayFunction, CompareOp};
 
 /// The arguments of one call.

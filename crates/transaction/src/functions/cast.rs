@@ -11,8 +11,8 @@ use hotrow_base::types::{DataType, NAME_BYTES_MAX};
 use hotrow_base::value::Value;
 
 use super::numeric;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::outcome::{SqlError, apart};
 
 /// Converts a value; NULL stays NULL. A float becomes an integer by rounding half to even, a

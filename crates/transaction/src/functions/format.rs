@@ -10,8 +10,8 @@ use hotrow_base::datum::Datum;
 use hotrow_base::quote;
 
 use crate::bytecode::CallCode;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::outcome::SqlError;
 
 /// What a specifier asks for.

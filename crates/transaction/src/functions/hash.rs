@@ -8,8 +8,8 @@ use hotrow_base::datum::Datum;
 use hotrow_base::types::DataType;
 
 use crate::bytecode::CallCode;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 
 /// `HASH_PARTITION_SEED`
 const SEED: u64 = 0x7A5B_2236_7996_DCFD;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use hotrow_base::datum::Datum;
 
 use super::text;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 
 /// Steps between two counts of how far it has come.
 const STEPS: usize = 4096;

@@ -3,8 +3,8 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::stack::with_room;
 
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::outcome::apart;
 use crate::pattern::{self, Flags, Pattern};
 

@@ -7,7 +7,7 @@ use hotrow_base::types::DataType;
 use super::cast::to_float;
 use super::type_of;
 use crate::bytecode::CallCode;
-use crate::interpret::Fault;
+use crate::fault::Fault;
 use crate::program::{BitFunction, Function};
 
 /// Calls a function of numbers; no argument is NULL.

@@ -3,8 +3,8 @@
 use hotrow_base::datum::Datum;
 
 use crate::bytecode::CallCode;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::random::{Randomness, Spot};
 
 /// Draws a value: arguments are the seed, the place, the turn, and the call's time.

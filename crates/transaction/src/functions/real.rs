@@ -11,7 +11,7 @@ use hotrow_base::types::DataType;
 use super::cast::to_float;
 use super::type_of;
 use crate::bytecode::CallCode;
-use crate::interpret::Fault;
+use crate::fault::Fault;
 use crate::program::{RealFunction as R, WholeFunction};
 
 /// Calls a function of real numbers; no argument is NULL.

@@ -14,8 +14,8 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::program::TextFunction as T;
 
 /// Padding may be left out, as PostgreSQL takes it.

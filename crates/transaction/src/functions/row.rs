@@ -5,8 +5,8 @@ use hotrow_base::packed;
 use hotrow_base::types::DataType;
 
 use crate::bytecode::CallCode;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::program::RowFunction;
 
 /// Calls a function; which arguments may be NULL is its own to say.

@@ -14,7 +14,7 @@ use hotrow_base::value::checked_shape;
 
 use super::array::{Arguments, too_many};
 use super::cast::value_error;
-use crate::interpret::Fault;
+use crate::fault::Fault;
 use crate::outcome::SqlError;
 use crate::program::Extent;
 

@@ -12,8 +12,8 @@ use hotrow_base::types::DataType;
 use super::cast::numeric_overflow;
 use super::type_of;
 use crate::bytecode::CallCode;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::outcome::SqlError;
 use crate::program::TemplateFunction;
 

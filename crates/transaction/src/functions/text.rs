@@ -11,8 +11,8 @@ use memchr::memmem;
 
 use super::text_pad;
 use crate::bytecode::CallCode;
+use crate::fault::Fault;
 use crate::frame::{HEAP_BYTES_MAX, Machine};
-use crate::interpret::Fault;
 use crate::program::Function;
 
 /// Calls a function of texts; no argument is NULL.

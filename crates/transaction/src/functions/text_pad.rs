@@ -5,8 +5,8 @@ use std::ops::Range;
 use hotrow_base::datum::Datum;
 
 use super::text::{char_count, char_offset, check_len, find_in, slice_chars};
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::program::Function;
 
 /// Trims blanks, or the characters of a set, off one end or both.

@@ -11,8 +11,8 @@ use hotrow_base::value::Value;
 
 use super::type_of;
 use crate::bytecode::CallCode;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 use crate::outcome::SqlError;
 use crate::program::{Function, IntervalFunction};
 

@@ -8,8 +8,8 @@ use hotrow_base::value::{Value, ValueError};
 
 use super::cast::value_error;
 use crate::bytecode::CallCode;
+use crate::fault::Fault;
 use crate::frame::Machine;
-use crate::interpret::Fault;
 
 /// Calls a function of ranges; which arguments may be NULL is its own to say.
 pub(super) fn of_ranges(

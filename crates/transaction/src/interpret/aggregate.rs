@@ -15,52 +15,14 @@ use hotrow_base::types::DataType;
 use hotrow_base::value::{Value, ValueError};
 
 use super::exact::ExactSum;
+use super::order;
 use super::order::compare_nulls_equal;
 use super::pure::{compare, numeric_of};
-use super::{Fault, order};
 use crate::bytecode::{AggregateCode, AggregateKind, CompareKind};
-use crate::frame::Machine;
+use crate::fault::Fault;
+use crate::frame::{Machine, Totals};
 use crate::functions::time::interval_out_of_range;
 use crate::program::AggregateFunction;
-
-/// The state of one aggregate, reused from call to call.
-#[derive(Clone, Debug)]
-pub struct Totals {
-    count: u64,
-    /// modulo 2^128
-    sum: i128,
-    /// how often `sum` wrapped, with the sign
-    wraps: i64,
-    /// of numerics of any number of digits
-    number: AnyNumeric,
-    /// of floats, from the first one on: it is large, and there are totals for each group
-    floats: Option<Box<ExactSum>>,
-    /// months, days and microseconds of intervals
-    spans: [i128; 3],
-    best: Datum,
-    best_bytes: Vec<u8>,
-    /// every value, for DISTINCT
-    values: Vec<Datum>,
-    /// their numbers, sorted
-    order: Vec<u32>,
-}
-
-impl Default for Totals {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            sum: 0,
-            wraps: 0,
-            number: AnyNumeric::ZERO,
-            floats: None,
-            spans: [0; 3],
-            best: Datum::NULL,
-            best_bytes: Vec::new(),
-            values: Vec::new(),
-            order: Vec::new(),
-        }
-    }
-}
 
 const fn compare_kind(kind: AggregateKind) -> CompareKind {
     match kind {
@@ -76,19 +38,6 @@ const fn compare_kind(kind: AggregateKind) -> CompareKind {
 }
 
 impl Totals {
-    pub(super) fn clear(&mut self) {
-        self.count = 0;
-        self.sum = 0;
-        self.wraps = 0;
-        self.number = AnyNumeric::ZERO;
-        if let Some(floats) = &mut self.floats {
-            floats.clear();
-        }
-        self.spans = [0; 3];
-        self.best = Datum::NULL;
-        self.values.clear();
-    }
-
     /// Takes one row. True: the bytes of its argument must be kept.
     #[inline]
     pub(super) fn add(
@@ -113,17 +62,6 @@ impl Totals {
         }
         self.add_value(code, value, &machine.heap);
         Ok(false)
-    }
-
-    /// Values that have been kept, to find those that differ.
-    pub(super) fn kept(&self) -> usize {
-        self.values.len()
-    }
-
-    /// Frees what the next call does not need.
-    pub(crate) fn shrink(&mut self, shrink: impl FnOnce(&mut Vec<Datum>)) {
-        shrink(&mut self.values);
-        self.order = Vec::new();
     }
 
     fn add_value(&mut self, code: &AggregateCode, value: Datum, heap: &[u8]) {

@@ -10,18 +10,19 @@ use crate::access::RecordAccess;
 use crate::bytecode::Program;
 use crate::catalog::BOOTSTRAP;
 use crate::compiled::CompiledProcedure;
-use crate::draw::{Draw, NUMBERS_SPENT, Numbered, SessionDraw, spent_by};
+use crate::draw::{Draw, Numbered, SessionDraw, spent_by};
 use crate::dynamic::{Definitions, DynamicStatement, Taken};
 use crate::frame::{Frame, Texts};
 use crate::invocation::Invocation;
 use crate::needs::By;
 use crate::operators::Unfinished;
-use crate::outcome::{SqlError, Stop, apart};
+use crate::outcome::{NUMBERS_SPENT, SqlError, Stop, apart};
 use crate::program::{NOW, ROW_COUNT};
 use crate::walk;
 
-use super::fault::stop_machine;
-use super::{Fault, Hook, NoHook, PlannedKey, run};
+use super::stop::stop_machine;
+use super::{Hook, NoHook, PlannedKey, run};
+use crate::fault::Fault;
 
 /// Texts that are run one in the other, at most.
 const DEPTH_MAX: u8 = 16;

@@ -15,7 +15,7 @@ const CARRY_EVERY: u32 = 1 << 30;
 
 /// A running sum of doubles.
 #[derive(Clone, Debug)]
-pub(super) struct ExactSum {
+pub(crate) struct ExactSum {
     parts: [i64; PARTS],
     /// addends since carries were moved
     pending: u32,
@@ -31,13 +31,13 @@ impl Default for ExactSum {
 }
 
 impl ExactSum {
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if self.is_used {
             *self = Self::default();
         }
     }
 
-    pub(super) fn add(&mut self, value: f64) {
+    pub(crate) fn add(&mut self, value: f64) {
         self.is_used = true;
         if !value.is_finite() {
             self.special += value;
@@ -63,13 +63,13 @@ impl ExactSum {
     }
 
     /// The sum; none: it is beyond all doubles, though every value was finite.
-    pub(super) fn in_range(&self) -> Option<f64> {
+    pub(crate) fn in_range(&self) -> Option<f64> {
         let value = self.value();
         (value.is_finite() || self.special != 0.0).then_some(value)
     }
 
     /// The double nearest to the sum, ties to even; an infinity when there is none.
-    pub(super) fn value(&self) -> f64 {
+    pub(crate) fn value(&self) -> f64 {
         if self.special != 0.0 {
             return self.special;
         }

@@ -7,8 +7,9 @@
 
 use hotrow_base::datum::Datum;
 
-use super::{Fault, fault};
+use super::stop;
 use crate::bytecode::{Op, Program};
+use crate::fault::Fault;
 use crate::frame::{Frame, Machine};
 use crate::outcome::Stop;
 
@@ -23,7 +24,7 @@ pub(super) fn failed(
     fault: Fault,
 ) -> Result<usize, Stop> {
     if fault.is_budget() {
-        return Err(fault::stop(program, at, frame, fault));
+        return Err(stop::stop(program, at, frame, fault));
     }
     Ok(pass_over(program, at, &mut frame.machine))
 }

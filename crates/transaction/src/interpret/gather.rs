@@ -2,10 +2,10 @@
 
 use hotrow_base::datum::Datum;
 
-use super::aggregate::Totals;
-use super::{Fault, order};
+use super::order;
 use crate::bytecode::{Gather, OrderCode, RowRun};
-use crate::frame::{Frame, Gathered, Machine, Progress};
+use crate::fault::Fault;
+use crate::frame::{Frame, Gathered, Machine, Progress, Totals};
 use crate::program::RowsTo;
 
 /// Rows that are sorted together before those are forgotten that nobody wants.

@@ -10,8 +10,8 @@ use hotrow_base::datum::Datum;
 use hotrow_base::key::{self, KeyBuffer, KeyError, successor_of_prefix};
 use hotrow_base::types::DataType;
 
-use super::Fault;
 use crate::bytecode::{Convert, KeyCode, KeyPartCode, RangeCode, RangeEndCode};
+use crate::fault::Fault;
 use crate::frame::{Keys, Machine, PackedBytes};
 use crate::functions::cast::{Fitted, fit};
 

@@ -13,8 +13,9 @@ use crate::operators::{Around, Unfinished};
 use crate::outcome::{Stop, apart};
 use crate::program::{NOW, RowSource};
 
-use super::fault::stop_machine;
-use super::{Fault, Hook, dynamic, forgive, run_inside};
+use super::stop::stop_machine;
+use super::{Hook, dynamic, forgive, run_inside};
+use crate::fault::Fault;
 
 /// Computes the rows of a loop. Where errors are forgiven, what fails has none.
 #[inline(never)]

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use hotrow_base::datum::Datum;
 use hotrow_base::sort::sort_numbers;
 
-use super::Fault;
 use super::pure::compare;
 use crate::bytecode::{CompareKind, OrderCode, RowRun};
+use crate::fault::Fault;
 use crate::frame::Machine;
 
 /// Sorts the row numbers in `order` by the rows' keys; equal keys keep arrival order.

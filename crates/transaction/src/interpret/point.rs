@@ -4,12 +4,13 @@ use hotrow_base::datum::Datum;
 use hotrow_base::key;
 use hotrow_base::row::{Words, read_field};
 
-use super::fault::{stop, stop_machine};
 use super::keys::{encode, pack};
 use super::pure::set_touched;
-use super::{Fault, Hook, PlannedKey, violation};
+use super::stop::{stop, stop_machine};
+use super::{Hook, PlannedKey, violation};
 use crate::access::{Inserted, KeyAt, Reads, RecordAccess};
 use crate::bytecode::{AccessCode, Bind, BindKind, InsertCode, KeyCode, PathCode, Program};
+use crate::fault::Fault;
 use crate::frame::{Frame, Machine};
 use crate::outcome::Stop;
 

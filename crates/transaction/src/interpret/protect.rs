@@ -9,7 +9,8 @@ use crate::bytecode::{Program, ProtectedCode};
 use crate::frame::{Frame, Machine};
 use crate::outcome::{SqlError, Stop};
 
-use super::{Fault, fault};
+use super::stop;
+use crate::fault::Fault;
 
 /// Enters a protected block.
 #[inline(never)]
@@ -62,7 +63,7 @@ pub(super) fn caught<A: RecordAccess>(
             let to = handler.to as usize;
             return match tell(code, error, machine) {
                 Ok(()) => Ok(to),
-                Err(fault) => Err(fault::stop_machine(program, to, machine, fault)),
+                Err(fault) => Err(stop::stop_machine(program, to, machine, fault)),
             };
         }
     }

@@ -14,7 +14,7 @@ use crate::frame::{Machine, Slots};
 use crate::functions::{self, cast::numeric_overflow};
 use crate::program::{ArithmeticOp, CompareOp, FOUND, ROW_COUNT};
 
-use super::Fault;
+use crate::fault::Fault;
 
 /// Runs instructions from `$pc` on until one fails: gives the fault, and `$pc` is then one past the
 /// instruction that failed. One `match` over the hot instructions and the caller's own arms, so

@@ -15,7 +15,8 @@ use crate::bytecode::Program;
 use crate::frame::{Frame, RowSet};
 use crate::outcome::{SqlError, Stop};
 
-use super::{Fault, Hook, fault, run_inside};
+use super::{Hook, run_inside, stop};
+use crate::fault::Fault;
 
 /// Calls of routines in themselves, one in the other.
 const DEPTH_MAX: usize = 5_000;
@@ -39,7 +40,7 @@ pub(super) fn run_again<A: RecordAccess, H: Hook>(
     let mut charge = current::charge(); // of what is put aside
     charge
         .add(bytes + frame.row_sets.len() * size_of::<RowSet>())
-        .map_err(|refused| fault::stop(program, at, frame, Fault::from(refused)))?;
+        .map_err(|refused| stop::stop(program, at, frame, Fault::from(refused)))?;
     let machine = &mut frame.machine;
     let mut kept: Vec<Datum> = (0..slots).map(|slot| machine.slots[slot]).collect();
     for &(parameter, given) in &code.arguments {
@@ -66,5 +67,5 @@ fn too_deep(program: &Program, at: usize, frame: &mut Frame) -> Stop {
         "A routine calls itself more than {DEPTH_MAX} times, one in the other, or as often as \
          there is stack: see what ends that, or write a loop."
     ));
-    fault::stop(program, at, frame, Fault::from(error))
+    stop::stop(program, at, frame, Fault::from(error))
 }

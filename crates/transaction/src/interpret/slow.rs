@@ -11,7 +11,8 @@ use crate::outcome::{Notice, SqlError};
 use crate::program::ArithmeticOp;
 
 use super::pure::{compare, divide, satisfies};
-use super::{Fault, protect, violation};
+use super::{protect, violation};
+use crate::fault::Fault;
 
 /// Loads the next row of a loop; false when there is none.
 #[inline(never)]

@@ -6,9 +6,9 @@ use hotrow_base::key::{KEY_BYTES_MAX, KeyBuffer};
 use hotrow_base::row::{ROW_WORDS_MAX, RowError, Words};
 use hotrow_base::value::Value;
 
-use super::Fault;
 use crate::bytecode::{AccessCode, CheckCode, InsertCode, Program, TableCode};
 use crate::catalog::{Column, Index, Table};
+use crate::fault::Fault;
 use crate::frame::{Frame, Machine};
 use crate::outcome::SqlError;
 

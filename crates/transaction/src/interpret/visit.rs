@@ -10,12 +10,13 @@ use crate::frame::{Frame, Keys, Machine, Progress};
 use crate::outcome::Stop;
 use crate::program::FOUND;
 
-use super::fault::stop_machine;
 use super::gather::{Added, Sink};
 use super::keys::{BoundKind, Ends, encode, encode_ends};
 use super::point::{bind, look_up};
 use super::pure::dispatch;
-use super::{Fault, Hook, point, pure, slow, violation};
+use super::stop::stop_machine;
+use super::{Hook, point, pure, slow, violation};
+use crate::fault::Fault;
 
 /// Visits the rows of a site. False: nothing was gathered.
 #[inline(never)]

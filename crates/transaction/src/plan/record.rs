@@ -7,71 +7,23 @@
 //! it took 325 when parts went through a general sink and the key was hashed behind it.
 
 use hotrow_base::datum::Datum;
-use hotrow_base::ids::IndexId;
 use hotrow_base::key::{self, ArenaKey};
 use hotrow_base::stack::deeper;
 
 use super::footprint::{Granule, NO_ENTRY};
+use super::mark::{GranuleCode, LockCode, MarkCode};
+use super::program::PlanProgram;
 use super::{Entry, KeyRange, NO_GRANULE, Plan, Watch};
 use crate::access::RecordAccess;
-use crate::bytecode::{Convert, KeyCode, KeyPartCode};
-use crate::catalog::Catalog;
-use crate::compiled::PlanProgram;
+use crate::bytecode::{KeyCode, KeyPartCode};
 use crate::frame::{Frame, PackedBytes};
 use crate::granule::{LockMode, Space, SpaceSeed};
 use crate::interpret::{self, Hook, PlannedKey, pack};
 use crate::invocation::Invocation;
-use crate::lower::{key_code, packed_bits};
 use crate::outcome::Stop;
 use crate::program::SlotId;
-use crate::slice::{LockMark, SiteMark};
-
-/// A mark, ready to run.
-#[derive(Clone, Debug)]
-pub struct MarkCode {
-    site: u16,
-    /// the key to keep in the plan
-    entry: Option<KeyCode>,
-    locks: Box<[LockCode]>,
-}
-
-/// A granule to hold.
-#[derive(Clone, Debug)]
-struct LockCode {
-    space: Space,
-    seed: SpaceSeed,
-    mode: LockMode,
-    granule: GranuleCode,
-}
-
-/// Where a granule's key comes from.
-#[derive(Clone, Debug)]
-enum GranuleCode {
-    /// it is the mark's entry
-    Entry,
-    /// it has parts of its own
-    Parts(KeyCode),
-    /// there is none: a table
-    Table,
-}
 
 impl MarkCode {
-    /// Compiles a mark.
-    pub(crate) fn new(catalog: &Catalog, mark: &SiteMark) -> Self {
-        let entry = mark.key.as_ref().map(|key| slots_code(catalog, key.index, &key.parts));
-        let granule = |lock: &LockMark| match lock.space {
-            Space::Index(_) if lock.is_key => GranuleCode::Entry,
-            Space::Index(index) => GranuleCode::Parts(slots_code(catalog, index, &lock.parts)),
-            Space::Table(_) => GranuleCode::Table,
-        };
-        let code = |lock: &LockMark| {
-            debug_assert!(entry.is_some() || !lock.is_key, "a granule is a key that is kept");
-            let (space, mode) = (lock.space, lock.mode);
-            LockCode { space, seed: space.seed(), mode, granule: granule(lock) }
-        };
-        Self { site: mark.site, locks: mark.locks.iter().map(code).collect(), entry }
-    }
-
     /// The mark's key, if it has one of integers, and that is the one granule to hold.
     pub(crate) fn single(&self) -> Option<SingleMark> {
         let (Some(code), [lock]) = (&self.entry, &*self.locks) else { return None };
@@ -113,19 +65,6 @@ impl SingleMark {
     pub(crate) fn lock_id(&self, hash: u64) -> u64 {
         self.seed.lock_id(hash)
     }
-}
-
-/// The code of a key whose parts stand in slots, in their columns' types.
-fn slots_code(catalog: &Catalog, index: IndexId, slots: &[SlotId]) -> KeyCode {
-    let index = catalog.index(index);
-    let part = |(slot, part): (&SlotId, _)| KeyPartCode {
-        slot: slot.0,
-        bits: packed_bits(part),
-        convert: Convert::Same,
-    };
-    let parts = slots.iter().zip(index.key.parts().iter().copied()).map(part).collect();
-    // Locks are known by their keys' hashes, whatever the index is.
-    KeyCode { is_hashed: true, ..key_code(index, parts) }
 }
 
 /// Parts of the keys that are encoded in one step.

@@ -4,7 +4,7 @@ use hotrow_base::encoded::EncodedFunction;
 use hotrow_base::json::JsonFunction;
 use hotrow_base::range::RangeFunction;
 
-use super::{ArithmeticOp, CompareOp};
+use super::operator::{ArithmeticOp, CompareOp};
 use crate::random::Randomness;
 
 /// What is done with bits.

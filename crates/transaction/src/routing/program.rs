@@ -55,7 +55,7 @@ struct Fields {
     from: Box<[Source]>,
 }
 
-/// See the module.
+/// Which parameters decide, and how many partitions there are.
 #[derive(Debug)]
 pub struct RoutingProgram {
     fields: Vec<Fields>,

@@ -124,7 +124,7 @@ fn closing_wakes_every_waiter() {
 
 #[test]
 fn lanes_have_room_of_their_own_and_are_looked_at_in_turn() {
-    let queue = BlockingQueue::<u32, 3>::with_lanes(2);
+    let queue = BlockingQueue::<u32, 3>::with_lanes(2, 3);
     for (lane, value) in [(1, 10), (2, 20), (1, 11), (0, 1)] {
         queue.try_push_to(lane, value).expect("there is room");
     }
@@ -143,7 +143,7 @@ fn lanes_have_room_of_their_own_and_are_looked_at_in_turn() {
 #[test]
 fn nobody_sleeps_beside_a_value_in_another_lane() {
     const VALUES: u64 = 30_000;
-    let queue = BlockingQueue::<u64, 3>::with_lanes(4);
+    let queue = BlockingQueue::<u64, 3>::with_lanes(4, 3);
     let sum = std::thread::scope(|scope| {
         let queue = &queue;
         let pushers: Vec<_> = (0..3)

@@ -16,7 +16,7 @@ const STATEMENTS_MAX: usize = 10_000;
 /// What a program is taken to be, in bytes, that is kept for a statement.
 const PROGRAM_BYTES: usize = 4 << 10;
 
-/// See the module.
+/// Entries in the order in which they were done, and where savepoints stand among them.
 #[derive(Default)]
 pub(super) struct List {
     entries: Vec<Entry>,

@@ -21,7 +21,7 @@ use crate::worker::error_of;
 /// Statements that a transaction looks at again when it goes on at another moment.
 const LOOKS_AGAIN_MAX: usize = 32;
 
-/// See the module.
+/// The schema of that moment, and what of the transaction's changes stands in place.
 pub(super) struct Moment {
     /// which of the transaction's it is
     pub(super) number: u32,

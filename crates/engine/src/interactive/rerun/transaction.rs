@@ -22,7 +22,7 @@ use crate::journal::text::TextEntry;
 use crate::schema::{Purpose, Quiet, Schema};
 use crate::statistics::CallTime;
 
-/// See the module.
+/// What one transaction has done, and, while it has one, its moment.
 pub(super) struct Rerun {
     shared: Arc<Reruns>,
     number: u64,

@@ -121,7 +121,7 @@ enum Work<B> {
     Run(Share<Flow<B>>, u32),
 }
 
-/// See the module.
+/// One thread's datasets, and the work that has come in, was granted, or goes on.
 pub struct Hall<S: Store> {
     own: Address,
     store: S,

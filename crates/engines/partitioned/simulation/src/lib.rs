@@ -468,7 +468,7 @@ const fn experiment(
     Experiment { name, summary, x_axis, unit: Unit::Throughput, run }
 }
 
-/// See the module.
+/// As `hotrow bench experiment` lists them.
 pub const EXPERIMENTS: &[Experiment] = &[
     experiment("schemes", "the schemes in virtual time, no conflicts (figure 4)", |options| {
         let of = Load::of_share;

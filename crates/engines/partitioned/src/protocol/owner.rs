@@ -31,7 +31,7 @@ pub struct Holdings<S> {
     pub observed: Observed,
 }
 
-/// See the module.
+/// A partition whose scheme queues calls, or one whose scheme locks.
 pub enum Owner<S: LockingStore> {
     /// it queues
     Queues(Box<Partition<S>>),

@@ -39,7 +39,7 @@ struct Warm {
     class: Class,
 }
 
-/// See the module.
+/// Heat by lock, and classes that wait for a moment in which they can be set.
 #[derive(Debug)]
 pub struct Keeper {
     warm: BTreeMap<u64, Warm>,

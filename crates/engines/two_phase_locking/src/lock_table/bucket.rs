@@ -14,7 +14,7 @@ use super::{Acquired, Crowd};
 use crate::policy::Policy;
 use crate::waiting::Verdict;
 
-/// See the module.
+/// Requests for the locks of one bucket; two cache lines with its latch.
 #[derive(Default, Debug)]
 pub(super) struct Bucket {
     requests: Requests,

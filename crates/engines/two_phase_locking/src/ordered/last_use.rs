@@ -25,7 +25,7 @@ use hotrow_engine::journal::Commit;
 use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::plan::{Granule, NO_ENTRY};
 
-/// See the module.
+/// Locks with the last entry that needs each, in order, and how many have been released.
 #[derive(Default, Debug)]
 pub(super) struct LastUse {
     /// the last entry that needs a lock, and the lock; in order

@@ -8,7 +8,7 @@ use hotrow_transaction::free_loop::FreeLoop;
 
 use super::locking::Locking;
 
-/// See the module.
+/// The turns of one loop, in the order in which they run.
 #[derive(Default)]
 pub(super) struct Turns {
     /// rank of each turn's lock, and where the turn was

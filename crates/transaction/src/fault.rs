@@ -4,9 +4,7 @@ use hotrow_base::interrupt::Interruption;
 use hotrow_base::interrupt::current::Refusal;
 use hotrow_base::memory::OutOfMemory;
 
-use crate::bytecode::Program;
-use crate::frame::{Frame, Machine};
-use crate::outcome::{SqlError, Stop};
+use crate::outcome::SqlError;
 
 /// Why an instruction fails. Small: the error itself is made on the way out.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,7 +83,7 @@ impl Fault {
     }
 
     /// Whether it says that the call may not go on, whatever it computes.
-    pub(super) const fn is_budget(&self) -> bool {
+    pub(crate) const fn is_budget(&self) -> bool {
         matches!(self, Self::StepBudget | Self::HeapFull | Self::Refused(_))
     }
 }
@@ -114,27 +112,4 @@ fn int_range_message(bits: u8) -> &'static str {
         32 => "integer out of range",
         _ => "bigint out of range",
     }
-}
-
-/// Leaves the error in the machine, with the place of instruction `at`.
-#[cold]
-#[inline(never)]
-pub(super) fn stop_machine(
-    program: &Program,
-    at: usize,
-    machine: &mut Machine,
-    fault: Fault,
-) -> Stop {
-    machine.is_over = fault.is_budget() || fault == Fault::RowsFull;
-    let mut error = fault.into_error();
-    error.place = program.place(at);
-    machine.error = Some(error);
-    Stop::Error
-}
-
-/// As [`stop_machine`].
-#[cold]
-#[inline(never)]
-pub(super) fn stop(program: &Program, at: usize, frame: &mut Frame, fault: Fault) -> Stop {
-    stop_machine(program, at, &mut frame.machine, fault)
 }
