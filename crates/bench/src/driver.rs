@@ -40,9 +40,6 @@ pub(crate) const WAITS_TOLD: usize = 10;
 /// One source of calls per thread.
 type Sources = Vec<Box<dyn CallSource>>;
 
-/// Times its length that a part of a run waits for a commit at most.
-pub const BEYOND_MAX: u32 = 32;
-
 /// How long a run takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Length {
@@ -66,10 +63,6 @@ pub struct Driver {
     /// commits after which warming up, and measuring, end before their time; the count is looked at
     /// some times in it
     pub enough: Option<u64>,
-    /// whether warming up, and measuring, go on beyond their time until something is committed, up
-    /// to [`BEYOND_MAX`] times of it: for runs so short that an engine which commits in rounds ends
-    /// two or three of them, or none
-    pub ends_with_commit: bool,
     /// of population and calls
     pub seed: u64,
     /// bytes that records and indexes may take
@@ -97,7 +90,6 @@ impl Default for Driver {
         Self {
             length: Length::Time { warm_up: second, measured: 3 * second },
             enough: None,
-            ends_with_commit: false,
             seed: 42,
             memory_bytes: 16 << 30,
             split_indexes: 1,
@@ -426,23 +418,13 @@ impl Driver {
         (end.nanos_since(start) as f64 / 1e9, difference(&after, &before))
     }
 
-    /// Lets some time pass, or less if enough is committed in it; then, where runs end with one,
-    /// what is missing to the next commit.
+    /// Lets some time pass, or less if enough is committed in it.
     fn pass(&self, statistics: impl Fn() -> Statistics, time: Duration, what: String) {
         const LOOKS: u32 = 64;
-        if self.enough.is_none() && !self.ends_with_commit {
-            return self.progress.sleep(what, time);
-        }
-        let (committed, pause) = (|| statistics().committed, time / LOOKS);
-        let (end, before) = (Ticks::from_now(time), committed());
-        while !end.has_passed() && self.enough.is_none_or(|enough| committed() - before < enough) {
-            thread::sleep(end.remaining().min(pause));
-        }
-        if self.ends_with_commit {
-            let (last, seen) = (Ticks::from_now(time * BEYOND_MAX), committed());
-            while !last.has_passed() && committed() == seen {
-                thread::sleep(pause);
-            }
+        let Some(enough) = self.enough else { return self.progress.sleep(what, time) };
+        let (end, before) = (Ticks::from_now(time), statistics().committed);
+        while !end.has_passed() && statistics().committed - before < enough {
+            thread::sleep(end.remaining().min(time / LOOKS));
         }
     }
 

@@ -120,7 +120,6 @@ fn driver(arguments: &BenchRunArguments) -> Driver {
         watched: None,
         length: arguments.transactions.map_or(time, Length::Calls),
         enough: None,
-        ends_with_commit: false,
         seed: arguments.seed,
         memory_bytes: arguments.memory << 30,
         split_indexes: arguments.split,

@@ -85,7 +85,6 @@ fn runner(arguments: &MapArguments) -> MapRunner {
         length: Length::Time { warm_up: time, measured: time },
         seed: arguments.seed,
         progress: Progress::Off,
-        ends_with_commit: arguments.machine.is_some(),
         ..Driver::default()
     };
     let mut grid = Grid::of_program();

@@ -114,19 +114,6 @@ fn a_run_ends_when_enough_is_committed() {
     assert!(began.elapsed() < minute, "warming up ends early, too");
 }
 
-#[test]
-fn a_part_of_a_run_that_ends_with_a_commit_waits_for_one() {
-    let driver = Driver { ends_with_commit: true, ..Driver::default() };
-    let (time, began) = (Duration::from_millis(1), Ticks::now());
-    // The first one comes after three times the part's length.
-    let late =
-        || Statistics { committed: u64::from(began.elapsed() > 3 * time), ..Statistics::default() };
-    driver.pass(late, time, String::new());
-    assert_eq!(late().committed, 1);
-    // None comes: it ends, and there is nothing more to see.
-    driver.pass(Statistics::default, time, String::new());
-}
-
 /// What threads that run calls do with their time, apart from what those do that lock for them.
 #[test]
 fn lock_threads_are_told_apart() {

@@ -226,8 +226,6 @@ impl FigureRunner {
         let is_virtual = Cores::here() == Cores::Virtual;
         if is_virtual {
             own.seed += round as u64; // there is no other chance
-            // Where time goes by, each step has its own.
-            own.ends_with_commit = figure.x.by != Varying::Time;
         }
         let driver = Driver { clients, inspect, log, split_indexes, length, watched, ..own };
         let is_for_it = |loaded: &Loaded| {
