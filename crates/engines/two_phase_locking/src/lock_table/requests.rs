@@ -1,9 +1,7 @@
 //! The requests of one bucket, in order of arrival.
 //!
 //! Invariants   I1 the requests are one slice: inside the bucket while they are few, else in
-//!                 `spilled`, which keeps its memory (no allocation once it has grown). There the
-//!                 first go without the others moving up: those of a hot lock come and go in order,
-//!                 and whoever has the latch next would have to fetch all that was moved
+//!                 `spilled`, which keeps its memory (no allocation once it has grown)
 //!              I2 `spilled` is in use exactly while `count` says so; it is left when the last
 //!                 request is removed
 
@@ -52,13 +50,11 @@ const INLINE: usize = 4;
 /// What `count` is while `spilled` is in use.
 const SPILLED: u32 = u32::MAX;
 
-/// Up to four requests in place, more on the heap.
+/// See the module.
 #[derive(Default, Debug)]
 pub(super) struct Requests {
     /// requests in `inside`, or [`SPILLED`]
     count: u32,
-    /// so many at the beginning of `spilled` have gone
-    gone: u32,
     spilled: Vec<Request>,
     inside: [Request; INLINE],
 }
@@ -67,7 +63,7 @@ impl Requests {
     #[inline]
     pub fn as_slice(&self) -> &[Request] {
         match self.count {
-            SPILLED => &self.spilled[self.gone as usize..],
+            SPILLED => &self.spilled,
             count => &self.inside[..in_bounds(count)],
         }
     }
@@ -75,7 +71,7 @@ impl Requests {
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [Request] {
         match self.count {
-            SPILLED => &mut self.spilled[self.gone as usize..],
+            SPILLED => &mut self.spilled,
             count => &mut self.inside[..in_bounds(count)],
         }
     }
@@ -119,11 +115,6 @@ impl Requests {
             self.spilled.extend_from_slice(&self.inside);
             self.count = SPILLED;
         }
-        let (len, gone) = (self.spilled.len(), self.gone as usize);
-        if len == self.spilled.capacity() && gone >= len / 2 {
-            self.spilled.drain(..gone); // rarely enough: as many have gone as move up
-            self.gone = 0;
-        }
         self.spilled.push(request);
     }
 
@@ -138,13 +129,9 @@ impl Requests {
             self.count = last as u32;
             return;
         }
-        match at {
-            0 => self.gone += 1,
-            _ => drop(self.spilled.remove(self.gone as usize + at)),
-        }
-        if self.spilled.len() == self.gone as usize {
-            self.spilled.clear();
-            (self.count, self.gone) = (0, 0);
+        self.spilled.remove(at);
+        if self.spilled.is_empty() {
+            self.count = 0;
         }
     }
 }

@@ -235,31 +235,6 @@ fn locks_of_one_bucket_do_not_meet() {
     assert_eq!(table.requests(), 0);
 }
 
-/// The first of a long queue go one by one, others come: nobody moves up, and the order stays.
-#[test]
-fn a_queue_that_comes_and_goes_keeps_order() {
-    let mut scene = Scene::new(Policy::Wait);
-    let mut queue = std::collections::VecDeque::from([0]);
-    assert_eq!(scene.ask(0, X), Acquired::Granted);
-    for turn in 1..200 {
-        let owner = turn % 16;
-        if queue.len() == 12 {
-            let first = queue.pop_front().expect("it holds the lock");
-            scene.release(first);
-            assert_eq!(scene.verdict(queue[0]), Some(Ok(())));
-        }
-        assert_eq!(scene.ask(owner, X), Acquired::Waiting);
-        queue.push_back(owner);
-        let requests = scene.table.bucket(LOCK).of_lock(LOCK);
-        let owners: Vec<_> = requests.into_iter().map(|(owner, ..)| owner as usize).collect();
-        assert_eq!(owners, Vec::from(queue.clone()));
-    }
-    while let Some(first) = queue.pop_front() {
-        scene.release(first);
-    }
-    assert_eq!(scene.table.requests(), 0);
-}
-
 #[test]
 fn a_bucket_is_two_cache_lines() {
     assert_eq!(size_of::<CachePadded<Latch<Bucket>>>(), 128);
