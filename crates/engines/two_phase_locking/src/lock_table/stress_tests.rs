@@ -128,7 +128,7 @@ impl<'a> Thread<'a> {
 
     fn begin(&mut self, age: u64) {
         // Half of them: whoever never says that it holds nothing is waited for in vain at times.
-        if self.owner.number % 2 == 0 {
+        if self.owner.number.is_multiple_of(2) {
             self.stress.table.renew(&mut self.owner);
         }
         if self.is_planned() {
