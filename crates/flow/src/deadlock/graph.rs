@@ -122,11 +122,14 @@ impl Part {
 }
 
 /// Owners from which a search came to each owner.
+///
+/// Invariants: whence an owner was reached stays as it is once the search has gone on from it, so
+/// that ways back end at the start, however generations change meanwhile.
 #[derive(Default, Debug)]
 pub struct Search {
-    /// per owner: whence it was reached, and by which edge; the owner's own number for the start,
-    /// none: not reached
-    reached_from: Vec<Option<(u32, OwnerVersion)>>,
+    /// per owner: whence it was reached (none: not yet), and by which edge, until the search has
+    /// gone on from it
+    reached_from: Vec<Option<(u32, Option<OwnerVersion>)>>,
     to_visit: Vec<OwnerVersion>,
 }
 
@@ -145,27 +148,36 @@ impl Search {
         fence(Ordering::SeqCst); // G2
         let own = OwnerVersion::new(start, cells[start as usize].generation());
         reached_from.fill(None);
-        reached_from[start as usize] = Some((start, own));
+        reached_from[start as usize] = Some((start, Some(own)));
         to_visit.clear();
         to_visit.push(own);
         while let Some(version) = to_visit.pop() {
             let owner = version.owner();
             let cell = &cells[owner as usize];
+            let reached = &mut reached_from[owner as usize];
+            let Some((_, by)) = reached.as_mut().filter(|(_, by)| *by == Some(version)) else {
+                continue; // it was reached by another edge since
+            };
             // Who is doomed will let go of everything.
-            if !version.is_of(cell.generation()) || owner != start && cell.is_doomed() {
+            if owner != start && (!version.is_of(cell.generation()) || cell.is_doomed()) {
                 continue; // G1
             }
+            *by = None;
             for edge in cell.part().edges().rev() {
                 if edge == own {
                     return Some(owner);
                 }
                 let next = edge.owner();
                 let reached = &mut reached_from[next as usize];
-                let is_known = reached.is_some_and(|(_, known)| {
-                    known == edge || !edge.is_of(cells[next as usize].generation())
-                });
+                let is_known = match *reached {
+                    None => false,
+                    Some((_, None)) => true,
+                    Some((_, Some(by))) => {
+                        by == edge || !edge.is_of(cells[next as usize].generation())
+                    }
+                };
                 if !is_known {
-                    *reached = Some((owner, edge));
+                    *reached = Some((owner, Some(edge)));
                     to_visit.push(edge);
                 }
             }
@@ -217,6 +229,9 @@ mod tests {
     struct Owner {
         part: Part,
         generation: u32,
+        /// it is in the next one from the second look on
+        is_moving: bool,
+        looks: AtomicU32,
         is_doomed: bool,
     }
 
@@ -230,7 +245,8 @@ mod tests {
         }
 
         fn generation(&self) -> u32 {
-            self.generation
+            let looks = self.looks.fetch_add(1, Ordering::Relaxed);
+            self.generation + u32::from(self.is_moving && looks > 0)
         }
 
         fn is_doomed(&self) -> bool {
@@ -249,7 +265,8 @@ mod tests {
         let owner = |awaited: &&[u32]| {
             let part = Part::new(waits.len());
             part.replace(awaited.iter().map(|&other| OwnerVersion::new(other, 1)));
-            CachePadded::new(Owner { part, generation: 1, is_doomed: false })
+            let (is_moving, looks, is_doomed) = (false, AtomicU32::new(0), false);
+            CachePadded::new(Owner { part, generation: 1, is_moving, looks, is_doomed })
         };
         waits.iter().map(owner).collect()
     }
@@ -291,5 +308,15 @@ mod tests {
         assert_eq!(cycle(&all, 0), Some(vec![1, 2, 0]));
         all[1].is_doomed = true;
         assert_eq!(cycle(&all, 0), None);
+    }
+
+    /// The search has gone on from 1, which begins its next generation then and is reached again:
+    /// over 2, to which it came from 1.
+    #[test]
+    fn ways_back_end_whoever_begins_a_generation_meanwhile() {
+        let mut all = owners(&[&[1], &[2], &[0, 1]]);
+        all[1].is_moving = true;
+        all[2].part.add(OwnerVersion::new(1, 2));
+        assert_eq!(cycle(&all, 0), Some(vec![2, 1, 0]));
     }
 }
