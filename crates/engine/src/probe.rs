@@ -19,8 +19,7 @@ use hotrow_transaction::access::{KeyAt, RangeAt};
 
 use crate::in_place::direction;
 use crate::schema::Schema;
-
-pub use crate::stamp::{Change, PartOf, Stamp};
+use crate::stamp::{PartOf, Stamp};
 
 /// What a look saw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

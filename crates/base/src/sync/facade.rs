@@ -42,12 +42,16 @@ pub use loom::sync::{Arc, Condvar, Mutex};
 #[cfg(loom)]
 pub use loom::thread;
 
-/// Runs `body` under loom in every interleaving of at most three preemptions
+/// Preemptions of a model, at most.
+#[cfg(loom)]
+pub const PREEMPTIONS: usize = 3;
+
+/// Runs `body` under loom in every interleaving of at most [`PREEMPTIONS`]
 /// (`LOOM_MAX_PREEMPTIONS` sets another bound). A bound of two missed the lost wake-up that shaped
 /// `queue/blocking.rs`, three found it; with four threads even three takes minutes.
 #[cfg(loom)]
 pub fn model(body: impl Fn() + Send + Sync + 'static) {
-    model_within(3, body);
+    model_within(PREEMPTIONS, body);
 }
 
 /// As [`model`], with another bound.

@@ -27,7 +27,7 @@ use crate::statistics::CallTime;
 /// Quiet points missed, in 15 s or so, before a transaction gives way that wants one itself.
 const MISSES_BEFORE_WAY: u32 = 50;
 
-/// See the module above.
+/// Places for open transactions, a fixed number of them; a session has one from BEGIN to its end.
 pub struct Slots<L: Locks> {
     pub(super) schema: Arc<SharedSchema>,
     pub(super) slots: Box<[Slot<L>]>,

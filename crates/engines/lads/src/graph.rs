@@ -262,9 +262,8 @@ impl Graph {
     }
 
     /// `workers`: those who have a part; `weight`: the graph's, if they are several. An action
-    /// without a home is executed where the last one
-    /// is that it takes a value from, and by the builder if it takes none: were all of them his,
-    /// the others would wait for him in each graph.
+    /// without a home is executed where the last one is that it takes a value from, and by the
+    /// builder if it takes none: were all of them his, the others would wait for him in each graph.
     fn deal_out(&mut self, workers: u64, weight: Option<u64>) {
         self.shares.iter_mut().for_each(|share| {
             share.queues.clear();

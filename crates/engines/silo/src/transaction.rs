@@ -42,13 +42,13 @@ impl Span {
         Self { start, end: buffer.len() }
     }
 
-    /// It.
+    /// That part of the buffer.
     #[inline]
     pub fn of<T>(self, buffer: &[T]) -> &[T] {
         &buffer[self.start..self.end]
     }
 
-    /// It.
+    /// That part of the buffer, to be changed.
     #[inline]
     pub fn of_mut<T>(self, buffer: &mut [T]) -> &mut [T] {
         &mut buffer[self.start..self.end]

@@ -637,11 +637,8 @@ struct Crowd<'a> {
 impl Crowd<'_> {
     /// Tells an owner what became of its request.
     fn tell(&mut self, owner: u32, verdict: Verdict) {
-        let cell = self.cell(owner);
-        if self.keeps_graph() {
-            cell.part().replace(std::iter::empty()); // G1
-        }
-        cell.decide(verdict);
+        self.note_wait(owner, std::iter::empty());
+        self.cell(owner).decide(verdict);
         self.told.push(owner);
     }
 

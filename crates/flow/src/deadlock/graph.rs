@@ -22,7 +22,8 @@ use hotrow_base::sync::facade::atomic::{AtomicU32, Ordering, fence};
 
 use super::{Cells, Waiter};
 
-/// An owner in one of its generations, of which the last bits are known, in one word.
+/// An owner in one of its generations, of which the last bits are known, in one word: numbers come
+/// again after 4,096.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct OwnerVersion(u32);
 
@@ -42,12 +43,12 @@ impl OwnerVersion {
     pub fn owner(self) -> u32 {
         self.0 & (Self::OWNERS_MAX as u32 - 1)
     }
+}
 
-    /// Whether its generation may still be this one: numbers come again after 4,096.
-    #[inline]
-    fn is_of(self, generation: u32) -> bool {
-        self == Self::new(self.owner(), generation)
-    }
+/// What edges to an owner are called that lead somewhere now.
+#[inline]
+fn present(cells: &Cells<impl Waiter>, owner: u32) -> OwnerVersion {
+    OwnerVersion::new(owner, cells[owner as usize].generation())
 }
 
 /// Edges that have room in a part itself.
@@ -146,7 +147,7 @@ impl Search {
     pub fn cycle(&mut self, cells: &Cells<impl Waiter>, start: u32) -> Option<u32> {
         let Self { reached_from, to_visit } = self;
         fence(Ordering::SeqCst); // G2
-        let own = OwnerVersion::new(start, cells[start as usize].generation());
+        let own = present(cells, start);
         reached_from.fill(None);
         reached_from[start as usize] = Some((start, Some(own)));
         to_visit.clear();
@@ -159,7 +160,7 @@ impl Search {
                 continue; // it was reached by another edge since
             };
             // Who is doomed will let go of everything.
-            if owner != start && (!version.is_of(cell.generation()) || cell.is_doomed()) {
+            if owner != start && (version != present(cells, owner) || cell.is_doomed()) {
                 continue; // G1
             }
             *by = None;
@@ -172,9 +173,7 @@ impl Search {
                 let is_known = match *reached {
                     None => false,
                     Some((_, None)) => true,
-                    Some((_, Some(by))) => {
-                        by == edge || !edge.is_of(cells[next as usize].generation())
-                    }
+                    Some((_, Some(by))) => by == edge || edge != present(cells, next),
                 };
                 if !is_known {
                     *reached = Some((owner, Some(edge)));
@@ -202,10 +201,9 @@ pub fn any_waiter<W: Waiter>(cells: &Cells<W>, owner: u32, is_such: impl Fn(&W) 
     reached[owner as usize] = true;
     let mut to_visit = vec![owner];
     while let Some(awaited) = to_visit.pop() {
-        let generation = cells[awaited as usize].generation();
+        let edge_to_it = present(cells, awaited);
         for (other, cell) in cells.iter().enumerate() {
-            let is_it = |edge: OwnerVersion| edge.owner() == awaited && edge.is_of(generation);
-            if reached[other] || !cell.part().edges().any(is_it) {
+            if reached[other] || !cell.part().edges().any(|edge| edge == edge_to_it) {
                 continue;
             }
             if is_such(cell) {
@@ -285,7 +283,8 @@ mod tests {
         part.add(OwnerVersion::new(7, 2));
         let edges: Vec<_> = part.edges().collect();
         assert_eq!((edges.len(), edges[7]), (100, OwnerVersion::new(7, 2)));
-        assert!(edges[99].is_of(1) && edges[99].is_of(1 + (1 << 12)) && !edges[99].is_of(2));
+        let is_of = |generation| edges[99] == OwnerVersion::new(99, generation);
+        assert!(is_of(1) && is_of(1 + (1 << 12)) && !is_of(2));
         part.replace(std::iter::empty());
         assert_eq!(part.edges().count(), 0);
     }

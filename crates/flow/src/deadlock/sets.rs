@@ -66,7 +66,7 @@ impl SetForm {
 
     /// Whether a shared set may have an owner.
     pub fn may_contain(self, set: &[AtomicU64], owner: u32) -> bool {
-        // SeqCst: see `graph`, and D3 of `dreadlocks`.
+        // SeqCst: D3 of `dreadlocks`.
         self.fingerprint(owner).all(|(word, bits)| set[word].load(Ordering::SeqCst) & bits != 0)
     }
 }
@@ -84,7 +84,7 @@ pub fn publish(set: &[AtomicU64], with: &[u64]) {
     for (word, &new) in set.iter().zip(with) {
         // Relaxed: the caller's own last store.
         if word.load(Ordering::Relaxed) != new {
-            word.store(new, Ordering::SeqCst); // see `graph`
+            word.store(new, Ordering::SeqCst); // D3 of `dreadlocks`
         }
     }
 }
@@ -92,6 +92,6 @@ pub fn publish(set: &[AtomicU64], with: &[u64]) {
 /// Adds a shared set to one's own.
 pub fn add_all(to: &mut [u64], from: &[AtomicU64]) {
     for (to, from) in to.iter_mut().zip(from) {
-        *to |= from.load(Ordering::SeqCst); // see `graph`
+        *to |= from.load(Ordering::SeqCst); // D3 of `dreadlocks`
     }
 }

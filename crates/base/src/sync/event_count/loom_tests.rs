@@ -17,19 +17,23 @@ fn take_one(count: &AtomicU32) -> Option<()> {
     None
 }
 
-#[test]
-fn a_waiter_never_misses_its_change() {
-    facade::model(|| {
+/// Two take one each of what two changes bring, and none sleeps for ever.
+fn two_takers_get_one_each(
+    preemptions: usize,
+    take: fn(&EventCount, &AtomicU32) -> Option<()>,
+    tell: fn(&EventCount),
+) {
+    facade::model_within(preemptions, move || {
         let shared = Arc::new((EventCount::new(), AtomicU32::new(0)));
         let takers: Vec<_> = (0..2)
             .map(|_| {
                 let shared = Arc::clone(&shared);
-                thread::spawn(move || shared.0.wait_for(None, || take_one(&shared.1)))
+                thread::spawn(move || take(&shared.0, &shared.1))
             })
             .collect();
         for _ in 0..2 {
             shared.1.fetch_add(1, Ordering::Relaxed);
-            shared.0.notify_one();
+            tell(&shared.0);
         }
         for taker in takers {
             assert!(taker.join().expect("it does not panic").is_some());
@@ -38,31 +42,22 @@ fn a_waiter_never_misses_its_change() {
     });
 }
 
+#[test]
+fn a_waiter_never_misses_its_change() {
+    let take = |events: &EventCount, count: &AtomicU32| events.wait_for(None, || take_one(count));
+    two_takers_get_one_each(facade::PREEMPTIONS, take, EventCount::notify_one);
+}
+
 /// As queues use it: who takes one passes the wake-up on while there are more.
 #[test]
 fn who_looks_keeps_nobody_asleep_who_is_needed() {
+    let take = |events: &EventCount, count: &AtomicU32| {
+        let taken = events.look_for(None, || take_one(count));
+        if count.load(Ordering::Relaxed) > 0 {
+            events.notify_free();
+        }
+        taken
+    };
     // With three preemptions more than ten minutes.
-    facade::model_within(2, || {
-        let shared = Arc::new((EventCount::new(), AtomicU32::new(0)));
-        let takers: Vec<_> = (0..2)
-            .map(|_| {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || {
-                    let (events, count) = &*shared;
-                    let taken = events.look_for(None, || take_one(count));
-                    if count.load(Ordering::Relaxed) > 0 {
-                        events.notify_free();
-                    }
-                    taken
-                })
-            })
-            .collect();
-        for _ in 0..2 {
-            shared.1.fetch_add(1, Ordering::Relaxed);
-            shared.0.notify_free();
-        }
-        for taker in takers {
-            assert!(taker.join().expect("it does not panic").is_some());
-        }
-    });
+    two_takers_get_one_each(2, take, EventCount::notify_free);
 }

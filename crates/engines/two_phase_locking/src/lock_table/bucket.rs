@@ -226,12 +226,17 @@ impl Bucket {
 
     /// `owner` holds less of a lock than before, or wants less: others may go on.
     pub fn let_pass(&mut self, lock: u64, owner: u32, crowd: &mut Crowd<'_>) {
+        self.mark_outdated(lock, owner, crowd);
+        self.grant_waiting(lock, crowd);
+    }
+
+    /// Tells those who wait for a lock beside `owner` that it has changed, where that is needed.
+    fn mark_outdated(&self, lock: u64, owner: u32, crowd: &Crowd<'_>) {
         if crowd.marks_outdated() {
             for other in self.others(lock, owner).filter(|other| other.is_waiting()) {
                 crowd.mark_outdated(other.owner());
             }
         }
-        self.grant_waiting(lock, crowd);
     }
 
     /// Removes a request; whether others wait for the lock.
@@ -360,10 +365,8 @@ impl Bucket {
             if self.in_the_way(lock, other.owner()).any(|one| one == to.owner()) {
                 crowd.note_one_more(other.owner(), to);
             }
-            if crowd.marks_outdated() {
-                crowd.mark_outdated(other.owner());
-            }
         }
+        self.mark_outdated(lock, to.owner(), crowd);
     }
 
     /// Whether somebody else holds or waits for a lock in a mode that `mode` does not go with.

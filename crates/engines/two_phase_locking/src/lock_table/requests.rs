@@ -50,7 +50,7 @@ const INLINE: usize = 4;
 /// What `count` is while `spilled` is in use.
 const SPILLED: u32 = u32::MAX;
 
-/// See the module.
+/// Up to four requests in place, more on the heap.
 #[derive(Default, Debug)]
 pub(super) struct Requests {
     /// requests in `inside`, or [`SPILLED`]
