@@ -7,9 +7,10 @@ use hotrow_base::datum::Datum;
 use hotrow_base::decimal::Decimal;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::{Value, ValueError};
-use hotrow_transaction::invocation::Arguments;
+use hotrow_transaction::constant::evaluate;
+use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Procedure, Slot};
+use hotrow_transaction::program::{DefaultArgument, Procedure, Slot};
 
 use crate::error::advised;
 
@@ -47,12 +48,12 @@ pub trait IntoArgument {
     fn into_value(self) -> Value;
 }
 
-/// Checks `given` against the parameters of `procedure` and puts them into `arguments`; numbers of
-/// sequences are drawn behind them.
+/// Checks `given` against the parameters of `procedure` and puts them into a call of it, whose time
+/// is known; numbers of sequences are drawn behind them.
 pub(crate) fn bind_all(
     procedure: &Procedure,
     given: impl IntoArguments,
-    arguments: &mut Arguments,
+    Invocation { arguments, now_us, .. }: &mut Invocation,
 ) -> Result<(), SqlError> {
     arguments.clear();
     let (wanted, count) = (procedure.given().len(), given.count());
@@ -65,7 +66,17 @@ pub(crate) fn bind_all(
     arguments.datums.reserve(wanted);
     let mut binder = Binder { procedure, next: 0, arguments };
     given.bind_each(&mut binder)?;
-    (count..wanted).filter_map(|at| procedure.default_of(at)).try_for_each(|v| binder.value(v))
+    let defaults = (count..wanted).filter_map(|at| procedure.default_of(at));
+    defaults.into_iter().try_for_each(|default| match default {
+        DefaultArgument::Known(value) => binder.value(value),
+        DefaultArgument::Computed(value) => binder.value(&evaluate(value, *now_us)?),
+        DefaultArgument::Written(text) => {
+            let message = format!("the default {text} is computed by a statement that calls");
+            let hint =
+                format!("Give the argument, or call it by SQL: {}", signature_hint(procedure));
+            Err(advised(b"0A000", message, hint))
+        }
+    })
 }
 
 /// `it is buy(item bigint, quantity integer)`

@@ -111,7 +111,7 @@ impl Calls {
         name: &str,
         arguments: impl IntoArguments,
     ) -> Result<Rows, Error> {
-        let compiled = self.address(context, name, arguments)?;
+        let compiled = self.address(context, name, (arguments, None))?;
         self.queue(context, &compiled.procedure)
     }
 
@@ -126,7 +126,7 @@ impl Calls {
         once::check_key(key)?;
         let (id, compiled) = self.look_up(context, name)?;
         let mailbox = self.mailbox.borrow();
-        address(&mailbox, (id, &compiled), false, arguments)?;
+        address(&mailbox, (id, &compiled), (false, None), arguments)?;
         let call = {
             let mut invocation = mailbox.invocation.lock();
             invocation.key.extend_from_slice(key.as_bytes());
@@ -176,7 +176,8 @@ impl Calls {
         compiled: &CompiledProcedure,
         call: impl FnOnce() -> Result<Rows, Error>,
     ) -> Result<Rows, Error> {
-        if !compiled.program.may_defer() {
+        // What the texts are that it executes is known only then.
+        if !compiled.program.may_defer() && !compiled.program.has_dynamic() {
             return call();
         }
         // Whoever takes the call takes it out of the mailbox.
@@ -202,7 +203,8 @@ impl Calls {
     ) -> Result<Inside, Error> {
         transaction.refuse_failed()?;
         let taken = transaction.take_up(context);
-        let called = self.address(context, name, arguments).and_then(|compiled| {
+        let now_us = transaction.now_us();
+        let called = self.address(context, name, (arguments, now_us)).and_then(|compiled| {
             let mailbox = self.mailbox.borrow();
             let mut invocation = mailbox.invocation.lock();
             let rows = transaction.call(context, &mut invocation).transpose()?;
@@ -216,11 +218,11 @@ impl Calls {
         &self,
         context: &Context,
         name: &str,
-        arguments: impl IntoArguments,
+        (arguments, now_us): (impl IntoArguments, Option<i64>),
     ) -> Result<Arc<CompiledProcedure>, Error> {
         let (id, compiled) = self.look_up(context, name)?;
         let mailbox = self.mailbox.borrow();
-        address(&mailbox, (id, &compiled), self.is_patient.get(), arguments)?;
+        address(&mailbox, (id, &compiled), (self.is_patient.get(), now_us), arguments)?;
         draw_into(context, &mailbox, &compiled)?;
         Ok(compiled)
     }
@@ -295,20 +297,21 @@ fn draw_into(
     context.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
 }
 
-/// Puts a call into a mailbox; what it draws comes behind.
+/// Puts a call into a mailbox; what it draws comes behind. Its time is that of the transaction that
+/// it is in, if it is in one.
 pub(crate) fn address(
     mailbox: &Mailbox,
     (id, compiled): (ProcedureId, &CompiledProcedure),
-    is_patient: bool,
+    (is_patient, now_us): (bool, Option<i64>),
     arguments: impl IntoArguments,
 ) -> Result<(), SqlError> {
     let mut invocation = mailbox.invocation.lock();
     invocation.is_patient = is_patient;
     invocation.procedure = id;
-    invocation.now_us = arguments.now_us().unwrap_or_else(clock::now_us);
+    invocation.now_us = arguments.now_us().or(now_us).unwrap_or_else(clock::now_us);
     invocation.conventions = Conventions::current();
     invocation.key.clear();
-    bind_all(&compiled.procedure, arguments, &mut invocation.arguments)
+    bind_all(&compiled.procedure, arguments, &mut invocation)
 }
 
 /// Whether there is one argument per parameter, and ranges lie in their heaps: a worker trusts

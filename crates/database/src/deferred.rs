@@ -1,14 +1,16 @@
-//! Constraints whose check a transaction has left to its COMMIT.
+//! What a transaction has left to its COMMIT: constraints to be checked, triggers to be fired.
 //!
-//! Role         statements of a transaction tell what they have found violated
-//!              ([`hotrow_transaction::deferred`]); here it is kept, and looked at again when SET
-//!              CONSTRAINTS asks for it, or COMMIT comes. A call that runs as a transaction of its
-//!              own in the queue has nobody who would look: it is made again, in a transaction of
-//!              the session ([`SessionTransaction::checking`])
-//! Invariants   I1 nothing is committed while what is kept here is violated
+//! Role         statements of a transaction tell what they have found violated, and what triggers
+//!              fire for ([`hotrow_transaction::deferred`]); here it is kept, and looked at again
+//!              or fired when SET CONSTRAINTS asks for it, or COMMIT comes. A call that runs as a
+//!              transaction of its own in the queue has nobody who would: it is made again, in a
+//!              transaction of the session ([`SessionTransaction::checking`])
+//! Invariants   I1 nothing is committed while a constraint that is kept here is violated
 //!              I2 a look asks whether it is violated by then, whatever has happened in between, so
 //!                 that a violation that was taken back may be kept; one that was mended is kept,
 //!                 too, while a savepoint may take that back
+//!              I3 a trigger is fired once for each event that was not taken back: an event is
+//!                 forgotten with its savepoint, and is fired again if its firing was taken back
 //! Bounds       what is kept is charged to the session's memory
 
 use std::collections::HashSet;
@@ -19,20 +21,38 @@ use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_sql::{quoted, quoted_name};
-use hotrow_transaction::catalog::{Catalog, Deferral, Table};
-use hotrow_transaction::deferred::Violated;
+use hotrow_transaction::catalog::{Catalog, Deferral, Table, TriggerEvent};
+use hotrow_transaction::deferred::Pending;
 use hotrow_transaction::invocation::Leaves;
 use hotrow_transaction::outcome::SqlError;
 
-/// What a transaction has left to be checked.
+use crate::error::advised;
+
+/// What a transaction has left to be done.
 pub(crate) struct Deferred {
     /// what SET CONSTRAINTS has said, the youngest last
     said: Vec<Said>,
-    found: Vec<(Violated, SqlError)>,
+    /// in the order in which it was told
+    left: Vec<Left>,
     /// so many of these are known not to be due before COMMIT
     passed: usize,
-    known: HashSet<Violated>,
+    /// the violations among them
+    known: HashSet<Pending>,
+    /// so many events were told
+    told: u64,
     charge: Charge,
+}
+
+/// Something that is left to be done.
+pub(crate) struct Left {
+    pub(crate) pending: Pending,
+    /// how it was told
+    pub(crate) said: SqlError,
+    /// of an event: which of all, and so many savepoints were there
+    number: u64,
+    savepoints: usize,
+    /// of an event that has been fired: beside so many savepoints
+    fired: Option<usize>,
 }
 
 /// What SET CONSTRAINTS says of a constraint.
@@ -47,32 +67,50 @@ struct Said {
 impl Deferred {
     /// Nothing, for a session with this account.
     pub(crate) fn new(memory: &Arc<MemoryAccount>) -> Self {
-        let (said, found, known) = (Vec::new(), Vec::new(), HashSet::new());
-        Self { said, found, passed: 0, known, charge: Charge::new(memory) }
+        let (said, left, known) = (Vec::new(), Vec::new(), HashSet::new());
+        Self { said, left, passed: 0, known, told: 0, charge: Charge::new(memory) }
     }
 
-    /// Which violations statements only tell.
+    /// What statements only tell.
     pub(crate) fn leaves(&self) -> Leaves {
         if self.said.is_empty() { Leaves::Deferred } else { Leaves::Any }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.left.is_empty()
     }
 
-    /// Keeps what a statement has found violated.
-    pub(crate) fn note(&mut self, found: Vec<SqlError>) -> Result<(), SqlError> {
-        for error in found {
-            let Some(violated) = Violated::of(&error) else { continue };
-            if self.known.contains(&violated) {
+    /// So many events were told so far.
+    pub(crate) fn told(&self) -> u64 {
+        self.told
+    }
+
+    /// Forgets the events that were told behind so many: what was done is taken back.
+    pub(crate) fn forget_behind(&mut self, told: u64) {
+        if self.told > told {
+            self.left.retain(|left| !left.pending.is_event || left.number < told);
+            self.passed = 0;
+        }
+    }
+
+    /// Keeps what a statement has told, beside so many savepoints.
+    pub(crate) fn note(&mut self, told: Vec<SqlError>, savepoints: usize) -> Result<(), SqlError> {
+        for said in told {
+            let Some(pending) = Pending::of(&said) else { continue };
+            if self.known.contains(&pending) {
                 continue;
             }
-            let texts = [Some(&error.message), error.detail.as_ref(), error.hint.as_ref()];
+            let texts = [Some(&said.message), said.detail.as_ref(), said.hint.as_ref()];
             let texts: usize = texts.into_iter().flatten().map(String::len).sum();
-            // The values are there as texts of their own, and twice: in the set, too.
-            self.charge.add(size_of::<(Violated, SqlError)>() + 4 * texts)?;
-            self.known.insert(violated.clone());
-            self.found.push((violated, error));
+            // The values are there as texts of their own, and those of a violation twice: in the
+            // set, too.
+            self.charge.add(size_of::<Left>() + 4 * texts)?;
+            if !pending.is_event {
+                self.known.insert(pending.clone());
+            }
+            let number = self.told;
+            self.told += u64::from(pending.is_event);
+            self.left.push(Left { pending, said, number, savepoints, fired: None });
         }
         Ok(())
     }
@@ -97,61 +135,81 @@ impl Deferred {
         if stays {
             let inside = self.said.iter_mut().filter(|said| said.savepoints > before);
             inside.for_each(|said| said.savepoints = before);
+            for left in &mut self.left {
+                left.savepoints = left.savepoints.min(before);
+                left.fired = left.fired.map(|fired| fired.min(before));
+            }
         } else {
             self.said.retain(|said| said.savepoints <= before);
+            self.left.retain(|left| !left.pending.is_event || left.savepoints <= before);
+            for left in &mut self.left {
+                left.fired = left.fired.filter(|fired| *fired <= before); // I3
+            }
             self.passed = 0;
         }
     }
 
-    /// Takes what is to be looked at now: all before COMMIT, else what is not deferred any more.
-    pub(crate) fn take_due(
-        &mut self,
-        catalog: &Catalog,
-        at_end: bool,
-    ) -> Vec<(Violated, SqlError)> {
+    /// Takes what is to be done now: all before COMMIT, else what is not deferred any more.
+    pub(crate) fn take_due(&mut self, catalog: &Catalog, at_end: bool) -> Vec<Left> {
         let from = if at_end { 0 } else { self.passed };
-        let looked_at = self.found.split_off(from.min(self.found.len()));
-        let is_due =
-            |(violated, _): &(Violated, SqlError)| at_end || !self.is_deferred(catalog, violated);
-        let (due, left): (Vec<_>, Vec<_>) = looked_at.into_iter().partition(is_due);
-        self.found.extend(left);
-        self.passed = self.found.len();
+        let looked_at = self.left.split_off(from.min(self.left.len()));
+        let is_due = |left: &Left| {
+            left.fired.is_none() && (at_end || !self.is_deferred(catalog, &left.pending))
+        };
+        let (due, stays): (Vec<_>, Vec<_>) = looked_at.into_iter().partition(is_due);
+        self.left.extend(stays);
+        self.passed = self.left.len();
         due
     }
 
-    /// What was taken is violated still: a savepoint behind it may be gone back to.
-    pub(crate) fn put_back(&mut self, due: Vec<(Violated, SqlError)>) {
-        self.found.extend(due);
+    /// What was taken is to be done still: a savepoint behind it may be gone back to.
+    pub(crate) fn put_back(&mut self, due: Vec<Left>) {
+        self.left.extend(due);
+        self.left.sort_by_key(|left| left.number);
         self.passed = 0;
     }
 
-    /// What was taken is not violated any more. Where a savepoint may be gone back to
-    /// (`may_return`), it may be again, so COMMIT looks once more.
-    pub(crate) fn pass(&mut self, due: Vec<(Violated, SqlError)>, may_return: bool) {
-        if may_return {
-            self.found.extend(due);
-            self.passed = self.found.len();
+    /// What was taken is not violated any more. Where one of so many savepoints may be gone back
+    /// to, it may be again, so COMMIT looks once more.
+    pub(crate) fn pass(&mut self, due: Vec<Left>, savepoints: usize) {
+        if savepoints > 0 {
+            self.left.extend(due);
+            self.passed = self.left.len();
             return;
         }
-        for (violated, _) in &due {
-            self.known.remove(violated);
+        for left in &due {
+            self.known.remove(&left.pending);
         }
-        if self.found.is_empty() {
+        self.settle_charge();
+    }
+
+    /// The triggers of these events have fired. Where one of so many savepoints may be gone back
+    /// to, that may be taken back, and they have to fire again.
+    pub(crate) fn has_fired(&mut self, events: Vec<Left>, savepoints: usize) {
+        if savepoints > 0 {
+            let fired = Some(savepoints);
+            self.left.extend(events.into_iter().map(|left| Left { fired, ..left }));
+        }
+        self.settle_charge();
+    }
+
+    fn settle_charge(&mut self) {
+        if self.left.is_empty() {
             let _ = self.charge.set(0); // less is never refused
         }
     }
 
-    fn is_deferred(&self, catalog: &Catalog, violated: &Violated) -> bool {
+    fn is_deferred(&self, catalog: &Catalog, pending: &Pending) -> bool {
         let is_of = |said: &&Said| {
             said.of
                 .as_ref()
-                .is_none_or(|(table, name)| (*table, name) == (violated.table, &violated.name))
+                .is_none_or(|(table, name)| (*table, name) == (pending.table, &pending.name))
         };
         match self.said.iter().rev().find(is_of) {
             Some(said) => said.is_deferred,
             None => {
-                let of = catalog.deferrable_of(violated.table);
-                let mut named = of.filter(|(name, _)| *name == violated.name);
+                let of = catalog.deferrable_of(pending.table);
+                let mut named = of.filter(|(name, _)| *name == pending.name);
                 named.any(|(_, deferral)| deferral == Deferral::Deferred)
             }
         }
@@ -175,13 +233,13 @@ pub(crate) struct Look {
 
 impl Look {
     /// How a constraint is looked at; none: it is not there any more.
-    pub(crate) fn at(catalog: &Catalog, violated: &Violated) -> Option<Self> {
-        let child = catalog.tables().at(violated.table.index())?;
+    pub(crate) fn at(catalog: &Catalog, pending: &Pending) -> Option<Self> {
+        let child = catalog.tables().at(pending.table.index())?;
         let mut keys = catalog.deferrable_keys(child);
         let own = |columns: &[ColumnId]| {
             columns.iter().map(|column| child.columns[column.index()].data_type).collect()
         };
-        if let Some(index) = keys.find(|index| index.name == violated.name) {
+        if let Some(index) = keys.find(|index| index.name == pending.name) {
             let one =
                 |value: &str| format!("{} LIMIT 1 OFFSET 1", find(child, &index.columns, value));
             let second = format!("EXISTS ({})", one("v.c"));
@@ -189,7 +247,7 @@ impl Look {
             let queries = vec![(one("$"), true)];
             return Some(Self { queries, of_many, types: own(&index.columns) });
         }
-        let key = child.foreign_keys.iter().find(|key| key.name == violated.name)?;
+        let key = child.foreign_keys.iter().find(|key| key.name == pending.name)?;
         let (parent, index) = (catalog.table(key.parent), catalog.index(key.parent_index));
         let parent = |value: &str| find(parent, &index.columns, value);
         let children = |value: &str| find(child, &key.child_columns, value);
@@ -204,10 +262,15 @@ impl Look {
     }
 
     /// The values that it is asked for.
-    pub(crate) fn values(&self, violated: &Violated) -> Result<Vec<Value>, SqlError> {
-        let values = self.types.iter().zip(&violated.values);
-        values.map(|(of, text)| Ok(Value::parse(*of, text)?)).collect()
+    pub(crate) fn values(&self, pending: &Pending) -> Result<Vec<Value>, SqlError> {
+        let values = self.types.iter().zip(&pending.values);
+        values.map(|(of, text)| value_of(*of, text.as_deref())).collect()
     }
+}
+
+/// A value of a type, as it was told.
+pub(crate) fn value_of(of: DataType, text: Option<&str>) -> Result<Value, SqlError> {
+    Ok(text.map_or(Ok(Value::Null), |text| Value::parse(of, text))?)
 }
 
 /// The rows of a table with these values of its columns, which begin so and end with a number.
@@ -229,4 +292,41 @@ fn first_where(condition: &str, columns: usize) -> String {
         "SELECT v.n FROM unnest({parameters}) WITH ORDINALITY AS v({names}, n) WHERE {condition} \
          ORDER BY v.n LIMIT 1"
     )
+}
+
+/// A trigger that fires for events of a kind.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Fires {
+    pub(crate) table: TableId,
+    pub(crate) trigger: String,
+    pub(crate) event: TriggerEvent,
+    /// of what it is given: columns of the row as it was, and as it is
+    pub(crate) types: Vec<DataType>,
+}
+
+impl Fires {
+    /// What fires for an event; none: the trigger is not there any more.
+    pub(crate) fn of(catalog: &Catalog, event: &Pending) -> Option<Self> {
+        let table = catalog.tables().at(event.table.index())?;
+        table.triggers.iter().find(|trigger| trigger.name == event.name)?;
+        let Some(Some(name)) = event.values.first() else { return None };
+        let all = [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete];
+        let kind = all.into_iter().find(|kind| kind.name() == name)?;
+        let rows = if kind == TriggerEvent::Update { 2 } else { 1 };
+        let types = table.columns.iter().map(|column| column.data_type);
+        let types = std::iter::repeat_n(types, rows).flatten().collect();
+        Some(Self { table: event.table, trigger: event.name.clone(), event: kind, types })
+    }
+
+    /// What it is given for an event.
+    pub(crate) fn values(&self, event: &Pending) -> Result<Vec<Value>, SqlError> {
+        let told = &event.values[1..];
+        if told.len() != self.types.len() {
+            let name = &event.name;
+            let message = format!("the rows that trigger \"{name}\" is to fire for have changed");
+            let hint = "Write COMMIT, or SET CONSTRAINTS ALL IMMEDIATE, before the definition.";
+            return Err(advised(b"55006", message, hint));
+        }
+        self.types.iter().zip(told).map(|(of, text)| value_of(*of, text.as_deref())).collect()
+    }
 }

@@ -40,7 +40,7 @@ pub(crate) fn explain(
             let (id, compiled) = lookup::procedure_named(&schema, name)?;
             let mut invocation = Invocation::at(clock::now_us());
             invocation.procedure = id;
-            bind_all(&compiled.procedure, arguments, &mut invocation.arguments)?;
+            bind_all(&compiled.procedure, arguments, &mut invocation)?;
             let (text, actions) = definition::explain(&schema, name)?;
             let (mut plan, mut batch) = <(Plan, Batch)>::default();
             core.alone.lock().plan(&schema, |frame, access| {

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::prepared::{Prepared, run_compiled};
 use crate::query::{self, Around};
 use crate::rows::Rows;
-use crate::transaction::OpenTransaction;
+use crate::transaction::{Began, OpenTransaction};
 use crate::work::{StatementProgram, Work};
 
 /// A transaction, or what stands for one, as a statement of several parts uses it.
@@ -38,12 +38,12 @@ pub(crate) trait Parts {
     }
 
     /// Begins a statement of which several parts change something.
-    fn begin(&mut self) -> Result<usize, Error> {
-        Ok(0)
+    fn begin(&mut self) -> Result<Began, Error> {
+        Ok(Began::default())
     }
 
     /// It has ended: what was done since it began stays, or is taken back.
-    fn end(&mut self, _began: usize, _ended: &Result<Option<Rows>, Error>) {}
+    fn end(&mut self, _began: Began, _ended: &Result<Option<Rows>, Error>) {}
 
     /// The part that comes is the last one, and nothing that waits for others comes behind it.
     fn is_last_part(&mut self) {}
@@ -75,11 +75,11 @@ impl Parts for OpenTransaction {
         self.deferred.leaves()
     }
 
-    fn begin(&mut self) -> Result<usize, Error> {
+    fn begin(&mut self) -> Result<Began, Error> {
         Ok(self.begin_part()?)
     }
 
-    fn end(&mut self, began: usize, ended: &Result<Option<Rows>, Error>) {
+    fn end(&mut self, began: Began, ended: &Result<Option<Rows>, Error>) {
         self.end_part(began, matches!(ended, Ok(Some(_))));
     }
 
@@ -111,7 +111,7 @@ impl Parts for Box<dyn InteractiveTransaction> {
         }
     }
 
-    fn end(&mut self, _: usize, ended: &Result<Option<Rows>, Error>) {
+    fn end(&mut self, _: Began, ended: &Result<Option<Rows>, Error>) {
         if let Ok(None) = ended {
             self.begin_again();
         }
@@ -213,7 +213,7 @@ fn run_program(
     (invocation, frame): (&mut Invocation, &mut Frame),
     transaction: &mut impl Parts,
 ) -> Result<Option<Rows>, Error> {
-    bind_all(&work.procedure, values, &mut invocation.arguments)?;
+    bind_all(&work.procedure, values, invocation)?;
     context.draw_for(&work.procedure, &mut invocation.arguments)?;
     loop {
         transaction.is_last_part();

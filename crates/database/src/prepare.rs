@@ -75,7 +75,17 @@ pub(crate) fn prepare_own(
     text: &str,
     types: &[Option<SqlType>],
 ) -> Result<Prepared, Error> {
-    prepare_one(context, transaction, parsed(text)?.as_own(), types)
+    prepare_internal(context, transaction, parsed(text)?.as_own(), types)
+}
+
+/// Prepares a statement that the database makes itself.
+pub(crate) fn prepare_internal(
+    context: &Context,
+    transaction: &mut SessionTransaction,
+    statement: ScriptStatement,
+    types: &[Option<SqlType>],
+) -> Result<Prepared, Error> {
+    prepare_one(context, transaction, statement, types)
 }
 
 /// Prepares a statement whose parameters are its literals ([`Prepared::literals`]).

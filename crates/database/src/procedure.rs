@@ -120,7 +120,7 @@ impl Procedure {
     fn address(&self, arguments: impl IntoArguments) -> Result<(), Error> {
         let procedure = &self.compiled.procedure;
         let mailbox = self.mailbox.borrow();
-        address(&mailbox, (self.id, &self.compiled), false, arguments)?;
+        address(&mailbox, (self.id, &self.compiled), (false, None), arguments)?;
         if procedure.draws.is_empty() {
             return Ok(());
         }

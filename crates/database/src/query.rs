@@ -49,7 +49,7 @@ pub(crate) fn apply(
     let mut numbers = numbers.iter().copied();
     for row in rows.iter() {
         let values: Vec<&Value> = values.iter().chain(row).collect();
-        bind_all(&work.apply.procedure, &*values, &mut invocation.arguments)?;
+        bind_all(&work.apply.procedure, &*values, &mut invocation)?;
         let asked: (&Core, &dyn Asker) = (&around.context.core, around.context);
         put_drawn(asked, &work.apply.procedure, &mut invocation.arguments, &mut numbers)?;
         let Some(changed) = execute(&work.apply, &invocation)? else { return Ok(None) };
@@ -307,8 +307,8 @@ impl Ground for Reads<'_, '_> {
     fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Fetched, Halt> {
         let _guard = panics::guard();
         let read = &self.work.fetches[fetch];
+        bind_all(&read.procedure, values, &mut self.invocation)?;
         let arguments = &mut self.invocation.arguments;
-        bind_all(&read.procedure, values, arguments)?;
         self.around.context.draw_for(&read.procedure, arguments).map_err(Halt::Failed)?;
         let rows = loop {
             let mut rows = (self.execute)(read, &self.invocation);

@@ -123,8 +123,9 @@ pub(crate) fn execute_setting(
         }
         Setting::Constraints { names, is_deferred } => {
             let is_set = transaction.set_constraints(context, names, *is_deferred)?;
-            let notices = (!is_set).then(|| Notice::warning(outside("SET CONSTRAINTS")));
-            let notices = notices.into_iter().collect();
+            let mut notices = transaction.take_said();
+            context.note_notifications(&mut notices);
+            notices.extend((!is_set).then(|| Notice::warning(outside("SET CONSTRAINTS"))));
             Ok(StatementResult { notices, ..StatementResult::of_tag("SET CONSTRAINTS") })
         }
         Setting::DiscardTemporary => {

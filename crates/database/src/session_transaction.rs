@@ -26,6 +26,7 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use crate::books::{SessionBooks, Spent};
 use crate::config::Config;
 use crate::context::Context;
+use crate::deferred::Fires;
 use crate::error::{Error, advised, changing};
 use crate::lookup::unknown_procedure;
 use crate::parts::{Nothing, run_in};
@@ -55,12 +56,22 @@ pub(crate) struct SessionTransaction {
     /// how long transactions may be idle, if that is less than the database allows
     idle_limit: Option<Duration>,
     books: Arc<SessionBooks>,
+    /// what triggers have said that fired behind their statements, until somebody is told
+    said: Vec<Notice>,
+    /// what such triggers do, the one that was fired last at the end
+    firings: Vec<(Fires, Prepared)>,
 }
 
 /// What was said of a transaction.
 pub(crate) struct Said {
     pub(crate) tag: &'static str,
-    pub(crate) warning: Option<Notice>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Said {
+    fn new(tag: &'static str, warning: Option<Notice>) -> Self {
+        Self { tag, notices: warning.into_iter().collect() }
+    }
 }
 
 impl SessionTransaction {
@@ -74,7 +85,8 @@ impl SessionTransaction {
         frame.set_rows_max(config.result_bytes_max);
         frame.set_interrupt(Some(Arc::clone(interrupt)));
         let interrupt = Arc::clone(interrupt);
-        Self { open: None, frame, in_batch: false, interrupt, idle_limit: None, books }
+        let (idle_limit, said, firings) = (None, Vec::new(), Vec::new());
+        Self { open: None, frame, in_batch: false, interrupt, idle_limit, books, said, firings }
     }
 
     pub(crate) fn state(&self) -> TransactionState {
@@ -128,17 +140,22 @@ impl SessionTransaction {
         context: &Context,
         control: TransactionControl,
     ) -> Result<Said, Error> {
-        let said = |tag| Ok(Said { tag, warning: None });
+        let said = |tag| Ok(Said::new(tag, None));
         match control {
             TransactionControl::Begin(modes) => {
                 self.begin(context, modes.access.unwrap_or_default())
             }
-            TransactionControl::Commit => self.commit(context),
+            TransactionControl::Commit => {
+                let warning = ending(self.open.as_ref());
+                let mut said = self.commit(context)?;
+                said.notices.splice(0..0, warning);
+                Ok(said)
+            }
             TransactionControl::Chain(end) => self.control(context, *end),
             TransactionControl::Rollback => {
                 let warning = ending(self.open.as_ref());
                 self.abandon();
-                Ok(Said { tag: "ROLLBACK", warning })
+                Ok(Said::new("ROLLBACK", warning))
             }
             TransactionControl::Savepoint(name) => {
                 self.refuse_failed()?;
@@ -162,7 +179,7 @@ impl SessionTransaction {
             open.refuse_failed()?;
             // What a batch has done before its BEGIN belongs to the block, as PostgreSQL has it.
             let warning = open.begin_block(access).then(warning_inside);
-            return Ok(Said { tag: "BEGIN", warning });
+            return Ok(Said::new("BEGIN", warning));
         }
         let core = &context.core;
         core.refuse_closed()?;
@@ -173,11 +190,10 @@ impl SessionTransaction {
         engine.expect_more(!is_read_only);
         self.open =
             Some(OpenTransaction::new(engine, Extent::Block, is_read_only, &context.memory));
-        Ok(Said { tag: "BEGIN", warning: None })
+        Ok(Said::new("BEGIN", None))
     }
 
     fn commit(&mut self, context: &Context) -> Result<Said, Error> {
-        let warning = ending(self.open.as_ref());
         if let Err(error) = self.check_deferred(context, true) {
             self.abandon();
             return Err(error);
@@ -190,16 +206,18 @@ impl SessionTransaction {
             self.abandon();
             return Err(error);
         }
-        let Some(open) = self.open.take() else { return Ok(Said { tag: "COMMIT", warning }) };
+        let mut notices = self.take_said();
+        context.note_notifications(&mut notices);
+        let Some(open) = self.open.take() else { return Ok(Said { tag: "COMMIT", notices }) };
         match open.commit()? {
             Ended::RolledBack => {
                 self.books.rollbacks.increment();
-                Ok(Said { tag: "ROLLBACK", warning })
+                Ok(Said { tag: "ROLLBACK", notices })
             }
             Ended::Committed(durable_in) => {
                 self.books.commits.increment();
                 context.settle(Reply::new(Ok(Rows::default()), durable_in))?;
-                Ok(Said { tag: "COMMIT", warning })
+                Ok(Said { tag: "COMMIT", notices })
             }
         }
     }
@@ -270,13 +288,14 @@ impl SessionTransaction {
         Ok(())
     }
 
-    /// Commits what [`SessionTransaction::begin_unless_open`] began.
-    pub(crate) fn commit_own(&mut self, context: &Context) -> Result<(), Error> {
-        self.commit(context).map(drop)
+    /// Commits what [`SessionTransaction::begin_unless_open`] began; what triggers have said then.
+    pub(crate) fn commit_own(&mut self, context: &Context) -> Result<Vec<Notice>, Error> {
+        self.commit(context).map(|said| said.notices)
     }
 
     /// Takes back what [`SessionTransaction::begin_unless_open`] began.
     pub(crate) fn abandon(&mut self) {
+        self.said.clear();
         if self.open.take().is_some() {
             self.books.rollbacks.increment();
         }

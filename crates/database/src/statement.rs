@@ -90,7 +90,7 @@ impl Runner<'_> {
             let is_start = said_first.is_some_and(|word| word.eq_ignore_ascii_case("start"));
             let tag = if is_start { "START TRANSACTION" } else { said.tag };
             let (tag, rows, types) = (tag.to_owned(), Rows::default(), Arc::default());
-            let notices = said.warning.into_iter().chain(notices).collect();
+            let notices = said.notices.into_iter().chain(notices).collect();
             return Ok(StatementResult { tag, rows, types, place, notices });
         }
         self.transaction.refuse_failed()?;
@@ -430,7 +430,8 @@ fn log_notices(context: &Context, notices: &[Notice]) {
             | NoticeLevel::Notice
             | NoticeLevel::Info
             | NoticeLevel::Notification
-            | NoticeLevel::Violation => {}
+            | NoticeLevel::Violation
+            | NoticeLevel::Event => {}
         }
     }
 }

@@ -82,6 +82,14 @@ enum State {
     Over,
 }
 
+/// Where a statement of several parts began.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Began {
+    savepoint: usize,
+    /// so many events that triggers fire for later were told before
+    told: u64,
+}
+
 /// How a transaction ended that was asked to commit.
 pub(crate) enum Ended {
     /// durable in this epoch
@@ -291,7 +299,7 @@ impl OpenTransaction {
         self.has_run_texts |= statement.program().has_dynamic();
         match self.engine.execute(statement, invocation, frame) {
             Ok(()) => {
-                self.deferred.note(frame.take_violations())?;
+                self.deferred.note(frame.take_pending(), self.savepoints.len())?;
                 Ok(Some(()))
             }
             Err(Failure::Outdated) => Ok(None),
@@ -342,15 +350,21 @@ impl OpenTransaction {
     }
 
     /// Begins a statement of several parts.
-    pub(crate) fn begin_part(&mut self) -> Result<usize, Box<SqlError>> {
-        self.engine.savepoint().map_err(|error| self.over(error))
+    pub(crate) fn begin_part(&mut self) -> Result<Began, Box<SqlError>> {
+        let told = self.deferred.told();
+        let began = self.engine.savepoint().map(|savepoint| Began { savepoint, told });
+        began.map_err(|error| self.over(error))
     }
 
     /// Ends it: what its parts have done stays, or is taken back.
-    pub(crate) fn end_part(&mut self, began: usize, stays: bool) {
+    pub(crate) fn end_part(&mut self, began: Began, stays: bool) {
         if self.state == State::Over {
             return; // nothing is left of the whole transaction
         }
+        if !stays {
+            self.deferred.forget_behind(began.told);
+        }
+        let began = began.savepoint;
         if !stays && let Err(error) = self.engine.rollback_to(began) {
             self.over(error);
             return;
@@ -380,9 +394,9 @@ impl OpenTransaction {
         Ok(())
     }
 
-    /// Whether there is a savepoint to go back to.
-    pub(crate) fn has_savepoints(&self) -> bool {
-        !self.savepoints.is_empty()
+    /// So many savepoints there are to go back to.
+    pub(crate) fn savepoint_count(&self) -> usize {
+        self.savepoints.len()
     }
 
     /// SET CONSTRAINTS of a constraint, or of all

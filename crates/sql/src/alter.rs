@@ -25,7 +25,7 @@ use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::generated::refuse_generated_of_generated;
 use crate::scope::Compiler;
-use crate::token::folded;
+use crate::token::{folded, parse_expression, tokenize};
 use crate::types::kept_type;
 use crate::typing::{Coercion, assign};
 use crate::written::object_name;
@@ -357,7 +357,8 @@ impl Compiler<'_> {
             return Err(unsupported(place, "another type of a column that is new", hint));
         };
         altered.refuse_key(self.catalog, ("alter", &old.name), place)?;
-        altered.refuse_needed_type(&old.name, id, place)?;
+        altered.refuse_needed_type(self.catalog, (&old.name, id), to, place)?;
+        let checks = altered.take_checks(self.catalog, id);
         let cannot = |what: &str| {
             let message =
                 format!("{what} \"{}\" cannot be cast automatically to type {to}", old.name);
@@ -393,6 +394,11 @@ impl Compiler<'_> {
         let name = column.name.clone();
         altered.draft.table.columns[id.index()] = Column { default, domain: of_domain, ..column };
         altered.rebuilds = true;
+        for (name, said) in checks {
+            let tokens = tokenize(&said, Place { line: 1, column: 1 })?;
+            let written = parse_expression(&tokens, place)?;
+            self.check(&mut altered.draft, Some(name), &written, place)?;
+        }
         match domain {
             Some(domain) => self.join_domain(&mut altered.draft, (id, &name), &domain, place),
             None => Ok(()),

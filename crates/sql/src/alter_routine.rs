@@ -16,7 +16,9 @@ use hotrow_transaction::program::{OVERLOAD_MARK, Place, Procedure, STATEMENT_MAR
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::alter_routine_syntax::{option_at, path_text};
-use crate::altered_routine::{AlteredRoutine, OptionKind, RoutineChange, RoutineKind};
+use crate::altered_routine::{
+    AlterRoutineSyntax, AlteredRoutine, OptionKind, RoutineChange, RoutineKind,
+};
 use crate::compiled::Compiled;
 use crate::error::{Advice, Result, error};
 use crate::overload::{listed, types_of};
@@ -24,7 +26,6 @@ use crate::routine::parameter;
 use crate::schema::no_schema;
 use crate::scope::Compiler;
 use crate::script::Offsets;
-use crate::syntax::AlterRoutineSyntax;
 use crate::token::{Cursor, is_word, tokenize};
 
 impl<'c> Compiler<'c> {

@@ -5,10 +5,12 @@ use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::altered_routine::{OptionKind, RoutineChange, RoutineKind, RoutineOption};
+use crate::altered_routine::{
+    AlterRoutineSyntax, OptionKind, RoutineChange, RoutineKind, RoutineOption,
+};
 use crate::error::{Result, error, syntax, unsupported};
 use crate::routine_options::{is_strict_here, path_of_body, security};
-use crate::syntax::{AlterRoutineSyntax, Syntax};
+use crate::syntax::Syntax;
 use crate::token::Cursor;
 
 /// ALTER of a routine, but for OWNER TO; none: it is another statement.

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId};
+use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
     Catalog, Check, Column, DeclaredRouting, Draws, Generated, Hidden, IndexKind, OfDomain, Table,
     qualified,
@@ -23,6 +24,7 @@ use crate::hidden::{gone_with, identity_column, identity_key, identity_name, wit
 use crate::mention::may_name;
 use crate::partition::is_of_key;
 use crate::policy::{policy_with, switched_security};
+use crate::relation::check_anywhere;
 use crate::scope::Compiler;
 use crate::sequence::is_identity;
 use crate::token::folded;
@@ -120,28 +122,60 @@ impl<'c> Altered<'c> {
         }
     }
 
-    /// Fails where something was compiled for the type that a column has.
-    pub(crate) fn refuse_needed_type(&self, name: &str, id: ColumnId, place: Place) -> Result<()> {
+    /// Fails where something was compiled for the type that a column has, and is not compiled
+    /// again: checks are ([`Altered::take_checks`]).
+    pub(crate) fn refuse_needed_type(
+        &self,
+        catalog: &Catalog,
+        (name, id): (&str, ColumnId),
+        to: DataType,
+        place: Place,
+    ) -> Result<()> {
         let table = &self.draft.table;
-        let of_domain = table.columns[id.index()].domain.as_deref();
-        let goes = |check: &Check| of_domain.is_some_and(|of| of.has_check(&check.name));
-        let mut checks = table.checks.iter();
-        let check = checks.find(|check| check.columns.contains(&id) && !goes(check));
-        let mut keys = table.foreign_keys.iter();
-        let key = keys.find(|key| key.child_columns.contains(&id));
+        for key in &self.table.foreign_keys {
+            let Some(at) = key.child_columns.iter().position(|own| *own == id) else { continue };
+            let parent = catalog.table(key.parent);
+            let column = catalog.index(key.parent_index).columns[at];
+            let column = &parent.columns[column.index()];
+            let of = column.data_type;
+            if of != to && !(of.is_integer() && to.is_integer() || of.is_text() && to.is_text()) {
+                let key = &key.name;
+                let message = format!("foreign key constraint \"{key}\" cannot be implemented");
+                let theirs = &column.name;
+                return Err(error(b"42804", place, message).detail(format!(
+                    "Key columns \"{name}\" and \"{theirs}\" are of incompatible types: {to} and \
+                     {of}."
+                )));
+            }
+        }
         let mut generated = table.generated.iter();
         let computed = generated.find(|other| other.columns.contains(&id) || other.column == id);
-        let constraint = check.map(|check| &check.name).or(key.map(|key| &key.name));
-        let what = match (constraint, computed) {
-            (Some(constraint), _) => format!("constraint \"{constraint}\""),
-            (None, Some(of)) if of.column.index() >= table.shown().len() => {
-                "the expression or condition of an index".to_owned()
+        let what = match computed {
+            Some(of) if of.column.index() >= table.shown().len() => {
+                "the expression or condition of an index"
             }
-            (None, Some(_)) => "a generated column".to_owned(),
-            (None, None) => return Ok(()),
+            Some(_) => "a generated column",
+            None => return Ok(()),
         };
         let what = format!("another type of column \"{name}\", which {what} needs,");
         Err(unsupported(place, what, "drop that, and add it again behind the change"))
+    }
+
+    /// Takes the checks that read a column, and that its domain does not ask for: their names, and
+    /// what they say. They are to be added again, for what the column is then.
+    pub(crate) fn take_checks(&mut self, catalog: &Catalog, id: ColumnId) -> Vec<(String, String)> {
+        let of_domain = self.draft.table.columns[id.index()].domain.clone();
+        let goes = |check: &Check| of_domain.as_ref().is_some_and(|of| of.has_check(&check.name));
+        let (mut taken, table) = (Vec::new(), self.table);
+        let known = self.draft.table.checks.iter_mut().take(table.checks.len());
+        for check in known.filter(|check| check.columns.contains(&id) && !goes(check)) {
+            let said = check_anywhere(catalog, table, check);
+            let name = std::mem::take(&mut check.name); // another one may have it now
+            let dropped = CatalogChange::DropConstraint { table: table.id, name: name.clone() };
+            self.dropped.push(dropped);
+            taken.push((name, said));
+        }
+        taken
     }
 
     pub(crate) fn column(&self, written: &ast::Ident) -> Result<ColumnId> {

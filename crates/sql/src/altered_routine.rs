@@ -1,6 +1,7 @@
 //! What ALTER FUNCTION, PROCEDURE and ROUTINE make of a routine.
 
 use hotrow_transaction::program::Place;
+use sqlparser::tokenizer::TokenWithSpan;
 
 /// What ALTER, or the text of a CREATE, says that a routine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,17 @@ impl RoutineKind {
     pub(crate) fn missing(self) -> &'static str {
         if self == Self::Procedure { "procedure" } else { "function" }
     }
+}
+
+/// ALTER FUNCTION, PROCEDURE or ROUTINE, as it is written.
+#[derive(Debug)]
+pub(crate) struct AlterRoutineSyntax {
+    pub(crate) kind: RoutineKind,
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    /// its parameters, if they are told
+    pub(crate) taken: Option<Vec<TokenWithSpan>>,
+    pub(crate) what: RoutineChange,
 }
 
 /// What becomes of a routine.

@@ -237,13 +237,12 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
     if label.is_some() && !word_is(&["declare", "begin", "loop", "while", "for", "foreach"]) {
         return Err(cursor.unexpected("a loop or a block"));
     }
+    let mut behind = 1; // the target's name
+    while cursor.peek_at(behind) == Some(&Token::Period) {
+        behind += 2;
+    }
     let assigns =
-        matches!(cursor.peek_at(1), Some(Token::Assignment | Token::Eq | Token::LBracket))
-            || (cursor.peek_at(1) == Some(&Token::Period)
-                && matches!(
-                    cursor.peek_at(3),
-                    Some(Token::Assignment | Token::Eq | Token::LBracket)
-                ));
+        matches!(cursor.peek_at(behind), Some(Token::Assignment | Token::Eq | Token::LBracket));
     if word.quote_style.is_some() || assigns {
         return assignment(cursor);
     }

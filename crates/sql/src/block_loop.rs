@@ -117,9 +117,9 @@ pub(crate) fn for_statement(
     cursor.expect("for")?;
     let mut targets = targets(cursor)?;
     cursor.expect("in")?;
-    if cursor.is("execute")
-        || cursor.is("select")
-        || cursor.is("with")
+    const GIVES_ROWS: [&str; 8] =
+        ["execute", "select", "with", "values", "table", "insert", "update", "delete"];
+    if GIVES_ROWS.iter().any(|word| cursor.is(word))
         || cursor.peek() == Some(&Token::LParen) && { cursor.is_at(1, "select") }
     {
         let tokens = cursor.take_until_word("loop")?;

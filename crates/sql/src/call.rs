@@ -6,7 +6,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Expr, ExprKind, NOW, Place, Procedure};
+use hotrow_transaction::program::{DefaultArgument, Expr, ExprKind, NOW, Place, Procedure};
 use hotrow_transaction::walk::reads_any;
 use hotrow_transaction::zoned;
 use sqlparser::ast;
@@ -15,6 +15,7 @@ use crate::call_syntax::CallArgument;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::operand::Operand;
 use crate::scope::Compiler;
+use crate::token::{parse_expression, tokenize};
 use crate::typing::{Coercion, assign, constant, constant_array, value_error};
 use crate::variadic::gathered;
 
@@ -79,8 +80,14 @@ impl Compiler<'_> {
                 Some(self.argument_or_parameter(&argument.value, sql_type, argument.place)?);
         }
         let given = values.into_iter().enumerate().map(|(at, value)| {
-            let default = || procedure.default_of(at).cloned().map(Argument::Known);
-            value.or_else(default).ok_or_else(refused)
+            if let Some(value) = value {
+                return Ok(value);
+            }
+            match procedure.default_of(at).ok_or_else(refused)? {
+                DefaultArgument::Known(value) => Ok(Argument::Known(value.clone())),
+                DefaultArgument::Computed(value) => Ok(Argument::Computed(Box::new(value.clone()))),
+                DefaultArgument::Written(_) => Err(no_constant(place)),
+            }
         });
         given.collect()
     }
@@ -91,8 +98,19 @@ impl Compiler<'_> {
         written: &ast::Expr,
         sql_type: SqlType,
         place: Place,
-    ) -> Result<Value> {
-        self.argument(written, Some(sql_type), place)
+    ) -> Result<DefaultArgument> {
+        let mark = self.mark();
+        match self.argument_or_parameter(written, Some(sql_type), place) {
+            Ok(Argument::Known(value)) => Ok(DefaultArgument::Known(value)),
+            Ok(Argument::Computed(value)) => Ok(DefaultArgument::Computed(*value)),
+            Ok(Argument::Parameter(_)) => Err(no_constant(place)),
+            Err(refused) if may_be_computed(&refused) => {
+                self.back_to(&mark);
+                self.check_default(written, sql_type, place)?;
+                Ok(DefaultArgument::Written(written.to_string().into()))
+            }
+            Err(refused) => Err(refused),
+        }
     }
 
     fn argument_or_parameter(
@@ -230,6 +248,11 @@ fn no_constant(place: Place) -> SqlError {
     )
 }
 
+/// Whether something is no constant argument, but perhaps one that a program computes.
+pub(crate) fn may_be_computed(refused: &SqlError) -> bool {
+    &refused.sqlstate == b"0A000"
+}
+
 /// By parameter of a procedure, which of the written arguments it is given; none: its default.
 pub(crate) fn places_given(
     procedure: &Procedure,
@@ -276,11 +299,32 @@ fn array_literal(text: &str, element: DataType, place: Place) -> Result<Value> {
     Value::parse_array(element, text).map_err(|e| value_error(&e, place))
 }
 
-/// What parameter number `at` is where a caller leaves it out; none: it has to be given.
-pub(crate) fn default_value(callee: &Procedure, at: usize) -> Option<Expr> {
-    let default = callee.default_of(at)?.clone();
-    Some(match callee.given()[at].sql_type {
-        SqlType::Scalar(of) => constant(default, of),
-        SqlType::Array(of) => constant_array(default, of),
+/// What parameter number `at` is where a caller leaves it out, as an argument, where it is not
+/// computed already; none: it has to be given.
+pub(crate) fn default_value(
+    callee: &Procedure,
+    at: usize,
+    place: Place,
+) -> Result<Option<DefaultValue>> {
+    Ok(match callee.default_of(at) {
+        None => None,
+        Some(DefaultArgument::Known(value)) => {
+            Some(DefaultValue::Computed(match callee.given()[at].sql_type {
+                SqlType::Scalar(of) => constant(value.clone(), of),
+                SqlType::Array(of) => constant_array(value.clone(), of),
+            }))
+        }
+        Some(DefaultArgument::Computed(value)) => Some(DefaultValue::Computed(value.clone())),
+        Some(DefaultArgument::Written(text)) => {
+            let tokens = tokenize(text, Place { line: 1, column: 1 })?;
+            let value = parse_expression(&tokens, place)?;
+            Some(DefaultValue::Written(Box::new(CallArgument { name: None, value, place })))
+        }
     })
+}
+
+/// See [`default_value`].
+pub(crate) enum DefaultValue {
+    Computed(Expr),
+    Written(Box<CallArgument>),
 }

@@ -14,6 +14,7 @@ use sqlparser::ast;
 
 use crate::anonymous::Holds;
 use crate::around::{AroundUse, Circle};
+use crate::call::may_be_computed;
 use crate::called_function::called_function;
 use crate::changes::{CatalogChange, left_out};
 use crate::compiled::Compiled;
@@ -175,8 +176,9 @@ pub fn compile_with_parameters<'c>(
     statement: &ScriptStatement,
     types: &[Option<SqlType>],
 ) -> Result<(Compiled, Vec<SqlType>)> {
+    use Syntax::{Call, Explain, Firing, Sql};
     let has_parameters =
-        matches!(statement.syntax, Syntax::Sql(_) | Syntax::Call { .. } | Syntax::Explain { .. });
+        matches!(statement.syntax, Sql(_) | Call { .. } | Explain { .. } | Firing(_));
     let named = if has_parameters { parameters_named(&statement.text)? } else { 0 };
     let (compiled, compiler) = compile_in_rounds(catalog, procedures, statement, |compiler| {
         compiler.place = statement.place;
@@ -229,7 +231,16 @@ fn compile_by(
         },
         Syntax::Call { name, arguments, place } => {
             let (arguments, _) = compiler.without_outs(name, arguments);
-            call(compiler, (name, None), &arguments, *place)
+            let mark = compiler.mark();
+            // A text whose literals are parameters is compiled as it is written instead.
+            let is_written = compiler.literals.len() == 0;
+            match call(compiler, (name, None), &arguments, *place) {
+                Err(refused) if is_written && may_be_computed(&refused) => {
+                    compiler.back_to(&mark);
+                    compiler.call_by_program((name, &arguments), *place, refused)
+                }
+                called => called,
+            }
         }
         Syntax::Explain { name, arguments, place } => {
             let procedure = match arguments {
@@ -269,6 +280,7 @@ fn compile_by(
         Syntax::Trigger(written) => {
             compiler.create_trigger(written).map(|change| Compiled::Catalog(vec![change]))
         }
+        Syntax::Firing(written) => compiler.firing_statement(written),
         Syntax::DropTrigger(written) => {
             compiler.drop_trigger(written).map(|change| Compiled::Catalog(vec![change]))
         }
@@ -346,6 +358,7 @@ pub(crate) fn sql_statement(
         ast::Statement::Query(query) => {
             let shows = changed_by(query).is_some_and(|(_, change)| returns_queries(change));
             if has_changes(query) || shows {
+                compiler.is_whole = true;
                 return one_program(compiler, |compiler, body| compiler.sql(statement, None, body));
             }
             if let Some((_, change)) = changed_by(query) {
@@ -379,7 +392,7 @@ pub(crate) fn sql_statement(
             compiler.ad_hoc = true;
             let mut body = Vec::new();
             match compiler.change_by_accesses(&mut body, statement, None)? {
-                None => Ok(statement_of(compiler, body)),
+                None => statement_of(compiler, body),
                 Some(_) => {
                     compiler.back_to(&mark);
                     change_of_rows(compiler, statement, None)
@@ -444,7 +457,7 @@ pub(crate) fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> 
         Rows::Access(selected) => {
             let mut body = Vec::new();
             compiler.emit_selected(&mut body, *selected, Sink::Result)?;
-            Ok(statement_of(compiler, body))
+            statement_of(compiler, body)
         }
         Rows::Operators(query) => Ok(Compiled::Query(Arc::new(query))),
     }
@@ -486,24 +499,26 @@ fn change_of_rows(
 }
 
 /// A single statement as a procedure has it.
-fn one_program(
+pub(crate) fn one_program(
     compiler: &mut Compiler<'_>,
     compile: impl FnOnce(&mut Compiler<'_>, &mut Vec<Statement>) -> Result<()>,
 ) -> Result<Compiled> {
     (compiler.ad_hoc, compiler.is_procedure) = (true, true);
     let mut body = Vec::new();
     compiler.with_what_comes_before(&mut body, compile)?;
-    Ok(statement_of(compiler, body))
+    statement_of(compiler, body)
 }
 
 /// What was compiled, as a statement that gives the rows of its result.
-fn statement_of(compiler: &mut Compiler<'_>, body: Vec<Statement>) -> Compiled {
+pub(crate) fn statement_of(compiler: &mut Compiler<'_>, body: Vec<Statement>) -> Result<Compiled> {
     let returns_set = !compiler.result.is_empty();
-    Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set)))
+    let body = compiler.with_firing(body, returns_set)?;
+    Ok(Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set))))
 }
 
 fn anonymous(compiler: &mut Compiler<'_>, block: &Block) -> Result<Compiled> {
     let mut body = Vec::new();
     compiler.block(block, &mut body)?;
+    let body = compiler.with_firing(body, false)?;
     Ok(Compiled::Statement(Box::new(compiler.take_procedure("", body, false))))
 }

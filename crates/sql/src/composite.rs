@@ -15,8 +15,8 @@ use crate::comparison::narrowed;
 use crate::error::{Advice, Result, error, place_in};
 use crate::relation::array::array_of;
 use crate::row_fields::{
-    composite_type_of, field_named, fields_of_value, made, no_field, record_of, row_or_null,
-    too_many_rows,
+    composite_type_of, field_at, field_named, fields_of_value, made, no_field, record_of,
+    row_or_null, too_many_rows,
 };
 use crate::scope::Compiler;
 use crate::state::Variable;
@@ -210,22 +210,46 @@ impl Compiler<'_> {
         Some(row_or_null(of, values))
     }
 
-    /// `variable.field := value` of a variable that is a row in one piece; false: it is none.
+    /// `variable.field := value` of a variable that is a row in one piece, or has such a field
+    /// (`variable.field.field`); false: it is none.
     pub(crate) fn assign_field(
         &mut self,
         target: &Target,
         value: &ast::Expr,
         out: &mut Vec<Statement>,
     ) -> Result<bool> {
-        let [name, field] = target.parts.as_slice() else { return Ok(false) };
-        let Some(Variable::Scalar { slot, .. }) = self.variable(name) else { return Ok(false) };
-        let (slot, row) = (*slot, self.slot_expr(*slot));
-        let Some(of) = composite_type_of(&row) else { return Ok(false) };
+        let [name, path @ ..] = target.parts.as_slice() else { return Ok(false) };
+        let (slot, path) = match (self.variable(name), path) {
+            (Some(Variable::Scalar { slot, .. }), path) => (*slot, path),
+            (Some(Variable::Record { fields, .. }), [first, rest @ ..]) => {
+                match fields.iter().find(|(field, _)| field == first) {
+                    Some((_, slot)) => (*slot, rest),
+                    None => return Ok(false),
+                }
+            }
+            _ => return Ok(false),
+        };
+        let [outer @ .., field] = path else { return Ok(false) };
+        let mut row = self.slot_expr(slot);
+        let Some(mut of) = composite_type_of(&row) else { return Ok(false) };
+        let mut around = Vec::new();
+        for name in outer {
+            let (at, inner) = of.field(name).ok_or_else(|| no_field(name, of, target.place))?;
+            let DataType::Composite(inner) = inner else {
+                return Err(no_field(field, of, target.place));
+            };
+            let next = field_at(row.clone(), of, at);
+            around.push((std::mem::replace(&mut row, next), of, at));
+            of = inner;
+        }
         let (at, to) = of.field(field).ok_or_else(|| no_field(field, of, target.place))?;
-        let what = || format!("variable \"{name}.{field}\"");
+        let what = || format!("variable \"{}\"", target.parts.join("."));
         let value = self.alone(|this| this.value_for(value, to, Coercion::Explicit, what))?;
-        let with = Function::Row(RowFunction::With(at));
-        self.emit_assign(out, slot, call(with, vec![row, packed(value)], DataType::Composite(of)));
+        let mut changed = with_field(row, of, at, packed(value));
+        for (row, of, at) in around.into_iter().rev() {
+            changed = with_field(row, of, at, changed);
+        }
+        self.emit_assign(out, slot, changed);
         Ok(true)
     }
 
@@ -245,6 +269,12 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+/// A row with another value of a field.
+fn with_field(row: Expr, of: CompositeType, at: u16, value: Expr) -> Expr {
+    let with = Function::Row(RowFunction::With(at));
+    call(with, vec![row, value], DataType::Composite(of))
 }
 
 /// The composite type that has such columns; rows of it have no type of their own where there is

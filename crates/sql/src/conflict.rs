@@ -11,6 +11,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, Statement, StatementKind,
 };
+use hotrow_transaction::walk::substitute;
 use sqlparser::ast::{self, SelectItem};
 
 use crate::change::Receiver;
@@ -18,15 +19,22 @@ use crate::comparison::negated;
 use crate::conflict_again::Again;
 use crate::error::{Advice, Result, error, unsupported};
 use crate::key_change::Updated;
+use crate::mention::may_name;
 use crate::path::{choose, column_of, conjuncts, held_conditions};
 use crate::relation::RowBeside;
 use crate::scope::Compiler;
 use crate::source::Source;
-use crate::state::Row;
+use crate::state::{Names, Row, Variable};
 use crate::through::Target;
 use crate::token::{Listed, conflict_part};
-use crate::typing::scalar;
+use crate::typing::{bigint, scalar};
 use crate::written::object_name;
+
+/// A column of PostgreSQL's rows; what RETURNING finds in that of a row which was inserted, and of
+/// one that was updated in its place.
+const XMAX: &str = "xmax";
+pub(crate) const INSERTED: i64 = 0;
+const UPDATED: i64 = 1;
 
 /// What is written behind ON CONFLICT.
 #[derive(Clone, Copy)]
@@ -250,7 +258,11 @@ impl Compiler<'_> {
                 let set = this.assignments(target_of, &update.assignments, (None, this.place))?;
                 Ok((set, this.condition_of(update.selection.as_ref())?))
             })?;
-            Ok((set, condition, this.returning(duplicate.returning, into)?))
+            let columns = match duplicate.returning {
+                Some(items) => this.returned_beside_xmax(items, UPDATED)?,
+                None => this.returning(None, into)?,
+            };
+            Ok((set, condition, columns))
         })?;
         let mut wanted = self.same_key(&mut row, target, &duplicate.values)?;
         wanted.extend(conjuncts(condition));
@@ -262,6 +274,28 @@ impl Compiler<'_> {
         let returning = (duplicate.returning.is_some(), columns);
         let by = self.by_of(target_of);
         self.as_by(by, |this| this.update_rows(out, updated, returning, into))
+    }
+
+    /// RETURNING of a row that was inserted, or updated in its place. By `xmax` PostgreSQL's rows
+    /// tell which transaction had a lock on them when they were updated, so many ask by it whether
+    /// a row is new: `(xmax = 0) AS is_new`.
+    pub(crate) fn returned_beside_xmax(
+        &mut self,
+        items: &[SelectItem],
+        xmax: i64,
+    ) -> Result<Vec<(String, Expr)>> {
+        if !items.iter().any(|item| may_name(&item.to_string(), XMAX)) {
+            return self.returned_columns(items);
+        }
+        let slot = self.temporary(XMAX, DataType::BigInt)?;
+        let variable = Variable::Scalar { slot, constant: true, not_null: true };
+        self.names.push(Names { label: None, variables: vec![(XMAX.to_owned(), variable)] });
+        let columns = self.returned_columns(items);
+        self.names.pop();
+        let mut columns = columns?;
+        let known = bigint(xmax);
+        columns.iter_mut().for_each(|(_, value)| substitute(value, &[(slot, &known)]));
+        Ok(columns)
     }
 
     /// `column = value` for each column of an index, which a row with such values has.

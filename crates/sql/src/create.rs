@@ -46,6 +46,7 @@ pub(crate) fn create_procedure(
         this.with_own_path(routine, |this| this.routine_body(routine, &mut body))
     })?;
     let body = compiler.repeatable(body)?;
+    let body = compiler.with_firing(body, returns_set)?;
     let procedure = compiler.take_procedure(&key, body, returns_set);
     let outs = outs_of_call(routine);
     let is_hollow = compiler.calls.circle.is_hollow;

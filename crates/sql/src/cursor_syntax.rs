@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_transaction::program::Place;
+use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, syntax, unsupported};
@@ -91,7 +92,7 @@ pub(crate) fn fetch_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
     if !moves {
         cursor.expect("fetch")?;
     }
-    let step = step(cursor)?;
+    let step = step(cursor, moves)?;
     if !cursor.accept("from") {
         cursor.accept("in");
     }
@@ -108,8 +109,9 @@ pub(crate) fn fetch_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
     Ok(Kind::Fetch(Box::new(FetchSyntax { cursor: name, step, targets })))
 }
 
-/// Where FETCH goes; the next row, where nothing is written.
-fn step(cursor: &mut Cursor<'_>) -> Result<CursorStep> {
+/// Where FETCH goes, or MOVE (`moves`), which may pass several rows; the next row, where nothing is
+/// written.
+fn step(cursor: &mut Cursor<'_>, moves: bool) -> Result<CursorStep> {
     // One that is called like a direction is followed by INTO, or by the end.
     let is_name = cursor.is_at(1, "into") || cursor.peek_at(1) == Some(&Token::SemiColon);
     if is_name {
@@ -136,8 +138,15 @@ fn step(cursor: &mut Cursor<'_>) -> Result<CursorStep> {
     }
     let is_back = cursor.is("backward");
     if cursor.accept("next") || cursor.accept("forward") || cursor.accept("backward") {
-        let is_count = cursor.is("all") || matches!(cursor.peek(), Some(Token::Number(..)));
-        if is_count {
+        let is_count = matches!(cursor.peek(), Some(Token::Number(..)));
+        if is_count && moves {
+            let count = number(cursor)?;
+            return Ok(CursorStep::Relative(match is_back {
+                false => count,
+                true => ast::Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr: Box::new(count) },
+            }));
+        }
+        if is_count || cursor.is("all") {
             let advice = "go row by row in a loop, or write MOVE RELATIVE n FROM cursor";
             return Err(unsupported(cursor.place(), "a number of rows here", advice));
         }

@@ -9,6 +9,7 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::local;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
     Expr, ExprKind, Function, Place, SlotId, Statement, StatementKind,
 };
@@ -22,8 +23,9 @@ use crate::operand::Operand;
 use crate::scope::Compiler;
 use crate::state::{AskingDomain, Names, Variable};
 use crate::syntax::{TypeName, TypeNameKind};
+use crate::types::sql_type;
 use crate::typing::{constant, explicit_cast, packed, scalar, spread};
-use crate::written::object_name;
+use crate::written::{bare, object_name};
 
 /// What the value of a domain is called where a constraint of it is compiled: no name of SQL.
 const VALUE: &str = "\u{1}value";
@@ -65,7 +67,8 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Operand> {
         let Some(domain) = self.asking_domain(to, place) else {
-            return self.cast_to_written(expr, to, place);
+            let cast = self.cast_to_written(expr, to, place);
+            return cast.or_else(|failed| self.cast_when_run(expr, to, place, failed));
         };
         let value = match domain.of() {
             SqlType::Scalar(DataType::Composite(of)) => self.cast_to_composite(expr, of, place)?,
@@ -80,6 +83,28 @@ impl Compiler<'_> {
             }
         };
         self.in_domain(value, &domain).map(Operand::Typed)
+    }
+
+    /// A text that is no value of a type, in a routine: that is known now, and an error when the
+    /// statement is run, which a handler may wait for.
+    fn cast_when_run(
+        &mut self,
+        expr: &ast::Expr,
+        to: &ast::DataType,
+        place: Place,
+        failed: SqlError,
+    ) -> Result<Operand> {
+        let is_of_value = failed.sqlstate.starts_with(b"22");
+        if !self.is_procedure || self.ad_hoc || !is_of_value {
+            return Err(failed);
+        }
+        let ast::Expr::Value(literal) = bare(expr) else { return Err(failed) };
+        let ast::Value::SingleQuotedString(text) = &literal.value else { return Err(failed) };
+        let SqlType::Scalar(to) = sql_type(to, self.type_names(), place)? else {
+            return Err(failed);
+        };
+        let text = constant(Value::Text(text.clone()), DataType::Text);
+        Ok(Operand::Typed(scalar(ExprKind::Cast(Box::new(text)), to)))
     }
 
     /// A value, of the type that a domain is made from, as one of the domain: an error where its

@@ -84,7 +84,7 @@ impl Compiler<'_> {
             let slots = self.slots_of(Draw::Number(sequence), self.draws.len())?; // I1
             return Ok(self.slot_expr(slots.parameter));
         }
-        if self.ad_hoc && self.firing.changed.is_none() {
+        if self.ad_hoc && !self.is_whole && self.firing.changed.is_none() {
             // Its rows are found first, and numbers drawn for them: no more than there are.
             let hint = "pass an array of numbers, or have each statement insert one row";
             return Err(unsupported(place, format!("{} in a loop", what()), hint));

@@ -96,6 +96,7 @@ impl Compiler<'_> {
         self.endings.protected += 1;
         self.statements(&block.statements, &mut body)?;
         self.endings.protected -= 1;
+        let put_back = self.keep_events(out, &body)?;
         let state = self.temporary("sqlstate", DataType::Text)?;
         let message = self.temporary("sqlerrm", DataType::Text)?;
         let constant = |slot| Variable::Scalar { slot, constant: true, not_null: false };
@@ -107,7 +108,7 @@ impl Compiler<'_> {
         self.caught.push(vec![(ErrorPart::State, state), (ErrorPart::Message, message)]);
         let mut handlers = Vec::new();
         for written in &block.handlers {
-            let mut body = Vec::new();
+            let mut body = put_back.clone();
             self.statements(&written.statements, &mut body)?;
             handlers.push(Handler { catches: written.catches.clone(), body });
         }

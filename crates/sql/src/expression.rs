@@ -21,7 +21,7 @@ use crate::parameters::parameter_number;
 use crate::relation::array::array_assigned;
 use crate::scope::Compiler;
 use crate::script::FREE_BYTES;
-use crate::subscripts::assigned_to_nothing;
+use crate::subscripts::{assigned_to_nothing, called};
 use crate::temporal;
 use crate::token::folded;
 use crate::types::sql_type;
@@ -29,7 +29,7 @@ use crate::typing::{
     Coercion, assign, cast, common_type, constant, explicit_cast, for_rows, integer,
     literal_in_zone, null, packed, parse_literal, scalar, spread,
 };
-use crate::written::{complement_bound_looser, dotted, sign_bound_tighter};
+use crate::written::{complement_bound_looser, dotted, plain_operator, sign_bound_tighter};
 
 /// Expressions compiled one in the other.
 const DEPTH_MAX: usize = 200;
@@ -523,6 +523,7 @@ impl Compiler<'_> {
                 let operands = self.operands(&[written])?;
                 self.named("~", operands, place).map(Operand::Typed)
             }
+            ast::UnaryOperator::PGAbs => self.operand(&called("abs", vec![written.clone()])),
             other => Err(unsupported(
                 place,
                 format!("operator {other}"),
@@ -539,6 +540,12 @@ impl Compiler<'_> {
         written: &ast::Expr,
     ) -> Result<Operand> {
         use BinaryOperator as B;
+        if let B::PGCustomBinaryOperator(parts) = op
+            && let Some(op) = plain_operator(parts)
+        {
+            let (left, right) = (Box::new(left.clone()), Box::new(right.clone()));
+            return self.operand(&ast::Expr::BinaryOp { left, op, right });
+        }
         if let Some(operand) = self.relational_binary(left, op, right)? {
             return Ok(operand);
         }

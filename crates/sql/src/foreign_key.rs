@@ -15,7 +15,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
     Deferral, ForeignKey, Index, IndexKind, ReferentialAction, Table,
 };
-use hotrow_transaction::deferred::{ESCAPES, SEPARATOR, Violated};
+use hotrow_transaction::deferred::{ESCAPES, Pending, SEPARATOR};
 use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, ExprKind, FOUND, OfConstraint, Path, RowsTo, SlotId, Statement,
     StatementKind,
@@ -169,6 +169,7 @@ impl<'c> Compiler<'c> {
             name: name.to_owned(),
             deferral: index.deferral,
             is_early: true,
+            is_event: false,
         };
         let violated = violated(table.id, of, values);
         let mut then = Vec::new();
@@ -427,7 +428,8 @@ pub(crate) fn key_of(value: Expr, column: DataType) -> Expr {
 fn of_key(key: &ForeignKey, table: &Table, deferral: Deferral) -> OfConstraint {
     // The rows of one statement may refer to each other.
     let is_early = key.parent == key.child;
-    OfConstraint { table: table.name.clone(), name: key.name.clone(), deferral, is_early }
+    let (table, name) = (table.name.clone(), key.name.clone());
+    OfConstraint { table, name, deferral, is_early, is_event: false }
 }
 
 /// What an error tells of a table's constraint that is violated for these values of its columns,
@@ -440,15 +442,21 @@ fn violated(
     if !of.deferral.is_deferrable() {
         return (None, Some(of));
     }
-    let text = |text: String| constant(Value::Text(text), DataType::Text);
-    let mut hint = text(Violated::begin(table, &of.name));
-    for value in values {
-        hint = concat(hint, text(SEPARATOR.to_string()));
-        let value = cast(value.clone(), DataType::Text);
-        let escape = |value, (from, to)| replaced(value, from, to);
-        hint = concat(hint, ESCAPES.into_iter().fold(value, escape));
-    }
-    (Some(hint), Some(of))
+    let begin = constant(Value::Text(Pending::begin(table, &of.name, false)), DataType::Text);
+    let add = |hint, value: &Expr| with_value(hint, escaped(value.clone()));
+    (Some(values.iter().fold(begin, add)), Some(of))
+}
+
+/// A value's text as a hint has it ([`hotrow_transaction::deferred`]).
+pub(crate) fn escaped(value: Expr) -> Expr {
+    let escape = |value, (from, to)| replaced(value, from, to);
+    ESCAPES.into_iter().fold(cast(value, DataType::Text), escape)
+}
+
+/// A hint with one more value behind it.
+pub(crate) fn with_value(hint: Expr, value: Expr) -> Expr {
+    let separator = constant(Value::Text(SEPARATOR.to_string()), DataType::Text);
+    concat(concat(hint, separator), value)
 }
 
 /// `Key (a, b)=(1, 2)` and an end.

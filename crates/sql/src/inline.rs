@@ -23,7 +23,7 @@ use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::around::Meets;
-use crate::call::{default_value, other_count, places_given};
+use crate::call::{DefaultValue, default_value, other_count, places_given};
 use crate::call_syntax::{CallArgument, CallSyntax, written_arguments};
 use crate::called_function::called_function;
 use crate::consume::Sink;
@@ -228,7 +228,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// Puts the statements of a procedure right before the current statement.
-    fn inline(
+    pub(crate) fn inline(
         &mut self,
         called: &Called<'_>,
         written: &[CallArgument],
@@ -277,7 +277,7 @@ impl<'c> Compiler<'c> {
         self.calls.circle.is_hollow |= is_hollow;
         self.need_call(callee);
         let slots = self.callee_slots(callee, arguments, &meets)?;
-        let mut body = callee.body.clone();
+        let mut body = callee.body_of_call();
         let renaming =
             Renaming { slots, first_label: self.labels, first_row_set: self.row_sets, place };
         let first_label = self.labels;
@@ -331,14 +331,23 @@ impl<'c> Compiler<'c> {
             }
             Ok(())
         });
+        let computed = computed.and_then(|()| {
+            let left_out = values.iter_mut().enumerate().filter(|(_, value)| value.is_none());
+            for (at, value) in left_out {
+                *value = match default_value(callee, at, place)? {
+                    Some(DefaultValue::Computed(value)) => Some(value),
+                    Some(DefaultValue::Written(value)) => {
+                        Some(self.argument_of(callee, at, &value)?)
+                    }
+                    None => None,
+                };
+            }
+            Ok(())
+        });
         (self.depth, self.levels) = (depth, levels);
         computed?;
-        let given = values.into_iter().enumerate().map(|(at, value)| match value {
-            Some(value) => Ok(value),
-            None => default_value(callee, at)
-                .ok_or_else(|| other_count(callee, callee.shown_name(), written.len(), place)),
-        });
-        given.collect()
+        let refused = || other_count(callee, callee.shown_name(), written.len(), place);
+        values.into_iter().map(|value| value.ok_or_else(refused)).collect()
     }
 
     /// An argument as the value of parameter number `at`.
@@ -397,8 +406,10 @@ impl<'c> Compiler<'c> {
             walk::defines(statement, &mut |slot| assigned[slot.index()] = true);
         });
         let first = usize::from(FIRST_PARAMETER);
+        let later = self.later_of_callee(callee)?;
         for (slot, at) in callee.slots[first..].iter().zip(first..) {
-            if let Some(here) = meets.slot(at) {
+            let shared = later.iter().find(|(there, _)| there.index() == at);
+            if let Some(here) = meets.slot(at).or(shared.map(|(_, here)| *here)) {
                 slots.push(here);
                 continue;
             }
@@ -422,7 +433,11 @@ impl<'c> Compiler<'c> {
                 _ => self.emit_assign(&mut before, slots[at], value),
             }
         }
+        let drawn_here = self.draws_of_call(callee);
         for (at, draw) in (first + parameters..).zip(&callee.draws) {
+            if drawn_here.as_ref().is_some_and(|used| !used.contains(&SlotId(at as u16))) {
+                continue;
+            }
             let value = self.drawn_for(callee, draw)?;
             self.emit_assign(&mut before, slots[at], value);
         }

@@ -8,7 +8,7 @@ use hotrow_transaction::program::{self, Expr, FOUND, Place, Statement, Statement
 use sqlparser::ast::{self, SetExpr};
 
 use crate::assignment::ColumnValue;
-use crate::conflict::{Duplicate, OnConflict};
+use crate::conflict::{Duplicate, INSERTED, OnConflict};
 use crate::conflict_again::Again;
 use crate::consume::{Sink, no_values};
 use crate::error::{Advice, Result, error, place_in, syntax};
@@ -273,7 +273,8 @@ impl<'c> Compiler<'c> {
         let mut columns = Vec::new();
         if let Some(items) = returning {
             let row = self.target_row(target);
-            let (listed, bound) = self.with_row(row, |this| this.returned_columns(items))?;
+            let (listed, bound) =
+                self.with_row(row, |this| this.returned_beside_xmax(items, INSERTED))?;
             columns = listed;
             returned = bound.bound.iter().map(|(column, slot)| (*slot, *column)).collect();
         }

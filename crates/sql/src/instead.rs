@@ -88,6 +88,7 @@ impl<'c> Compiler<'c> {
             function: self.trigger_function(&written.function)?,
             arguments: written.arguments.clone(),
             is_enabled: true,
+            constraint: None,
         };
         self.check_view_trigger(view, &trigger, place)?;
         let mut view = view.clone();

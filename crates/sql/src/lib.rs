@@ -22,6 +22,7 @@
 //! | what whoever listens is sent | `notify` |
 //! | partitions | `partition`, `partition_checks`, `partition_rows`, `partition_keys` |
 //! | queries of any shape | `relation` and what is in it, `operators` |
+//! | triggers | `fire`, `fire_later`, `fire_at_end`, `triggered`, `trigger_body` |
 //! | programs | `statement`, `loops`, `leave`, `create` |
 //! | calls of other routines | `inline`, `called_read`, `recursion`, `circle`, `polymorphic` |
 //! | blocks that are run statement by statement | `interpreted` and what is in it, `open_cursors` |
@@ -72,6 +73,7 @@ mod comparison;
 mod compile;
 mod compiled;
 mod composite;
+mod computed_call;
 mod condition;
 mod conflict;
 mod conflict_again;
@@ -106,6 +108,8 @@ mod expression;
 mod extension;
 mod field_assignment;
 mod fire;
+mod fire_at_end;
+mod fire_later;
 mod foreign_key;
 mod frame_syntax;
 mod function;
@@ -215,6 +219,7 @@ mod truncated;
 mod type_table;
 mod types;
 mod typing;
+mod variable_star;
 mod variadic;
 mod variadic_call;
 mod view;
@@ -237,6 +242,7 @@ pub use composite::record_type;
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
 pub use entitled::refuse_not_entitled;
 pub use explain::{Analyzed, AnalyzedRun, ExplainForm, explain};
+pub use fire_later::firing;
 pub use functions::{
     EXAMPLE_TABLES, FUNCTIONS, FunctionGroup, FunctionKind, FunctionRow, Volatility,
     function_document, resolve as resolve_function,

@@ -13,9 +13,11 @@ use crate::relation::array::assign_to;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Names, Variable};
-use crate::statement::as_query;
+use crate::statement::{as_query, has_returning};
 use crate::syntax::{ForRange, LoopBody, StatementSource, Target};
+use crate::token::{parse_statement, tokenize};
 use crate::typing::{Coercion, array_call, integer, scalar, spread};
+use crate::written::changed_by;
 
 /// What a loop over rows goes through.
 enum LoopOf {
@@ -201,7 +203,11 @@ impl Compiler<'_> {
         out: &mut Vec<Statement>,
     ) -> Result<()> {
         let known = |this: &mut Self, query: &ast::Statement, out: &mut Vec<Statement>| {
-            let query = as_query(query, place)?;
+            let of_change = rows_of_change(query, place)?;
+            let query = match &of_change {
+                Some(query) => query,
+                None => as_query(query, place)?,
+            };
             this.behind_changes(out, query, |this, out, query| {
                 this.loop_over(targets, query, body, place, out)
             })
@@ -231,6 +237,8 @@ impl Compiler<'_> {
                 LoopOf::Operators(Box::new(of), slots)
             }
         };
+        // What its WITH changes is done before the first turn.
+        self.keeping.changed.clear();
         let mut compiled = Vec::new();
         match of {
             // Exactly one row: the body runs once, on the values just assigned.
@@ -301,6 +309,39 @@ impl Compiler<'_> {
             .hint(format!("declare it: {name} RECORD;"))),
         }
     }
+}
+
+/// The rows that a change gives by RETURNING, as a query behind it, which has them all before the
+/// first turn of a loop; none: it is no change.
+fn rows_of_change(statement: &ast::Statement, place: Place) -> Result<Option<ast::Query>> {
+    use ast::{SetExpr, Statement as S};
+    let (change, with) = match statement {
+        S::Insert(_) => (SetExpr::Insert(statement.clone()), None),
+        S::Update(_) => (SetExpr::Update(statement.clone()), None),
+        S::Delete(_) => (SetExpr::Delete(statement.clone()), None),
+        S::Query(query) if changed_by(query).is_some() => {
+            ((*query.body).clone(), query.with.clone())
+        }
+        _ => return Ok(None),
+    };
+    let written = match statement {
+        S::Query(query) => changed_by(query).map_or(statement, |(_, change)| change),
+        _ => statement,
+    };
+    if !has_returning(written) {
+        let message = "cannot open INSERT, UPDATE or DELETE query as cursor";
+        return Err(error(b"42P11", place, message).hint("it gives no rows: write RETURNING"));
+    }
+    // No name of a user's begins so.
+    let text = "WITH \"\u{6}changed\" AS (SELECT 1) SELECT * FROM \"\u{6}changed\"";
+    let tokens = tokenize(text, place)?;
+    let S::Query(mut query) = parse_statement(&tokens, place)? else { return Ok(None) };
+    if let Some(own) = &mut query.with {
+        own.cte_tables.iter_mut().for_each(|cte| *cte.query.body = change.clone());
+        let before = with.into_iter().flat_map(|with| with.cte_tables);
+        own.cte_tables.splice(0..0, before);
+    }
+    Ok(Some(*query))
 }
 
 /// Refuses a variable of FOREACH that does not take what it is set to.

@@ -22,3 +22,16 @@ pub fn key_of(name: &str) -> Option<String> {
 pub fn may_name(text: &str, name: &str) -> bool {
     key_of(name).is_none_or(|key| words(text).any(|word| word == key))
 }
+
+/// Whether two names differ by one letter only (left out, added, changed) or by underscores.
+pub(crate) fn is_near(known: &str, name: &str) -> bool {
+    if known.is_empty() || known.len() > 128 || name.len() > 128 {
+        return false;
+    }
+    let bare = |s: &str| s.chars().filter(|c| *c != '_').collect::<Vec<_>>();
+    let (a, b) = (bare(known), bare(name));
+    let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[same..], &b[same..]);
+    let equal_after = |i: usize, j: usize| a.get(i..).zip(b.get(j..)).is_some_and(|(x, y)| x == y);
+    a == b || equal_after(1, 1) || equal_after(1, 0) || equal_after(0, 1)
+}

@@ -72,6 +72,7 @@ impl Compiler<'_> {
             interpreted: None,
             source: None,
             trigger: None,
+            later: None,
             needs: Default::default(),
         }
     }

@@ -69,7 +69,7 @@ pub use system::{
     Fields, SystemContext, has_right, is_function, sequence_named, system_function, system_rows,
     table_number,
 };
-pub(crate) use system::{attribute_name, key_name};
+pub(crate) use system::{attribute_name, check_anywhere, key_name};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.

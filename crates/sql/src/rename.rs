@@ -183,7 +183,9 @@ impl Compiler<'_> {
         let checks = table.checks.iter().map(|check| &*check.name);
         // Older versions had those of domains as the table's.
         let checks = checks.filter(|name| self.is_own || !table.is_of_domain(name));
-        keys.chain(checks).chain(table.foreign_keys.iter().map(|key| &*key.name)).collect()
+        let triggers = table.triggers.iter().filter(|of| of.constraint.is_some());
+        let references = table.foreign_keys.iter().map(|key| &*key.name);
+        keys.chain(checks).chain(references).chain(triggers.map(|of| &*of.name)).collect()
     }
 
     fn rename_constraint(

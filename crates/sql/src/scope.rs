@@ -9,18 +9,18 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, Object, SearchPath, ViewKind};
 use hotrow_transaction::draw::Draw;
 use hotrow_transaction::needs::{By, Needs};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
-    ErrorPart, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
-    SlotId,
+    DefaultArgument, ErrorPart, Expr, ExprKind, FOUND, LaterEvents, Place, Procedure, ResultColumn,
+    RowLocks, RowSetId, Slot, SlotId,
 };
 
 use crate::ambiguity::Ambiguity;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
+use crate::mention::is_near;
 use crate::open_literals::Literals;
 use crate::row_fields::{RowApart, composite_type_of, field_named};
 use crate::secured::Security;
@@ -66,7 +66,7 @@ pub(crate) struct Compiler<'c> {
     /// literals that are parameters
     pub(crate) literals: Literals,
     /// of a routine's last parameters
-    pub(crate) defaults: Vec<Value>,
+    pub(crate) defaults: Vec<DefaultArgument>,
     /// per parameter of a statement: its type, once it is known
     pub(crate) given: Vec<Option<SqlType>>,
     /// what there is room for, behind the parameters, of all that is drawn
@@ -164,6 +164,10 @@ pub(crate) struct Compiler<'c> {
     pub(crate) endings: Endings,
     /// triggers of the statement, and of the function that is compiled
     pub(crate) firing: Firing,
+    /// events that triggers fire for at the end of the call
+    pub(crate) later: Option<LaterEvents>,
+    /// the statement is one program, and cannot be anything else
+    pub(crate) is_whole: bool,
     /// triggers whose functions are compiled, one in the other: their tables and names
     pub(crate) triggers: Vec<(TableId, String)>,
     /// why a query is to give the rows of the change that is compiled: a part of it needs
@@ -257,6 +261,8 @@ impl<'c> Compiler<'c> {
             cursors: Vec::new(),
             endings: Endings::default(),
             firing: Firing::default(),
+            later: None,
+            is_whole: false,
             triggers: Vec::new(),
             needs_query: None,
             needs: Needs::default(),
@@ -309,6 +315,7 @@ impl<'c> Compiler<'c> {
         self.calls.inlined.truncate(mark.calls.1);
         let is_gone = |of: &Repeated| of.results.iter().any(|(slot, _)| slot.index() >= mark.slots);
         self.calls.repeated.take_if(|of| is_gone(of));
+        self.forget_later_from(mark.slots);
         self.result.truncate(mark.result);
         (self.ad_hoc, self.is_procedure) = (mark.ad_hoc, mark.is_procedure);
         (self.row_sets, self.depth) = (mark.row_sets, mark.depth);
@@ -345,6 +352,7 @@ impl<'c> Compiler<'c> {
             interpreted: None,
             source: None,
             trigger: None,
+            later: self.later.take().map(Box::new),
             needs: Default::default(),
         }
     }
@@ -577,19 +585,6 @@ fn is_ambiguous(name: &str, table: &str, place: Place) -> SqlError {
     error(b"42702", place, format!("column reference \"{name}\" is ambiguous"))
         .detail("It could refer to either a PL/pgSQL variable or a table column.")
         .hint(format!("write {table}.{name} for the column, or rename the variable"))
-}
-
-/// Whether two names differ by one letter only (left out, added, changed) or by underscores.
-fn is_near(known: &str, name: &str) -> bool {
-    if known.is_empty() || known.len() > 128 || name.len() > 128 {
-        return false;
-    }
-    let bare = |s: &str| s.chars().filter(|c| *c != '_').collect::<Vec<_>>();
-    let (a, b) = (bare(known), bare(name));
-    let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-    let (a, b) = (&a[same..], &b[same..]);
-    let equal_after = |i: usize, j: usize| a.get(i..).zip(b.get(j..)).is_some_and(|(x, y)| x == y);
-    a == b || equal_after(1, 1) || equal_after(1, 0) || equal_after(0, 1)
 }
 
 /// That a name is a view's, where a table's is wanted.

@@ -48,6 +48,8 @@ pub(crate) fn as_fields(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> 
 /// Whether brackets behind a token are those of a call.
 fn is_function(before: &Token) -> bool {
     match before {
+        // Its values are as many as the row has fields.
+        Token::Word(word) if word.keyword == Keyword::VALUES => false,
         Token::Word(word) => {
             word.keyword == Keyword::NoKeyword || !RESERVED_FOR_IDENTIFIER.contains(&word.keyword)
         }

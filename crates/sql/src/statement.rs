@@ -223,10 +223,14 @@ impl Compiler<'_> {
         statement: &ast::Statement,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
-        if let ast::Statement::Query(query) = statement {
-            return self.emit_query(out, query, Wanted::All, |_, _| Ok(Sink::Result));
-        }
-        if !has_returning(statement) {
+        let change = match statement {
+            ast::Statement::Query(query) => match changed_by(query) {
+                Some((_, change)) => change,
+                None => return self.emit_query(out, query, Wanted::All, |_, _| Ok(Sink::Result)),
+            },
+            change => change,
+        };
+        if !has_returning(change) {
             let message = "cannot open INSERT, UPDATE or DELETE query as cursor";
             return Err(
                 error(b"42P11", self.place, message).hint("it gives no rows: write RETURNING")
@@ -475,6 +479,11 @@ impl Compiler<'_> {
                     None => Ok(Sink::Result),
                     Some(_) => this.sink_of(into, columns),
                 })
+            }
+            ast::Statement::Insert(insert)
+                if let Some(insert) = self.insert_of_fields(insert)? =>
+            {
+                self.sql(&ast::Statement::Insert(insert), into, out)
             }
             change if returns_queries(change) => {
                 self.change_shown_by_query(out, (change, None), into)

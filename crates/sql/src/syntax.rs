@@ -8,10 +8,9 @@ use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{Catch, ErrorPart, Place};
 use sqlparser::ast;
-use sqlparser::tokenizer::TokenWithSpan;
 
 use crate::alter_syntax::{AlterSyntax, RefreshSyntax, filling};
-use crate::altered_routine::{RoutineChange, RoutineKind};
+use crate::altered_routine::AlterRoutineSyntax;
 use crate::ambiguity::Ambiguity;
 use crate::anonymous::{Anonymous, DefinitionSyntax};
 use crate::call_syntax::{CallArgument, CallSyntax};
@@ -26,7 +25,7 @@ use crate::role::RoleSyntax;
 use crate::setting::{Naming, Setting};
 use crate::state::{Diagnostic, Overriding, Programs};
 use crate::transaction_control::TransactionControl;
-use crate::trigger_syntax::{DropTriggerSyntax, TriggerSyntax};
+use crate::trigger_syntax::{DropTriggerSyntax, FiringSyntax, TriggerSyntax};
 use crate::written::{changed_by, has_changes};
 use crate::written_subscripts::Subscripts;
 
@@ -221,6 +220,8 @@ pub(crate) enum Syntax {
     Trigger(Box<TriggerSyntax>),
     /// DROP TRIGGER
     DropTrigger(DropTriggerSyntax),
+    /// what a trigger does for a row: no text says it
+    Firing(FiringSyntax),
     /// CREATE, ALTER and DROP POLICY
     Policy(Box<PolicySyntax>),
     /// CREATE DOMAIN
@@ -237,17 +238,6 @@ impl Syntax {
 
 /// A routine that DROP names, and its parameters, if they are told.
 pub(crate) type DroppedRoutine = (String, Place, Option<Vec<Parameter>>);
-
-/// ALTER FUNCTION, PROCEDURE or ROUTINE, as it is written.
-#[derive(Debug)]
-pub(crate) struct AlterRoutineSyntax {
-    pub(crate) kind: RoutineKind,
-    pub(crate) name: String,
-    pub(crate) place: Place,
-    /// its parameters, if they are told
-    pub(crate) taken: Option<Vec<TokenWithSpan>>,
-    pub(crate) what: RoutineChange,
-}
 
 /// CREATE FUNCTION or PROCEDURE.
 #[derive(Debug)]

@@ -65,7 +65,14 @@ impl<'c> Compiler<'c> {
             function,
             arguments: written.arguments.clone(),
             is_enabled: true,
+            constraint: written.constraint,
         };
+        let named = written.constraint.map(|_| self.constraint_names(table));
+        if named.is_some_and(|known| known.contains(&name.as_str())) {
+            let of = &table.name;
+            let message = format!("constraint \"{name}\" for relation \"{of}\" already exists");
+            return Err(error(b"42710", place, message));
+        }
         self.check_condition(table, &trigger, written.when.as_ref().map_or(place, |of| of.1))?;
         let change = CatalogChange::SetTrigger { table: table.id, trigger };
         self.check_trigger(&change, table, name, place)?;

@@ -54,11 +54,15 @@ impl<'c> Compiler<'c> {
             rows = RowSlots { kept, ..RowSlots::default() };
         }
         let skip = (is_row && trigger.timing == TriggerTiming::Before).then_some(skip);
-        self.fire(&mut Vec::new(), &Fired { table, trigger, event, rows: &rows, skip })
+        let fired = Fired { table, trigger, event, rows: &rows, skip };
+        self.fire(&mut Vec::new(), &fired)?;
+        match trigger.deferral() {
+            None => Ok(()),
+            Some(_) => self.fire_now(&mut Vec::new(), &fired),
+        }
     }
 
     pub(crate) fn fire(&mut self, out: &mut Vec<Statement>, fired: &Fired<'_>) -> Result<()> {
-        let own = (fired.table.id, fired.trigger.name.clone());
         let place = self.place;
         let when = self.when(fired).map_err(|error| in_trigger(error, fired, place))?;
         if let Some((_, condition)) = &when
@@ -67,17 +71,9 @@ impl<'c> Compiler<'c> {
             return Ok(());
         }
         let mut body = Vec::new();
-        if self.triggers.iter().filter(|around| **around == own).count() >= DEPTH_MAX {
-            self.emit_too_deep(&mut body, fired);
-        } else {
-            let changed = self.firing.changed.as_ref();
-            let turns = usize::from(changed.is_some_and(|changed| changed.draws_by_turns));
-            self.triggers.push(own);
-            self.loops += turns;
-            let compiled = self.function_of(&mut body, fired);
-            self.loops -= turns;
-            self.triggers.pop();
-            compiled.map_err(|error| in_trigger(error, fired, place))?;
+        match fired.trigger.deferral() {
+            None => self.fire_now(&mut body, fired)?,
+            Some(deferral) => self.fire_when_due(&mut body, fired, deferral)?,
         }
         match when {
             Some((before, condition)) if self.known_truth_of(&condition).is_none() => {
@@ -87,6 +83,24 @@ impl<'c> Compiler<'c> {
             _ => out.append(&mut body),
         }
         Ok(())
+    }
+
+    /// What a trigger does, whose condition holds.
+    pub(crate) fn fire_now(&mut self, out: &mut Vec<Statement>, fired: &Fired<'_>) -> Result<()> {
+        let own = (fired.table.id, fired.trigger.name.clone());
+        let place = self.place;
+        if self.triggers.iter().filter(|around| **around == own).count() >= DEPTH_MAX {
+            self.emit_too_deep(out, fired);
+            return Ok(());
+        }
+        let changed = self.firing.changed.as_ref();
+        let turns = usize::from(changed.is_some_and(|changed| changed.draws_by_turns));
+        self.triggers.push(own);
+        self.loops += turns;
+        let compiled = self.function_of(out, fired);
+        self.loops -= turns;
+        self.triggers.pop();
+        compiled.map_err(|error| in_trigger(error, fired, place))
     }
 
     /// I2

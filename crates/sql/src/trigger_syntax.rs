@@ -5,14 +5,19 @@
 //!     [REFERENCING {OLD | NEW} TABLE [AS] name ...]
 //!     [FOR [EACH] {ROW | STATEMENT}] [WHEN (condition)]
 //!     EXECUTE {FUNCTION | PROCEDURE} function (text, ...)
+//! CREATE CONSTRAINT TRIGGER name AFTER event [OR event ...] ON table
+//!     [[NOT] DEFERRABLE [INITIALLY {DEFERRED | IMMEDIATE}]]
+//!     FOR [EACH] ROW [WHEN (condition)] EXECUTE {FUNCTION | PROCEDURE} function (text, ...)
 //!   event    INSERT | UPDATE [OF column, ...] | DELETE | TRUNCATE
 //! ```
 
-use hotrow_transaction::catalog::{TriggerEvent, TriggerLevel, TriggerTiming};
+use hotrow_base::ids::TableId;
+use hotrow_transaction::catalog::{Deferral, TriggerEvent, TriggerLevel, TriggerTiming};
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::error::{Result, error, unsupported};
+use crate::column_syntax::deferrability;
+use crate::error::{Advice, Result, error, unsupported};
 use crate::token::Cursor;
 
 /// CREATE TRIGGER.
@@ -33,6 +38,16 @@ pub(crate) struct TriggerSyntax {
     pub(crate) when: Option<(String, Place)>,
     pub(crate) function: (String, Place),
     pub(crate) arguments: Vec<String>,
+    /// of CREATE CONSTRAINT TRIGGER: when it fires
+    pub(crate) constraint: Option<Deferral>,
+}
+
+/// What a trigger does for a row that was changed before; no text says it.
+#[derive(Debug)]
+pub(crate) struct FiringSyntax {
+    pub(crate) table: TableId,
+    pub(crate) trigger: String,
+    pub(crate) event: TriggerEvent,
 }
 
 /// DROP TRIGGER.
@@ -55,9 +70,11 @@ pub(crate) fn trigger(
     or_replace: bool,
     text_of: &impl Fn(&[TokenWithSpan]) -> String,
 ) -> Result<TriggerSyntax> {
-    if cursor.is("constraint") {
-        let advice = "write CREATE TRIGGER ... AFTER: it fires at the end of its statement";
-        return Err(unsupported(cursor.place(), "a constraint trigger", advice));
+    let at = cursor.place();
+    let is_constraint = cursor.accept("constraint");
+    if is_constraint && or_replace {
+        let message = "CREATE OR REPLACE CONSTRAINT TRIGGER is not supported";
+        return Err(error(b"0A000", at, message).hint("DROP TRIGGER IF EXISTS before it"));
     }
     if cursor.is("event") {
         let advice = "definitions fire nothing: leave it out";
@@ -66,6 +83,9 @@ pub(crate) fn trigger(
     cursor.expect("trigger")?;
     let place = cursor.place();
     let name = cursor.identifier()?;
+    if is_constraint && !cursor.is("after") {
+        return Err(cursor.unexpected("AFTER, as a constraint trigger fires"));
+    }
     let timing = timing(cursor)?;
     let (mut events, mut columns) = (Vec::new(), Vec::new());
     loop {
@@ -86,13 +106,21 @@ pub(crate) fn trigger(
     cursor.expect("on")?;
     let at = cursor.place();
     let table = (cursor.object_name()?, at);
-    if cursor.is("from") || cursor.is("deferrable") || cursor.is("initially") {
-        let advice = "leave it out: a trigger fires in its statement";
-        return Err(unsupported(cursor.place(), "a deferred trigger", advice));
+    if is_constraint && cursor.is("from") {
+        let advice = "leave it out: it only notes a table that the function may look at";
+        return Err(unsupported(cursor.place(), "FROM of a constraint trigger", advice));
     }
-    let _ = cursor.accept_all(&["not", "deferrable"]);
+    let at = cursor.place();
+    let deferral = deferrability(cursor)?.unwrap_or_default();
+    if deferral.is_deferrable() && !is_constraint {
+        let message = "only a constraint trigger can be deferred";
+        return Err(error(b"42601", at, message).hint("write CREATE CONSTRAINT TRIGGER"));
+    }
     let transition = transition(cursor)?;
     let level = level(cursor)?;
+    if is_constraint && level == TriggerLevel::Statement {
+        return Err(cursor.unexpected("FOR EACH ROW, as a constraint trigger fires"));
+    }
     let when = match cursor.accept("when") {
         false => None,
         true => {
@@ -126,6 +154,7 @@ pub(crate) fn trigger(
         when,
         function,
         arguments,
+        constraint: is_constraint.then_some(deferral),
     })
 }
 

@@ -72,7 +72,8 @@ pub(crate) fn data_type(written: &Written, names: TypeNames<'_>, place: Place) -
         None if let Some(of) = AnyType::ALL.into_iter().find(|of| is_built_in(name, of.name())) => {
             Ok(DataType::Any(of))
         }
-        None if is_built_in(name, "citext") => Ok(DataType::CiText),
+        // PostgreSQL has it in the schema that CREATE EXTENSION has put it in.
+        None if is_last_part(name, "citext") => Ok(DataType::CiText),
         None if let Some(kind) = range_named(name) => Ok(DataType::Range(kind)),
         None if let Some(of) = encoded_named(name) => Ok(DataType::Encoded(of)),
         None if let Some(element) = element_of_name(name, names, place) => Ok(element.array()),
@@ -173,6 +174,11 @@ fn range_named(name: &ast::ObjectName) -> Option<RangeKind> {
 fn is_built_in(name: &ast::ObjectName, built_in: &str) -> bool {
     let name = name.to_string().to_lowercase();
     name.strip_prefix("pg_catalog.").unwrap_or(&name) == built_in
+}
+
+fn is_last_part(name: &ast::ObjectName, wanted: &str) -> bool {
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.is_some_and(|last| last.value.eq_ignore_ascii_case(wanted))
 }
 
 /// A scalar type that nobody has to make.

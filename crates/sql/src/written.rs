@@ -265,3 +265,25 @@ pub(crate) fn argument_count(function: &ast::Function) -> usize {
         FunctionArguments::None | FunctionArguments::Subquery(_) => 0,
     }
 }
+
+/// `OPERATOR(pg_catalog.+)` as the operator that it is called like, whatever schema PostgreSQL has
+/// that in; none: the parser has no name of its own for it.
+pub(crate) fn plain_operator(parts: &[String]) -> Option<ast::BinaryOperator> {
+    use ast::BinaryOperator as B;
+    Some(match parts.last()?.as_str() {
+        "+" => B::Plus,
+        "-" => B::Minus,
+        "*" => B::Multiply,
+        "/" => B::Divide,
+        "%" => B::Modulo,
+        "^" => B::PGExp,
+        "||" => B::StringConcat,
+        "=" => B::Eq,
+        "<>" | "!=" => B::NotEq,
+        "<" => B::Lt,
+        "<=" => B::LtEq,
+        ">" => B::Gt,
+        ">=" => B::GtEq,
+        _ => return None,
+    })
+}

@@ -168,6 +168,7 @@ fn procedure(kind: &str) -> Procedure {
         interpreted: None,
         source: None,
         trigger: None,
+        later: None,
         needs: Default::default(),
     }
 }

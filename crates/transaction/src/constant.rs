@@ -65,6 +65,7 @@ impl Computation {
             interpreted: None,
             source: None,
             trigger: None,
+            later: None,
             needs: Default::default(),
         };
         let program = lower(&Catalog::default(), &procedure)?;

@@ -1,11 +1,14 @@
-//! Violations of constraints that are checked again before COMMIT.
+//! What statements leave to be done before COMMIT: constraints that are violated for now, and
+//! events that triggers fire for then.
 //!
-//! Role         a statement that finds such a constraint violated tells whoever commits, who looks
-//!              again by the [key](Violated) that is in its hint; see [`Leaves`]. Where nobody
-//!              would, it ends with an error of a kind of its own, and the call is made again by
-//!              somebody who does
-//! Invariants   I1 what was told stays to be looked at, even if the statement that told it is taken
-//!                 back: to look once more than necessary finds nothing
+//! Role         a statement that finds such a constraint violated, or does what such a trigger
+//!              fires for, tells whoever commits, who looks again or fires it by what is in the
+//!              [hint](Pending); see [`Leaves`]. Where nobody would, it ends with an error of a
+//!              kind of its own, and the call is made again by somebody who does
+//! Invariants   I1 a violation that was told stays to be looked at, even if the statement that told
+//!                 it is taken back: to look once more than necessary finds nothing
+//!              I2 an event that was told is forgotten with what was done: a handler of an
+//!                 exception, or whoever takes the statement back, forgets it
 //!
 //! [`Leaves`]: crate::invocation::Leaves
 
@@ -20,33 +23,46 @@ pub const SEPARATOR: char = '\n';
 /// How texts of values are written in a hint: the left of each becomes the right, in this order.
 pub const ESCAPES: [(&str, &str); 2] = [("\\", "\\\\"), ("\n", "\\n")];
 
-/// What is violated, as the hint of the error says it: the number of the table that has the
-/// constraint, the constraint's name, and the values of its columns as texts, in the order of its
-/// index.
+/// NULL in a hint, which no escaped text is.
+pub const NULL: &str = "\\N";
+
+/// Before the number of the table in the hint of an event.
+const EVENT: char = 'E';
+
+/// What is left to be done, as the hint of what a statement says tells it: the number of the table,
+/// the name of the constraint or the trigger, and values as texts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Violated {
-    /// the table that has the constraint
+pub struct Pending {
+    /// the table that has the constraint or the trigger
     pub table: TableId,
-    /// the constraint's name
+    /// its name
     pub name: String,
-    /// values, as texts
-    pub values: Vec<String>,
+    /// whether a trigger is to be fired, and no constraint to be looked at
+    pub is_event: bool,
+    /// of a constraint: values of its columns, in the order of its index; of an event: its name,
+    /// then the columns of the row as it was, and as it is, as far as there are such; none: NULL
+    pub values: Vec<Option<String>>,
 }
 
-impl Violated {
-    /// What an error says is violated; none if it does not.
-    pub fn of(error: &SqlError) -> Option<Self> {
-        let mut parts = error.hint.as_deref()?.split(SEPARATOR);
-        let table = TableId(parts.next()?.parse().ok()?);
-        let name = parts.next()?.to_owned();
-        Some(Self { table, name: read(&name), values: parts.map(read).collect() })
+impl Pending {
+    /// What a statement leaves that says this; none: nothing.
+    pub fn of(said: &SqlError) -> Option<Self> {
+        let mut parts = said.hint.as_deref()?.split(SEPARATOR);
+        let table = parts.next()?;
+        let of_event = table.strip_prefix(EVENT);
+        let table = TableId(of_event.unwrap_or(table).parse().ok()?);
+        let name = read(parts.next()?);
+        let values = parts.map(|value| (value != NULL).then(|| read(value))).collect();
+        Some(Self { table, name, is_event: of_event.is_some(), values })
     }
 
     /// The part of the hint that is known before the call runs; each value comes behind it with a
-    /// [`SEPARATOR`], and [escaped](ESCAPES).
-    pub fn begin(table: TableId, name: &str) -> String {
+    /// [`SEPARATOR`], and [escaped](ESCAPES), or [`NULL`].
+    pub fn begin(table: TableId, name: &str, is_event: bool) -> String {
         let escape = |text: String, (from, to): (&str, &str)| text.replace(from, to);
-        format!("{}{SEPARATOR}{}", table.0, ESCAPES.into_iter().fold(name.to_owned(), escape))
+        let name = ESCAPES.into_iter().fold(name.to_owned(), escape);
+        let mark = if is_event { EVENT.to_string() } else { String::new() };
+        format!("{mark}{}{SEPARATOR}{name}", table.0)
     }
 }
 
@@ -66,8 +82,8 @@ fn read(escaped: &str) -> String {
 /// The SQLSTATEs of integrity constraints begin so.
 const CLASS: &[u8] = b"23";
 
-/// The error by which a call says that a constraint is violated which is checked later, and that
-/// nobody would check it. No client sees it.
+/// The error by which a call says that something is left to be done before COMMIT, and that nobody
+/// would do it. No client sees it.
 pub fn as_deferred(mut error: SqlError) -> SqlError {
     error.sqlstate[..2].copy_from_slice(CLASS_DEFERRED);
     error
@@ -83,11 +99,13 @@ pub fn as_told(mut error: SqlError) -> SqlError {
 }
 
 impl Frame {
-    /// Takes the violations out of what the call has said.
-    pub fn take_violations(&mut self) -> Vec<SqlError> {
+    /// Takes what is left to be done out of what the call has said.
+    pub fn take_pending(&mut self) -> Vec<SqlError> {
         let notices = self.notices_mut();
-        let is_violation = |notice: &mut Notice| notice.level == NoticeLevel::Violation;
-        // No memory is taken where there are none.
-        notices.extract_if(.., is_violation).map(|notice| notice.said).collect()
+        let is_pending = |notice: &mut Notice| {
+            matches!(notice.level, NoticeLevel::Violation | NoticeLevel::Event)
+        };
+        // No memory is taken where there is none.
+        notices.extract_if(.., is_pending).map(|notice| notice.said).collect()
     }
 }

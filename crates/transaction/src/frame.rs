@@ -435,11 +435,14 @@ impl Machine {
         self.protected.push((block, self.notices.0.len()));
     }
 
-    /// Takes the notifications back that stand behind so many notices: what was done with them is.
+    /// Takes back notifications and events of triggers that stand behind so many notices: what was
+    /// done with them is.
     pub(crate) fn take_notifications_back(&mut self, said: usize) {
         let behind = self.notices.0.split_off(said.min(self.notices.0.len()));
-        let is_other = |notice: &Notice| notice.level != NoticeLevel::Notification;
-        self.notices.0.extend(behind.into_iter().filter(is_other));
+        let stays = |notice: &Notice| {
+            !matches!(notice.level, NoticeLevel::Notification | NoticeLevel::Event)
+        };
+        self.notices.0.extend(behind.into_iter().filter(stays));
     }
 
     /// Notes what is to be told. It counts as rows do.

@@ -62,6 +62,7 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Require => return required(machine, code),
         Function::SatisfiesHash => return hash::satisfies(machine, code),
         Function::ElementOf => return Ok(element_of(machine, code)),
+        Function::Leaves => return Ok(Datum::int(machine.leaves as i64)),
         Function::ArrayAppend => return appended(machine, code),
         Function::ArrayCast => return array_cast(machine, code),
         Function::Position => return text::position(machine, code),

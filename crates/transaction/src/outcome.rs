@@ -137,8 +137,11 @@ pub enum NoticeLevel {
     Notification,
     /// no notice, but the error of a constraint that is violated for now and is checked again by
     /// whoever commits ([`crate::invocation::Leaves`]). The hint says what of
-    /// ([`crate::deferred::Violated`])
+    /// ([`crate::deferred::Pending`])
     Violation,
+    /// no notice, but what a trigger fires for before whoever commits does; the hint says what, as
+    /// that of a violation does
+    Event,
 }
 
 impl NoticeLevel {
@@ -152,6 +155,7 @@ impl NoticeLevel {
             Self::Info => "INFO",
             Self::Notification => "NOTIFICATION",
             Self::Violation => "VIOLATION",
+            Self::Event => "EVENT",
         }
     }
 }

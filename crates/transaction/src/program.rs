@@ -18,13 +18,14 @@ mod function;
 mod operator;
 mod protected;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
-use crate::catalog::{Deferral, TriggerFunction, local, schema_of};
+use crate::catalog::{Deferral, TriggerEvent, TriggerFunction, local, schema_of};
 use crate::draw::Draw;
 use crate::dynamic::DynamicStatement;
 use crate::needs::Needs;
@@ -107,7 +108,7 @@ pub struct Procedure {
     /// how many of `slots`, from [`FIRST_PARAMETER`], are parameters
     pub parameters: u16,
     /// what the last of the [given](Procedure::given) ones are where a caller leaves them out
-    pub defaults: Vec<Value>,
+    pub defaults: Vec<DefaultArgument>,
     /// what the last parameters' values are drawn from, before the call is planned: so it knows the
     /// keys it will insert, and a repetition finds the same
     pub draws: Vec<Draw>,
@@ -142,8 +143,78 @@ pub struct Procedure {
     pub source: Option<Arc<RoutineSource>>,
     /// of a function that RETURNS trigger: what triggers have of it. Nobody can call it
     pub trigger: Option<Arc<TriggerFunction>>,
+    /// what it leaves to triggers that fire at the end of the call
+    pub later: Option<Box<LaterEvents>>,
     /// what its caller needs the right to do, beside calling it
     pub needs: Needs,
+}
+
+/// What a parameter is where a caller leaves it out.
+#[derive(Clone, Debug)]
+pub enum DefaultArgument {
+    /// its value
+    Known(Value),
+    /// one that reads nothing but the call's time
+    Computed(Expr),
+    /// an expression as it was written, that draws something (a number of a sequence, a random
+    /// value) or calls a routine: whoever calls compiles it as an argument of his own
+    Written(Arc<str>),
+}
+
+/// Events that triggers fire for at the end of the call that has them, and not in their statement
+/// (CREATE CONSTRAINT TRIGGER ... INITIALLY DEFERRED): rows, kept in variables of the procedure.
+#[derive(Clone, Debug)]
+pub struct LaterEvents {
+    /// whether the call fires for them itself; else they are told its caller
+    /// ([`crate::deferred`])
+    pub fires: SlotId,
+    /// the queue of each event, by its [name](EventQueue::name), in the order of events
+    pub order: SlotId,
+    /// rows of events
+    pub queues: Vec<EventQueue>,
+    /// the statements of the body that fire; the first one of all is there for them, too. Where
+    /// the procedure stands in another one, that one fires, and these are left out. Empty: none do
+    pub firing: Range<usize>,
+}
+
+/// Rows that a trigger fires for.
+#[derive(Clone, Debug)]
+pub struct EventQueue {
+    /// the table that has the trigger
+    pub table: TableId,
+    /// the trigger
+    pub trigger: String,
+    /// what was done to the rows
+    pub event: TriggerEvent,
+    /// arrays of columns of the rows as they were, and as they are, as far as there are such
+    pub arrays: Vec<SlotId>,
+}
+
+impl EventQueue {
+    /// What tells it from others: no user's name begins with a number.
+    pub fn name(&self) -> String {
+        format!("{} {} {}", self.table.0, self.event.name(), self.trigger)
+    }
+}
+
+impl LaterEvents {
+    /// All variables that it needs.
+    pub fn slots(&self) -> impl Iterator<Item = SlotId> {
+        let arrays = self.queues.iter().flat_map(|queue| &queue.arrays).copied();
+        [self.fires, self.order].into_iter().chain(arrays)
+    }
+}
+
+impl Procedure {
+    /// What stands for it in a procedure that calls it.
+    pub fn body_of_call(&self) -> Vec<Statement> {
+        let mut body = self.body.clone();
+        if let Some(later) = self.later.as_ref().filter(|later| !later.firing.is_empty()) {
+            body.drain(later.firing.clone());
+            body.remove(0);
+        }
+        body
+    }
 }
 
 /// What stands between a routine's name and the types of its parameters, where others of its name
@@ -201,7 +272,7 @@ impl Procedure {
     }
 
     /// What parameter `at` of the given ones is where a caller leaves it out; none: it may not.
-    pub fn default_of(&self, at: usize) -> Option<&Value> {
+    pub fn default_of(&self, at: usize) -> Option<&DefaultArgument> {
         let first = self.given().len() - self.defaults.len();
         self.defaults.get(at.checked_sub(first)?)
     }
@@ -537,11 +608,13 @@ pub struct OfConstraint {
     /// the constraint's name
     pub name: String,
     /// when it is checked; where that may be later, the hint is for who checks it then
-    /// ([`crate::deferred::Violated`])
+    /// ([`crate::deferred::Pending`])
     pub deferral: Deferral,
     /// what the statement does behind it may mend it, so that not even one that is not deferred is
     /// violated before the statement's end
     pub is_early: bool,
+    /// nothing is violated: it is what a trigger fires for before COMMIT
+    pub is_event: bool,
 }
 
 /// How an access finds its rows.

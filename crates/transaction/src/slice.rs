@@ -202,6 +202,7 @@ impl Slice {
             interpreted: None,
             source: None,
             trigger: None,
+            later: None,
             needs: Default::default(),
         };
         let needs_reconnaissance = reads;

@@ -159,6 +159,7 @@ fn of_call(function: Function, arguments: &[Expr], result: &Expr) -> Dependence 
         | F::Require
         | F::SatisfiesHash
         | F::ElementOf
+        | F::Leaves
         | F::ArrayAppend
         | F::Cardinality
         | F::IsFinite

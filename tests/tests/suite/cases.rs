@@ -57,7 +57,8 @@ files! {
     expressions_in_indexes triggers writable_views merge overloads array_columns rights numerics
     alterations materialized variadic row_security instead partitions reports
     tables_without_keys recursion json_records ranges dynamic addresses array_dimensions bits
-    refcursors circles composites citext deferred defining_blocks altered_routines
+    refcursors circles composites citext deferred deferred_triggers computed_arguments
+    variable_stars defining_blocks altered_routines
     renamed_schemas returned_queries random_bytes called_in_queries domains_in_routines
     told_errors altered_columns ending_calls choices settings_of_routines run_instead enum_order
     children_without_index table_syntax role_settings altered_domains dropped_types too_free

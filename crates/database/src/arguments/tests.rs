@@ -1,6 +1,6 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::invocation::Arguments;
+use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::program::{FIRST_PARAMETER, Procedure, RowLocks, Slot};
 
 use super::{IntoArguments, bind_all};
@@ -28,15 +28,16 @@ fn procedure(types: &[SqlType]) -> Procedure {
         interpreted: None,
         source: None,
         trigger: None,
+        later: None,
         needs: Default::default(),
     }
 }
 
 /// The arguments as the procedure sees them.
 fn bound(types: &[SqlType], given: impl IntoArguments) -> Result<Vec<Value>, String> {
-    let mut arguments = Arguments::default();
-    bind_all(&procedure(types), given, &mut arguments).map_err(|error| error.code().to_owned())?;
-    let Arguments { datums, elements, heap } = arguments;
+    let mut invocation = Invocation::default();
+    bind_all(&procedure(types), given, &mut invocation).map_err(|error| error.code().to_owned())?;
+    let Arguments { datums, elements, heap } = invocation.arguments;
     let values = datums.iter().zip(types);
     Ok(values.map(|(&d, &of)| Value::from_parameter(d, of, &heap, &elements)).collect())
 }

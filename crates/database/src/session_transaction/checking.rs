@@ -1,20 +1,24 @@
-//! Constraints that are checked behind the statements that violate them.
+//! Constraints that are checked, and triggers that fire, behind the statements that they are for.
 
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
+use hotrow_sql::firing;
 use hotrow_transaction::catalog::split;
-use hotrow_transaction::deferred::{Violated, as_told};
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::deferred::{Pending, as_told};
+use hotrow_transaction::outcome::{Notice, SqlError};
 
 use super::{REPETITIONS_MAX, SessionTransaction, is_conflict};
 use crate::context::Context;
-use crate::deferred::{FEW_VALUES, Look};
+use crate::deferred::{FEW_VALUES, Fires, Left, Look};
 use crate::error::Error;
 use crate::parts::run_in;
-use crate::prepare::prepare_own;
+use crate::prepare::{prepare_internal, prepare_own};
 use crate::prepared::Prepared;
 use crate::rows::Rows;
 use crate::transaction::{OpenTransaction, TransactionState};
+
+/// Triggers that fire behind their statements, and whose programs a session keeps.
+const FIRINGS_MAX: usize = 16;
 
 impl SessionTransaction {
     /// SET CONSTRAINTS of these names, or of all; false: no transaction is open.
@@ -58,59 +62,122 @@ impl SessionTransaction {
         Ok(true)
     }
 
-    /// The end of a statement, behind a look at what it has violated and must not.
+    /// Takes what triggers have said that fired behind their statements.
+    pub(crate) fn take_said(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// The end of a statement, behind a look at what it has violated and must not, and what fires
+    /// behind it.
     pub(super) fn checked(
         &mut self,
         context: &Context,
         done: Result<Rows, Error>,
     ) -> Result<Rows, Error> {
-        let rows = done?;
+        let mut rows = done?;
         self.check_deferred(context, false)?;
+        rows.notices_mut().append(&mut self.said);
         Ok(rows)
     }
 
-    /// Looks again at constraints that statements have found violated: at all before COMMIT, else
-    /// at those that are not deferred any more. Fails with the error of the first that still is.
+    /// Fires triggers, and looks again at constraints that statements have found violated: all
+    /// before COMMIT, else those that are not deferred any more. Fails with the error of the first
+    /// constraint that still is violated, or of the first trigger that fails.
     pub(super) fn check_deferred(&mut self, context: &Context, at_end: bool) -> Result<(), Error> {
+        loop {
+            let Some(open) = self.with_work_left() else { return Ok(()) };
+            let due = open.deferred.take_due(&context.core.schema.current().catalog, at_end);
+            let (events, due): (Vec<_>, Vec<_>) =
+                due.into_iter().partition(|left| left.pending.is_event);
+            if events.is_empty() {
+                return self.look_again(context, due);
+            }
+            // What they do may violate constraints, or mend them, and have others fire.
+            open.deferred.put_back(due);
+            self.fire_all(context, events)?;
+        }
+    }
+
+    /// The open transaction, if it goes on and has left something.
+    fn with_work_left(&mut self) -> Option<&mut OpenTransaction> {
         let is_open = |open: &&mut OpenTransaction| {
             open.state() == TransactionState::Open && !open.deferred.is_empty()
         };
-        let Some(open) = self.open.as_mut().filter(is_open) else { return Ok(()) };
-        let due = open.deferred.take_due(&context.core.schema.current().catalog, at_end);
+        self.open.as_mut().filter(is_open)
+    }
+
+    fn look_again(&mut self, context: &Context, due: Vec<Left>) -> Result<(), Error> {
         let looked = self.first_violated(context, &due);
         let Some(open) = &mut self.open else { return Ok(()) };
         let failed = match looked {
             Ok(None) => {
-                let may_return = open.has_savepoints();
-                open.deferred.pass(due, may_return);
+                let savepoints = open.savepoint_count();
+                open.deferred.pass(due, savepoints);
                 return Ok(());
             }
-            Ok(Some(number)) => as_told(due[number].1.clone()).into(),
+            Ok(Some(number)) => as_told(due[number].said.clone()).into(),
             Err(failed) => failed,
         };
         open.deferred.put_back(due);
         Err(failed)
     }
 
+    /// Fires triggers for events, in their order.
+    fn fire_all(&mut self, context: &Context, mut events: Vec<Left>) -> Result<(), Error> {
+        for at in 0..events.len() {
+            let fired = self.fire_one(context, &events[at].pending);
+            let Some(open) = &mut self.open else { return fired };
+            if let Err(failed) = fired {
+                let not_fired = events.split_off(at);
+                let savepoints = open.savepoint_count();
+                open.deferred.has_fired(events, savepoints);
+                open.deferred.put_back(not_fired);
+                return Err(failed);
+            }
+        }
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let savepoints = open.savepoint_count();
+        open.deferred.has_fired(events, savepoints);
+        Ok(())
+    }
+
+    /// Fires a trigger for an event.
+    fn fire_one(&mut self, context: &Context, event: &Pending) -> Result<(), Error> {
+        let fires = Fires::of(&context.core.schema.current().catalog, event);
+        let Some(fires) = fires else { return Ok(()) }; // it was dropped
+        let values = fires.values(event)?;
+        let prepared = match self.firings.iter().position(|(known, _)| *known == fires) {
+            Some(at) => self.firings.swap_remove(at).1,
+            None => {
+                let statement = firing(fires.table, &fires.trigger, fires.event)?;
+                let types = fires.types.iter().map(|of| Some(SqlType::Scalar(*of)));
+                prepare_internal(context, self, statement, &types.collect::<Vec<_>>())?
+            }
+        };
+        let fired = self.look(context, &prepared, &values);
+        self.firings.push((fires, prepared));
+        if self.firings.len() > FIRINGS_MAX {
+            self.firings.remove(0);
+        }
+        self.said.append(fired?.notices_mut());
+        Ok(())
+    }
+
     /// The first of these that still is.
-    fn first_violated(
-        &mut self,
-        context: &Context,
-        due: &[(Violated, SqlError)],
-    ) -> Result<Option<usize>, Error> {
-        let mut by_constraint: Vec<(&Violated, Vec<usize>)> = Vec::new();
-        for (number, (violated, _)) in due.iter().enumerate() {
-            let is_same = |of: &Violated| (of.table, &of.name) == (violated.table, &violated.name);
+    fn first_violated(&mut self, context: &Context, due: &[Left]) -> Result<Option<usize>, Error> {
+        let mut by_constraint: Vec<(&Pending, Vec<usize>)> = Vec::new();
+        for (number, Left { pending, .. }) in due.iter().enumerate() {
+            let is_same = |of: &Pending| (of.table, &of.name) == (pending.table, &pending.name);
             match by_constraint.iter_mut().find(|(of, _)| is_same(of)) {
                 Some((_, numbers)) => numbers.push(number),
-                None => by_constraint.push((violated, vec![number])),
+                None => by_constraint.push((pending, vec![number])),
             }
         }
         let mut first = None;
-        for (violated, numbers) in by_constraint {
-            let look = Look::at(&context.core.schema.current().catalog, violated);
+        for (pending, numbers) in by_constraint {
+            let look = Look::at(&context.core.schema.current().catalog, pending);
             let Some(look) = look else { continue }; // the constraint was dropped
-            let values = numbers.iter().map(|number| look.values(&due[*number].0));
+            let values = numbers.iter().map(|number| look.values(&due[*number].pending));
             let values = values.collect::<Result<Vec<_>, _>>()?;
             let found = match numbers.len() <= FEW_VALUES {
                 true => self.first_of_few(context, &look, &values)?,
@@ -178,13 +245,14 @@ impl SessionTransaction {
         rows
     }
 
-    /// Does something, where no transaction is open, in one that checks constraints before it
-    /// commits: a batch's, whose end is its COMMIT, else one of its own, again after a conflict.
-    pub(crate) fn checking<T>(
+    /// Does something, where no transaction is open, in one that checks constraints and fires
+    /// triggers before it commits: a batch's, whose end is its COMMIT, else one of its own, again
+    /// after a conflict.
+    pub(crate) fn checking(
         &mut self,
         context: &Context,
-        mut act: impl FnMut(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        mut act: impl FnMut(&mut Self) -> Result<Rows, Error>,
+    ) -> Result<Rows, Error> {
         if self.in_batch {
             self.begin_unless_open(context)?;
             return act(self);
@@ -193,7 +261,10 @@ impl SessionTransaction {
         loop {
             self.begin_unless_open(context)?;
             let done = act(self);
-            let done = done.and_then(|done| self.commit_own(context).map(|()| done));
+            let done = done.and_then(|mut rows| {
+                rows.notices_mut().append(&mut self.commit_own(context)?);
+                Ok(rows)
+            });
             self.abandon();
             match done {
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {

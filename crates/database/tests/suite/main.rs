@@ -28,6 +28,7 @@ mod functions;
 mod interleavings;
 mod interrupts;
 mod kept_statements;
+mod late_triggers;
 mod lifecycle;
 mod limits;
 mod loops;

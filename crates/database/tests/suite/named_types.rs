@@ -139,7 +139,7 @@ fn columns_take_over_what_a_domain_asks_for() {
                   INSERT INTO item (id) VALUES (1)";
     session.execute(schema).unwrap();
     assert_eq!(rows(&session, "SELECT * FROM item"), ["1|1|1|-"]);
-    let broken = "new row for relation \"item\" violates check constraint";
+    let broken = "value for domain positive violates check constraint \"positive_check\"";
     for statement in ["INSERT INTO item VALUES (2, 0)", "UPDATE item SET of = -1"] {
         let refused = refusal(&session, statement);
         assert!(refused.starts_with(&format!("23514 {broken}")), "{statement}: {refused}");

@@ -113,6 +113,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         interpreted: None,
         source: None,
         trigger: None,
+        later: None,
         needs: Default::default(),
     }
 }

@@ -13,7 +13,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
 
 use crate::anonymous::{Anonymous, Holds};
-use crate::call::places_given;
+use crate::call::{may_be_computed, places_given};
 use crate::call_syntax::CallArgument;
 use crate::changes::left_out;
 use crate::compiled::Compiled;
@@ -152,8 +152,13 @@ pub(crate) fn call(
         }
         compiler.need_call(procedure);
         if let Some(text) = &procedure.interpreted {
-            // What they are, and the types of parameters among them.
-            compiler.call_arguments(name, Some(procedure), arguments, place)?;
+            // What they are, and the types of parameters among them. The block computes others.
+            let mark = compiler.mark();
+            match compiler.call_arguments(name, Some(procedure), arguments, place) {
+                Ok(_) => {}
+                Err(refused) if may_be_computed(&refused) => compiler.back_to(&mark),
+                Err(refused) => return Err(refused),
+            }
             let block = Arc::new(called(procedure, text, (name, arguments), place)?);
             let name = procedure.name.clone();
             return Ok(Compiled::InterpretedCall { name, block, label });

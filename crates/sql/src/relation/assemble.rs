@@ -141,6 +141,7 @@ impl Compiler<'_> {
             interpreted: None,
             source: None,
             trigger: None,
+            later: None,
             needs: Default::default(),
         };
         let program = lower(self.catalog, &procedure)?;
@@ -483,6 +484,7 @@ impl Compiler<'_> {
             interpreted: None,
             source: None,
             trigger: None,
+            later: None,
             needs: Default::default(),
         });
         self.fetches.len() - 1

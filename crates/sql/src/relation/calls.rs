@@ -5,7 +5,7 @@ use hotrow_query::{Plan, Step, StepKind, Window, WindowFunction};
 use hotrow_transaction::program::{Expr, Place, Procedure, ResultColumn, SlotId};
 use sqlparser::ast;
 
-use crate::call::{default_value, other_count, places_given};
+use crate::call::{DefaultValue, default_value, other_count, places_given};
 use crate::call_syntax::CallArgument;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions;
@@ -152,8 +152,13 @@ impl Compiler<'_> {
                 values.push(self.fixed_argument(&written[given].value, of, place)?);
                 continue;
             }
-            let default = default_value(procedure, at);
-            values.push(default.ok_or_else(|| other_count(procedure, name, written.len(), place))?);
+            values.push(match default_value(procedure, at, place)? {
+                Some(DefaultValue::Computed(value)) => value,
+                Some(DefaultValue::Written(given)) => {
+                    self.fixed_argument(&given.value, of, place)?
+                }
+                None => return Err(other_count(procedure, name, written.len(), place)),
+            });
         }
         self.part()?;
         let fetch = if self.reads.is_some() {

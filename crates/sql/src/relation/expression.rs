@@ -235,10 +235,6 @@ impl Compiler<'_> {
                 }
             }
         }
-        if sign == "=" && matches!(op, BinaryOperator::PGCustomBinaryOperator(_)) {
-            let equal = self.comparison(left, CompareOp::Equal, right)?;
-            return Ok(Some(Operand::Typed(equal)));
-        }
         if named(&sign).is_empty() {
             return Ok(None);
         }

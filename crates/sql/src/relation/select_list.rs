@@ -38,15 +38,21 @@ impl Compiler<'_> {
                 }
                 SelectItem::QualifiedWildcard(kind, _) => {
                     let place = place_in(item, self.place);
-                    let name = match kind {
+                    let names: Vec<String> = match kind {
                         ast::SelectItemQualifiedWildcardKind::ObjectName(name) => {
-                            name.0.last().and_then(|part| part.as_ident()).map(ident_name)
+                            let parts = name.0.iter().filter_map(|part| part.as_ident());
+                            parts.map(ident_name).collect()
                         }
-                        ast::SelectItemQualifiedWildcardKind::Expr(_) => None,
+                        ast::SelectItemQualifiedWildcardKind::Expr(_) => Vec::new(),
                     };
-                    let name = name.unwrap_or_default();
+                    let name = names.last().cloned().unwrap_or_default();
                     let relations = &self.level().relations;
                     let Some(at) = relations.iter().position(|known| known.name == name) else {
+                        if let Some(fields) = self.star_of_variable(&names) {
+                            let shown = fields.into_iter();
+                            columns.extend(shown.map(|(name, value)| (name, for_rows(value))));
+                            continue;
+                        }
                         let message = format!("missing FROM-clause entry for table \"{name}\"");
                         return Err(error(b"42P01", place, message));
                     };

@@ -75,6 +75,8 @@ impl Compiler<'_> {
     }
 
     pub(super) fn values_plan(&mut self, values: &ast::Values, place: Place) -> Result<Bound> {
+        let expanded = self.values_of_fields(values)?;
+        let values = expanded.as_ref().unwrap_or(values);
         let width = values.rows.first().map_or(0, |row| row.content.len());
         let mut columns: Vec<Vec<(Operand, Place)>> = (0..width).map(|_| Vec::new()).collect();
         for row in &values.rows {

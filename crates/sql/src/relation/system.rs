@@ -44,7 +44,7 @@ pub(super) use functions::relation_number;
 pub use functions::table_number;
 pub use functions::{sequence_named, system_function};
 pub use rows::system_rows;
-pub(crate) use texts::{attribute_name, key_name, short_name};
+pub(crate) use texts::{attribute_name, check_anywhere, key_name, short_name};
 
 /// What the system catalog is made up from.
 pub struct SystemContext<'a> {

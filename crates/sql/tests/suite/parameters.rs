@@ -148,7 +148,6 @@ fn what_cannot_be_typed_is_refused() {
         ("SELECT $32768", "42P02"),
         ("SELECT $99999999999999999999", "42P02"),
         ("SELECT n FROM item WHERE id = $1 AND name = $1", "42883"),
-        ("CALL add($1 + 1, 2)", "0A000"),
         ("CREATE TABLE t (id bigint DEFAULT $1 PRIMARY KEY)", "0A000"),
     ] {
         let problem = session.given(statement, &[], &[]).map(drop).expect_err(statement);

@@ -202,7 +202,7 @@ fn scripts_and_definitions() {
         ("CREATE PROCEDURE f(n int = now()) LANGUAGE plpgsql AS 'BEGIN END'", "42804", 1, 28),
         ("CREATE PROCEDURE f(OUT n int = 1) LANGUAGE plpgsql AS 'BEGIN END'", "42P13", 1, 24),
         ("CREATE PROCEDURE f(n int, n int) LANGUAGE plpgsql AS 'BEGIN END'", "42P13", 1, 27),
-        ("CALL f(ARRAY[now()])", "0A000", 1, 14),
+        ("CALL f(ARRAY[now()])", "42883", 1, 6),
     ];
     let mut wrong = String::new();
     for (script, code, line, column) in cases {

@@ -35,6 +35,9 @@ impl Catalog {
         let keys = keys.filter(|index| index.is_constraint);
         let references = table.foreign_keys.iter().map(|key| (&*key.name, key.deferral));
         let checks = table.checks.iter().map(|check| (&*check.name, Deferral::Never));
-        keys.map(|index| (&*index.name, index.deferral)).chain(references).chain(checks)
+        let triggers = table.triggers.iter();
+        let triggers = triggers.filter_map(|of| Some((&*of.name, of.constraint?)));
+        let keys = keys.map(|index| (&*index.name, index.deferral));
+        keys.chain(references).chain(checks).chain(triggers)
     }
 }

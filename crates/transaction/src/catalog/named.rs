@@ -159,8 +159,16 @@ impl OfDomain {
 impl Table {
     /// Whether one of its constraints is that of a column's domain, which users see of that.
     pub fn is_of_domain(&self, check: &str) -> bool {
+        self.check_of_domain(check).is_some()
+    }
+
+    /// The domain of which one of its constraints is, and what that is called there.
+    pub fn check_of_domain(&self, check: &str) -> Option<(&OfDomain, &str)> {
         let mut of_domains = self.columns.iter().filter_map(|column| column.domain.as_deref());
-        of_domains.any(|of| of.has_check(check))
+        of_domains.find_map(|of| {
+            let (own, _) = of.checks.iter().find(|(_, known)| known == check)?;
+            Some((of, own.as_str()))
+        })
     }
 
     /// What users call it: a materialized view's table is called like that.

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use hotrow_base::ids::ColumnId;
 
+use super::deferral::Deferral;
+
 /// A trigger of a table, or of a view.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trigger {
@@ -31,9 +33,16 @@ pub struct Trigger {
     pub arguments: Vec<String>,
     /// whether it fires: ALTER TABLE ... DISABLE TRIGGER
     pub is_enabled: bool,
+    /// of a constraint trigger: when it fires; none: it is no constraint
+    pub constraint: Option<Deferral>,
 }
 
 impl Trigger {
+    /// When it is to fire that can fire later than its statement; none: it cannot.
+    pub fn deferral(&self) -> Option<Deferral> {
+        self.constraint.filter(|deferral| deferral.is_deferrable())
+    }
+
     /// Whether it fires for an event; `set`: the columns that an UPDATE sets.
     pub fn fires(&self, event: TriggerEvent, set: &[ColumnId]) -> bool {
         let is_set = |column: &ColumnId| set.contains(column);

@@ -14,6 +14,7 @@ use super::numeric;
 use crate::fault::Fault;
 use crate::frame::Machine;
 use crate::outcome::{SqlError, apart};
+use crate::program::NOW;
 
 /// Converts a value; NULL stays NULL. A float becomes an integer by rounding half to even, a
 /// numeric by rounding half away from zero, both as PostgreSQL. A text that is too long for
@@ -32,6 +33,11 @@ pub fn cast(
         let text =
             if from.is_text() || from.is_json() { value } else { to_text(machine, value, from)? };
         return limit_text(machine, text, to);
+    }
+    if from.is_text()
+        && let Some(moment) = of_clock(machine, value, to)
+    {
+        return moment;
     }
     if from.is_text() || to == DataType::Jsonb {
         return apart(|| parse(machine, value, to));
@@ -94,6 +100,32 @@ pub fn cast(
         }
         _ => Ok(value),
     }
+}
+
+/// What `now`, `today` and their kin are as a date or a time; none: the text is another, or is to
+/// be of another type.
+fn of_clock(machine: &mut Machine, text: Datum, to: DataType) -> Option<Result<Datum, Fault>> {
+    if !matches!(to, DataType::Date | DataType::Timestamp(_) | DataType::TimestampTz(_)) {
+        return None;
+    }
+    let word = machine.bytes(text).trim_ascii();
+    let is = |known: &str| word.eq_ignore_ascii_case(known.as_bytes());
+    let days = match () {
+        () if is("now") => None,
+        () if is("today") => Some(0),
+        () if is("tomorrow") => Some(1),
+        () if is("yesterday") => Some(-1),
+        () => return None,
+    };
+    let now = machine.slots[NOW.0];
+    Some(match days {
+        None => cast(machine, now, DataType::TIMESTAMPTZ, to),
+        Some(days) => {
+            let today = cast(machine, now, DataType::TIMESTAMPTZ, DataType::Date);
+            let day = today.map(|today| Datum::int(today.as_int() + days));
+            day.and_then(|day| cast(machine, day, DataType::Date, to))
+        }
+    })
 }
 
 /// A value that knows itself what it becomes.

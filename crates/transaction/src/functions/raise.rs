@@ -15,13 +15,16 @@ use crate::outcome::{Notice, NoticeLevel, SqlError};
 use crate::program::OfConstraint;
 
 /// Ends the call with what RAISE statement number `raise` says. Where it stands for a constraint
-/// that the caller looks at again, it is told him, and the call goes on.
+/// that the caller looks at again, or for what he fires triggers for, it is told him, and the call
+/// goes on.
 #[cold]
 pub(crate) fn raise(program: &Program, raise: u16, machine: &mut Machine) -> Result<(), Fault> {
     let of = program.raises[raise as usize].of.as_ref();
     let (deferral, is_early) = of.map_or((Deferral::Never, false), |of| (of.deferral, of.is_early));
+    let is_event = of.is_some_and(|of| of.is_event);
     let mut said = error(program, raise, machine)?;
     let waits = match deferral {
+        _ if is_event => true,
         Deferral::Never => false,
         Deferral::Immediate => is_early || machine.leaves == Leaves::Any,
         Deferral::Deferred => true,
@@ -33,7 +36,8 @@ pub(crate) fn raise(program: &Program, raise: u16, machine: &mut Machine) -> Res
     match machine.leaves {
         Leaves::Nothing => Err(as_deferred(said).into()),
         Leaves::Deferred | Leaves::Any => {
-            machine.tell(Notice { level: NoticeLevel::Violation, said })
+            let level = if is_event { NoticeLevel::Event } else { NoticeLevel::Violation };
+            machine.tell(Notice { level, said })
         }
     }
 }

@@ -7,10 +7,10 @@ use hotrow_base::row::{ROW_WORDS_MAX, RowError, Words};
 use hotrow_base::value::Value;
 
 use crate::bytecode::{AccessCode, CheckCode, InsertCode, Program, TableCode};
-use crate::catalog::{Column, Index, Table};
+use crate::catalog::{Column, Index, OfDomain, PUBLIC, Table, local, split};
 use crate::fault::Fault;
 use crate::frame::{Frame, Machine};
-use crate::outcome::SqlError;
+use crate::outcome::{RaisedNames, SqlError};
 
 /// NULL for a column that is NOT NULL.
 #[cold]
@@ -20,6 +20,10 @@ pub(super) fn not_null(program: &Program, table: u16, column: u16) -> Fault {
 
 fn not_null_error(code: &TableCode, column: usize) -> SqlError {
     let (table, column) = (&code.table, &code.table.columns[column]);
+    if let Some(domain) = column.domain.as_ref().filter(|domain| domain.gives_not_null) {
+        let message = format!("domain {} does not allow null values", local(&domain.name));
+        return of_domain(b"23502", message, domain);
+    }
     let message = format!(
         "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
         column.name, table.name
@@ -40,6 +44,13 @@ pub(super) fn check(program: &Program, check: u16, machine: &Machine) -> Fault {
         return no_partition(table, number - table.checks.len(), code, machine).into();
     };
     let name = &own.name;
+    if let Some((domain, name)) = table.check_of_domain(name) {
+        let domain_name = local(&domain.name);
+        let message =
+            format!("value for domain {domain_name} violates check constraint \"{name}\"");
+        let error = of_domain(b"23514", message, domain);
+        return SqlError { constraint: Some(name.to_owned()), ..error }.into();
+    }
     let message =
         format!("new row for relation \"{}\" violates check constraint \"{name}\"", table.name);
     let mut error = SqlError::new(b"23514", message);
@@ -50,6 +61,14 @@ pub(super) fn check(program: &Program, check: u16, machine: &Machine) -> Fault {
         error.detail = Some(failing_row(table, &values, machine));
     }
     error.into()
+}
+
+/// An error that a value is none of a domain: it is of no table.
+fn of_domain(sqlstate: &[u8; 5], message: String, domain: &OfDomain) -> SqlError {
+    let (schema, name) = split(&domain.name);
+    let schema = Some(schema.unwrap_or(PUBLIC).to_owned());
+    let named = RaisedNames { schema, data_type: Some(name.to_owned()) };
+    SqlError { named: Some(Box::new(named)), ..SqlError::new(sqlstate, message) }
 }
 
 /// A row that is in no partition.

@@ -461,4 +461,7 @@ pub enum Function {
     CurrentUser,
     /// session_user, in the same way
     SessionUser,
+    /// what the call leaves to its caller to do before COMMIT ([`crate::invocation::Leaves`]): 0
+    /// nothing, 1 what is declared INITIALLY DEFERRED, 2 all that can be deferred
+    Leaves,
 }

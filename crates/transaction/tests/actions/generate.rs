@@ -76,6 +76,7 @@ impl<'a> Generator<'a> {
             interpreted: None,
             source: None,
             trigger: None,
+            later: None,
             needs: Default::default(),
         };
         let budget = random.random_range(2..16);

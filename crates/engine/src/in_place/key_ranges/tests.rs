@@ -242,6 +242,7 @@ fn deletes(primary: IndexId) -> Procedure {
         interpreted: None,
         source: None,
         trigger: None,
+        later: None,
         needs: Default::default(),
     }
 }

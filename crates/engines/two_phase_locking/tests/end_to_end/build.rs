@@ -95,6 +95,7 @@ impl Build {
                 interpreted: None,
                 source: None,
                 trigger: None,
+                later: None,
                 needs: Default::default(),
             },
         }

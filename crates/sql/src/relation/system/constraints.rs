@@ -6,7 +6,7 @@ use hotrow_transaction::catalog::{Catalog, Deferral, ForeignKey, Index, Referent
 
 use crate::relation::system::cells::{indexes, schema_number, small, smalls, tables, text};
 
-use super::numbers::{CHECKS, CONSTRAINTS, FOREIGN_KEYS, INDEXES, TABLES};
+use super::numbers::{CHECKS, CONSTRAINTS, FOREIGN_KEYS, INDEXES, TABLES, TRIGGERS};
 use super::texts::{Brackets, check_text, condition_text, expressions_text};
 use super::{Fields, SystemContext, domains};
 
@@ -101,6 +101,13 @@ pub(crate) fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
             fields.push(("confmatchtype", text("s")));
             fields.push(("confkey", smalls(parents)));
             fields.extend(deferral_of(key.deferral));
+            all.push(fields);
+        }
+        for (at, trigger) in table.triggers.iter().enumerate() {
+            let Some(deferral) = trigger.constraint else { continue };
+            let oid = TRIGGERS.of_part(table.id.index(), at);
+            let mut fields = constraint(catalog, oid, &trigger.name, "t", table, &[]);
+            fields.extend(deferral_of(deferral));
             all.push(fields);
         }
     }

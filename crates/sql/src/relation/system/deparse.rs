@@ -34,6 +34,16 @@ impl Called<'_> {
 
 /// The text of an expression.
 pub(super) fn text(expr: &Expr, called: &Called<'_>) -> String {
+    // Integers of two widths compare without a cast.
+    fn unwidened(operand: &Expr) -> &Expr {
+        use DataType::{BigInt, Integer, SmallInt};
+        let is_integer = |of: &Expr| matches!(of.data_type(), SmallInt | Integer | BigInt);
+        match &operand.kind {
+            ExprKind::Cast(inner) if is_integer(operand) && is_integer(inner) => inner,
+            _ => operand,
+        }
+    }
+
     let of = |expr: &Expr| text(expr, called);
     let type_text = || called.type_text(expr.sql_type);
     let pair =
@@ -55,7 +65,7 @@ pub(super) fn text(expr: &Expr, called: &Called<'_>) -> String {
         },
         ExprKind::Negate(operand) => format!("(- {})", of(operand)),
         ExprKind::Arithmetic(op, left, right) => pair(left, op.symbol(), right),
-        ExprKind::Compare(op, left, right) => pair(left, op.symbol(), right),
+        ExprKind::Compare(op, left, right) => pair(unwidened(left), op.symbol(), unwidened(right)),
         ExprKind::NotDistinct(left, right) => pair(left, "IS NOT DISTINCT FROM", right),
         ExprKind::And(left, right) => pair(left, "AND", right),
         ExprKind::Or(left, right) => pair(left, "OR", right),

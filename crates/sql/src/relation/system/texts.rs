@@ -3,7 +3,7 @@
 use hotrow_base::ids::ColumnId;
 use hotrow_base::quote::identifier as quoted;
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::catalog::{Check, Generated, Index, IndexKind, NamedType, Table};
+use hotrow_transaction::catalog::{Catalog, Check, Generated, Index, IndexKind, NamedType, Table};
 use hotrow_transaction::program::{Expr, ExprKind, Function, RowFunction};
 
 use crate::path::parts_of_condition;
@@ -71,6 +71,19 @@ pub(super) fn column_list(table: &Table, columns: &[ColumnId]) -> String {
 
 pub(super) fn check_text(context: &SystemContext<'_>, table: &Table, check: &Check) -> String {
     text_for(context, (table, &check.columns), &check.condition)
+}
+
+/// The condition of a check as a text that says the same wherever it is read: types have their
+/// schemas.
+pub(crate) fn check_anywhere(catalog: &Catalog, table: &Table, check: &Check) -> String {
+    let type_name = |of: &NamedType| {
+        let mut all = catalog.types();
+        match all.find(|(.., named)| ***named == *of) {
+            Some((schema, name, _)) => format!("{}.{}", quoted(schema), quoted(name)),
+            None => quoted(of.name().unwrap_or_default()),
+        }
+    };
+    expression_text((table, &check.columns), &check.condition, &type_name)
 }
 
 /// The condition of a check of one column, which is called by a word.

@@ -3,7 +3,7 @@
 use hotrow_base::quote::identifier as quoted;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Column, Trigger, TriggerEvent, TriggerLevel, TriggerTiming, local,
+    Column, Deferral, Trigger, TriggerEvent, TriggerLevel, TriggerTiming, local,
 };
 use hotrow_transaction::program::{routine_name, routine_schema};
 
@@ -96,9 +96,9 @@ pub(super) fn rows(context: &SystemContext<'_>) -> Vec<Fields> {
             ("tgisinternal", Value::Bool(false)),
             ("tgconstrrelid", Value::BigInt(0)),
             ("tgconstrindid", Value::BigInt(0)),
-            ("tgconstraint", Value::BigInt(0)),
-            ("tgdeferrable", Value::Bool(false)),
-            ("tginitdeferred", Value::Bool(false)),
+            ("tgconstraint", Value::BigInt(trigger.constraint.map_or(0, |_| oid))),
+            ("tgdeferrable", Value::Bool(trigger.deferral().is_some())),
+            ("tginitdeferred", Value::Bool(trigger.deferral() == Some(Deferral::Deferred))),
             ("tgnargs", Value::SmallInt(trigger.arguments.len() as i16)),
             ("tgattr", Value::Array(columns)),
             ("tgoldtable", name(0)),
@@ -173,12 +173,19 @@ pub(super) fn definition(context: &SystemContext<'_>, number: i64) -> Option<Str
     let events = order.iter().filter(|event| trigger.events.contains(event)).map(event);
     let events = events.collect::<Vec<_>>().join(" OR ");
     let mut text = format!(
-        "CREATE TRIGGER {} {} {events} ON {}.{}",
+        "CREATE {}TRIGGER {} {} {events} ON {}.{}",
+        if trigger.constraint.is_some() { "CONSTRAINT " } else { "" },
         quoted(&trigger.name),
         trigger.timing.name(),
         quoted(schema),
         quoted(name)
     );
+    text.push_str(match trigger.constraint {
+        None => "",
+        Some(Deferral::Never) => " NOT DEFERRABLE INITIALLY IMMEDIATE",
+        Some(Deferral::Immediate) => " DEFERRABLE INITIALLY IMMEDIATE",
+        Some(Deferral::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
+    });
     let named = ["OLD", "NEW"].iter().zip(&trigger.transition);
     let named: Vec<_> = named
         .filter_map(|(of, name)| Some(format!("{of} TABLE AS {}", quoted(name.as_ref()?))))
