@@ -6,6 +6,7 @@
 //!              [`BRANCHES_MAX`]: that bounds the depth of the program, in which the second arm
 //!              of an IF stands in the ELSE of the first
 
+use hotrow_transaction::catalog::qualified;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -185,7 +186,10 @@ pub(crate) fn type_name(mut cursor: Cursor<'_>, place: Place) -> Result<TypeName
             return Err(names.unexpected("%"));
         }
         let kind = if ahead.accept("rowtype") {
-            TypeNameKind::RowOf(parts.last().cloned().unwrap_or_default())
+            TypeNameKind::RowOf(match parts.as_slice() {
+                [schema, name] => qualified(schema, name),
+                parts => parts.last().cloned().unwrap_or_default(),
+            })
         } else {
             ahead.expect("type")?;
             TypeNameKind::SameAs(parts)

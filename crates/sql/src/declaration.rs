@@ -1,6 +1,7 @@
 //! DECLARE: variables, aliases and cursors.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::qualified;
 use hotrow_transaction::program::{Place, SlotId, Statement};
 
 use crate::consume::types_of;
@@ -152,14 +153,12 @@ impl Compiler<'_> {
                 if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
                     return Ok(self.slot_expr(*slot).sql_type.spread());
                 }
-                let parts: &[String] = match parts.as_slice() {
-                    [schema, rest @ ..] if schema == "public" && rest.len() == 2 => rest,
-                    all => all,
+                let (table, column) = match parts.as_slice() {
+                    [table, column] => (table.clone(), column),
+                    [schema, table, column] => (qualified(schema, table), column),
+                    _ => return Err(syntax(place, "%TYPE needs table.column or a variable")),
                 };
-                let [table, column] = parts else {
-                    return Err(syntax(place, "%TYPE needs table.column or a variable"));
-                };
-                let table = self.table(table, place)?;
+                let table = self.table(&table, place)?;
                 let column = self.table_column(table, column, place)?;
                 Ok(SqlType::Scalar(table.columns[column.index()].data_type).spread())
             }
