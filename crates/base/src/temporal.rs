@@ -44,6 +44,7 @@ pub use parse::{
     TemporalError, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamp_tz,
 };
 pub use units::unit_name;
+pub use words::ClockWord;
 pub use zone::TimeZone;
 pub(crate) use zone::write_offset;
 

@@ -314,6 +314,14 @@ impl DataType {
             || matches!(self, Self::CatalogChar | Self::Name | Self::RefCursor | Self::CiText)
     }
 
+    /// Whether values of both types are the same datums: what is of one can be looked for in an
+    /// index of the other, whose encoding refuses what is out of its range.
+    pub fn has_datums_of(self, other: Self) -> bool {
+        self == other
+            || self.is_integer() && other.is_integer()
+            || self.is_text() && other.is_text()
+    }
+
     /// json or jsonb.
     pub const fn is_json(self) -> bool {
         matches!(self, Self::Json | Self::Jsonb)

@@ -75,17 +75,7 @@ pub(crate) fn prepare_own(
     text: &str,
     types: &[Option<SqlType>],
 ) -> Result<Prepared, Error> {
-    prepare_internal(context, transaction, parsed(text)?.as_own(), types)
-}
-
-/// Prepares a statement that the database makes itself.
-pub(crate) fn prepare_internal(
-    context: &Context,
-    transaction: &mut SessionTransaction,
-    statement: ScriptStatement,
-    types: &[Option<SqlType>],
-) -> Result<Prepared, Error> {
-    prepare_one(context, transaction, statement, types)
+    prepare_one(context, transaction, parsed(text)?.as_own(), types)
 }
 
 /// Prepares a statement whose parameters are its literals ([`Prepared::literals`]).
@@ -112,7 +102,8 @@ fn prepare_parsed(
     Ok(prepared)
 }
 
-fn prepare_one(
+/// Prepares a statement, in the transaction that is open if it needs one.
+pub(crate) fn prepare_one(
     context: &Context,
     transaction: &mut SessionTransaction,
     statement: ScriptStatement,

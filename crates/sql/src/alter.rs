@@ -25,7 +25,7 @@ use crate::drawn::is_random;
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::generated::refuse_generated_of_generated;
 use crate::scope::Compiler;
-use crate::token::{folded, parse_expression, tokenize};
+use crate::token::{expression_of_text, folded};
 use crate::types::kept_type;
 use crate::typing::{Coercion, assign};
 use crate::written::object_name;
@@ -395,8 +395,7 @@ impl Compiler<'_> {
         altered.draft.table.columns[id.index()] = Column { default, domain: of_domain, ..column };
         altered.rebuilds = true;
         for (name, said) in checks {
-            let tokens = tokenize(&said, Place { line: 1, column: 1 })?;
-            let written = parse_expression(&tokens, place)?;
+            let written = expression_of_text(&said, place)?;
             self.check(&mut altered.draft, Some(name), &written, place)?;
         }
         match domain {

@@ -138,7 +138,7 @@ impl<'c> Altered<'c> {
             let column = catalog.index(key.parent_index).columns[at];
             let column = &parent.columns[column.index()];
             let of = column.data_type;
-            if of != to && !(of.is_integer() && to.is_integer() || of.is_text() && to.is_text()) {
+            if !of.has_datums_of(to) {
                 let key = &key.name;
                 let message = format!("foreign key constraint \"{key}\" cannot be implemented");
                 let theirs = &column.name;

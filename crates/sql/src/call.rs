@@ -15,7 +15,7 @@ use crate::call_syntax::CallArgument;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::operand::Operand;
 use crate::scope::Compiler;
-use crate::token::{parse_expression, tokenize};
+use crate::token::expression_of_text;
 use crate::typing::{Coercion, assign, constant, constant_array, value_error};
 use crate::variadic::gathered;
 
@@ -316,8 +316,7 @@ pub(crate) fn default_value(
         }
         Some(DefaultArgument::Computed(value)) => Some(DefaultValue::Computed(value.clone())),
         Some(DefaultArgument::Written(text)) => {
-            let tokens = tokenize(text, Place { line: 1, column: 1 })?;
-            let value = parse_expression(&tokens, place)?;
+            let value = expression_of_text(text, place)?;
             Some(DefaultValue::Written(Box::new(CallArgument { name: None, value, place })))
         }
     })

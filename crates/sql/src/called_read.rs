@@ -9,8 +9,8 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, Function, Gives, OperatorRead, Place, RowsTo, SlotId,
-    Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, Gives, OperatorRead, Place, RowsTo, SlotId, Statement,
+    StatementKind,
 };
 use hotrow_transaction::walk;
 
@@ -163,11 +163,8 @@ impl<'c> Compiler<'c> {
 
     fn append_row(&self, out: &mut Vec<Statement>, columns: &[SlotId], values: Vec<Expr>) {
         for (slot, value) in columns.iter().zip(values) {
-            let array = self.slot_expr(*slot);
-            let (sql_type, element) = (array.sql_type, array.data_type());
-            let value = fitted(packed(value), element);
-            let kind = ExprKind::Call(Function::ArrayAppend, vec![array, value]);
-            self.emit_assign(out, *slot, Expr { kind, sql_type });
+            let element = self.slot_expr(*slot).data_type();
+            self.emit_append(out, *slot, fitted(packed(value), element));
         }
     }
 }

@@ -36,8 +36,9 @@ use crate::operators::is_for_sessions;
 use crate::parameters::parameters_named;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
+use crate::script_statement::ScriptStatement;
 use crate::state::{Calls, Overriding, ProcedureNames, Programs};
-use crate::syntax::{Block, ScriptStatement, Syntax};
+use crate::syntax::{Block, Syntax};
 use crate::written::{changed_by, has_changes, returns_queries};
 
 /// Compiles one statement.

@@ -14,7 +14,6 @@ use crate::call::may_be_computed;
 use crate::call_syntax::CallArgument;
 use crate::compile::statement_of;
 use crate::compiled::Compiled;
-use crate::drawn::in_rounds;
 use crate::error::{Result, error};
 use crate::scope::Compiler;
 use crate::typing::Coercion;
@@ -27,21 +26,15 @@ impl Compiler<'_> {
         sql_type: SqlType,
         place: Place,
     ) -> Result<()> {
-        in_rounds(|room| {
-            let mut compiler = Compiler::new(self.catalog).seeing(&self.path);
-            (compiler.place, compiler.room) = (place, room);
-            (compiler.procedures, compiler.is_procedure) = (self.procedures, true);
-            compiler.take_drawn_slots()?;
+        self.try_out(self.catalog, place, |trial| {
+            trial.path.clone_from(&self.path);
+            trial.is_procedure = true;
             let what = || "the parameter".to_owned();
             match sql_type {
-                SqlType::Scalar(to) => {
-                    compiler.value_for(written, to, Coercion::Assignment, what)?;
-                }
-                SqlType::Array(element) => {
-                    compiler.array_for(written, element, what)?;
-                }
-            }
-            Ok((std::mem::take(&mut compiler.draws), ()))
+                SqlType::Scalar(to) => trial.value_for(written, to, Coercion::Assignment, what),
+                SqlType::Array(element) => trial.array_for(written, element, what),
+            }?;
+            Ok(())
         })
     }
 

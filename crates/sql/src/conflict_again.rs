@@ -75,13 +75,6 @@ impl Compiler<'_> {
         negated(scalar(ExprKind::IsNull(Box::new(position)), DataType::Boolean))
     }
 
-    fn emit_hit_of(&mut self, out: &mut Vec<Statement>, hits: SlotId, hit: Expr) {
-        let sql_type = self.slot_expr(hits).sql_type;
-        let arguments = vec![self.slot_expr(hits), hit];
-        let kind = ExprKind::Call(Function::ArrayAppend, arguments);
-        self.emit_assign(out, hits, Expr { kind, sql_type });
-    }
-
     /// Notes that a row was inserted.
     pub(crate) fn emit_hit(
         &mut self,
@@ -91,7 +84,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         if let (OnConflict::Update(index, _), Again::Hits(hits)) = (on, &duplicate.again) {
             let hit = self.hit(index, duplicate);
-            self.emit_hit_of(out, *hits, hit);
+            self.emit_append(out, *hits, hit);
         }
         Ok(())
     }
@@ -106,7 +99,7 @@ impl Compiler<'_> {
         let Again::Hits(hits) = duplicate.again else { return Ok(()) };
         let mut then = Vec::new();
         let hit = self.hit(index, duplicate);
-        self.emit_hit_of(&mut then, hits, hit);
+        self.emit_append(&mut then, hits, hit);
         let condition = self.has_changed();
         self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
         Ok(())

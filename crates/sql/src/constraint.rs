@@ -12,7 +12,7 @@ use sqlparser::ast::{self, ColumnOption, TableConstraint};
 use crate::changes::ForeignKeyDefinition;
 use crate::column_syntax::never_deferred;
 use crate::definition::{Draft, column_of, joined_name};
-use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
+use crate::error::{Advice, Result, constraint_taken, error, ident_place, place_in, unsupported};
 use crate::index::{check_key, column_name, key_columns};
 use crate::scope::Compiler;
 use crate::sequence::defaults_twice;
@@ -489,10 +489,6 @@ pub(crate) fn refuse_taken(draft: &Draft, name: Option<&str>, place: Place) -> R
     let table = &draft.table;
     match name.filter(|name| table.constraint_names().any(|known| known == *name)) {
         None => Ok(()),
-        Some(name) => {
-            let of = &table.name;
-            let message = format!("constraint \"{name}\" for relation \"{of}\" already exists");
-            Err(error(b"42710", place, message))
-        }
+        Some(name) => Err(constraint_taken(name, &table.name, place)),
     }
 }

@@ -3,21 +3,20 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, FOUND, OfConstraint, Place, ROW_COUNT, Raise,
-    ResultColumn, RowSetId, RowsTo, Slot, SlotId, Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ResultColumn, RowSetId, RowsTo, Slot,
+    SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk::{self, can_fail, reads_any};
 
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, syntax, unsupported};
-use crate::path::truth;
 use crate::relation::array::assign_to;
 use crate::relation::one_access::{Selected, SelectedKind};
 use crate::row_fields::{RowApart, composite_type_of, record_of, row_or_null};
 use crate::scope::Compiler;
 use crate::state::{RESULT_ROW, Variable};
 use crate::syntax::{Into, Target};
-use crate::typing::{Coercion, assign, bigint, null, scalar};
+use crate::typing::{Coercion, assign, null, scalar};
 
 /// Where the values of a statement go.
 pub(crate) enum Sink {
@@ -55,54 +54,6 @@ pub(crate) fn types_of(columns: &[(String, Expr)]) -> Vec<(String, SqlType)> {
 }
 
 impl Compiler<'_> {
-    /// Appends a statement at the current place.
-    pub(crate) fn emit(&self, out: &mut Vec<Statement>, kind: StatementKind) {
-        out.push(Statement { kind, place: self.place });
-    }
-
-    pub(crate) fn emit_assign(&self, out: &mut Vec<Statement>, slot: SlotId, value: Expr) {
-        self.emit(out, StatementKind::Assign { slot, value });
-    }
-
-    /// Sets FOUND and the row count as a statement that touched `rows` rows leaves them.
-    pub(crate) fn emit_touched(&self, out: &mut Vec<Statement>, rows: i64) {
-        self.emit_assign(out, FOUND, truth(rows > 0));
-        self.emit_assign(out, ROW_COUNT, bigint(rows));
-    }
-
-    /// A RAISE with constant text around its arguments.
-    pub(crate) fn emit_raise(
-        &self,
-        out: &mut Vec<Statement>,
-        sqlstate: &[u8; 5],
-        message: String,
-        detail: Option<Expr>,
-    ) {
-        self.emit_violation(out, sqlstate, message, (detail, (None, None)));
-    }
-
-    /// As [`Compiler::emit_raise`], of a constraint, with what is asked by when it is checked
-    /// again.
-    pub(crate) fn emit_violation(
-        &self,
-        out: &mut Vec<Statement>,
-        sqlstate: &[u8; 5],
-        message: String,
-        (detail, (hint, of)): (Option<Expr>, (Option<Expr>, Option<OfConstraint>)),
-    ) {
-        let raise = Raise {
-            sqlstate: *sqlstate,
-            message: vec![message],
-            arguments: Vec::new(),
-            detail,
-            hint,
-            of,
-            is_again: false,
-            parts: Vec::new(),
-        };
-        self.emit(out, StatementKind::Raise(raise));
-    }
-
     /// The slots that INTO names; a RECORD without a shape takes the query's.
     pub(crate) fn slots_of_targets(
         &mut self,

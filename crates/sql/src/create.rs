@@ -15,8 +15,9 @@ use crate::compiled::Compiled;
 use crate::create_polymorphic::{is_polymorphic_routine, polymorphic};
 use crate::error::{Advice, Result, error, place_in, syntax};
 use crate::scope::Compiler;
+use crate::script_statement::ScriptStatement;
 use crate::state::{Names, Returning, Variable};
-use crate::syntax::{Mode, Returns, Routine, ScriptStatement, TypeNameKind};
+use crate::syntax::{Mode, Returns, Routine, TypeNameKind};
 
 /// Names and slots of what is returned.
 pub(crate) type Outs = Vec<(String, hotrow_transaction::program::SlotId)>;

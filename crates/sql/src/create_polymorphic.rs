@@ -10,7 +10,8 @@ use crate::compiled::Compiled;
 use crate::create::{Outs, result};
 use crate::error::{Advice, Result, error, unsupported};
 use crate::scope::Compiler;
-use crate::syntax::{Mode, Returns, Routine, ScriptStatement, TypeName};
+use crate::script_statement::ScriptStatement;
+use crate::syntax::{Mode, Returns, Routine, TypeName};
 
 /// Whether a parameter that was declared is polymorphic.
 fn takes_any(compiler: &Compiler<'_>) -> bool {

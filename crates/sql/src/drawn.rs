@@ -12,7 +12,7 @@
 
 use hotrow_base::ids::TableId;
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Column, Draws};
+use hotrow_transaction::catalog::{Catalog, Column, Draws};
 use hotrow_transaction::draw::{Draw, NUMBERS_TAKEN, Numbered, SessionDraw};
 use hotrow_transaction::outcome::{NUMBERS_SPENT, NoticeLevel};
 use hotrow_transaction::program::{
@@ -49,6 +49,22 @@ pub(crate) fn in_rounds<T>(
 }
 
 impl Compiler<'_> {
+    /// Fails where something cannot be compiled, with this catalog.
+    pub(crate) fn try_out<'t>(
+        &'t self,
+        catalog: &'t Catalog,
+        place: Place,
+        mut compile: impl FnMut(&mut Compiler<'t>) -> Result<()>,
+    ) -> Result<()> {
+        in_rounds(|room| {
+            let mut trial = Compiler::new(catalog);
+            (trial.place, trial.room, trial.procedures) = (place, room, self.procedures);
+            trial.take_drawn_slots()?;
+            compile(&mut trial)?;
+            Ok((std::mem::take(&mut trial.draws), ()))
+        })
+    }
+
     /// Makes room for what is drawn, behind the parameters.
     pub(crate) fn take_drawn_slots(&mut self) -> Result<()> {
         for (at, draw) in self.room.clone().into_iter().enumerate() {

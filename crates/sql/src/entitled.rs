@@ -17,8 +17,9 @@ use crate::changes::{CatalogChange, ForeignKeyDefinition, TableDefinition};
 use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::scope::Compiler;
+use crate::script_statement::ScriptStatement;
 use crate::state::ProcedureNames;
-use crate::syntax::{ScriptStatement, Syntax};
+use crate::syntax::Syntax;
 use crate::written::object_name;
 
 /// Fails with 42501 where a role (none: the database's maker) may not make a definition.

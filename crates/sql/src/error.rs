@@ -25,6 +25,12 @@ pub(crate) fn taken(name: &str, place: Place) -> SqlError {
     error(b"42P07", place, format!("relation \"{name}\" already exists"))
 }
 
+/// A table has a constraint of this name already.
+pub(crate) fn constraint_taken(name: &str, table: &str, place: Place) -> SqlError {
+    let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
+    error(b"42710", place, message)
+}
+
 /// 0A000, with what to write instead
 pub(crate) fn unsupported(
     place: Place,

@@ -16,9 +16,7 @@
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{Table, Trigger, TriggerEvent, TriggerLevel, TriggerTiming};
-use hotrow_transaction::program::{
-    ArithmeticOp, Expr, ExprKind, FOUND, Function, ROW_COUNT, SlotId, Statement, StatementKind,
-};
+use hotrow_transaction::program::{ExprKind, ROW_COUNT, SlotId, Statement, StatementKind};
 use hotrow_transaction::walk;
 
 use crate::comparison::negated;
@@ -173,19 +171,7 @@ impl<'c> Compiler<'c> {
         if before.is_empty() {
             return Ok(());
         }
-        // The statement may read them.
-        let mut kept = Vec::new();
-        for slot in [FOUND, ROW_COUNT] {
-            let value = self.slot_expr(slot);
-            let keeps = self.temporary("kept", value.data_type())?;
-            self.emit_assign(out, keeps, value);
-            kept.push((slot, keeps));
-        }
-        out.append(&mut before);
-        for (slot, keeps) in kept {
-            self.emit_assign(out, slot, self.slot_expr(keeps));
-        }
-        Ok(())
+        self.emit_unseen(out, before) // the statement may read them
     }
 
     fn fire_behind_statement(
@@ -370,15 +356,10 @@ impl<'c> Compiler<'c> {
         let Some(at) = self.event_rows(table, (event, set), false)? else { return Ok(()) };
         let kept = self.firing.changed.as_ref().map(|changed| changed.events[at].clone());
         let Some(EventRows { count, columns, .. }) = kept else { return Ok(()) };
-        let (left, one) = (Box::new(self.slot_expr(count)), Box::new(integer(1)));
-        let next = ExprKind::Arithmetic(ArithmeticOp::Add, left, one);
-        self.emit_assign(out, count, scalar(next, DataType::Integer));
+        self.emit_next(out, count);
         for ChangedColumn { is_new, column, array, .. } in columns {
             let slots = if is_new { &rows.new } else { &rows.old };
-            let values = vec![self.slot_expr(array), self.slot_expr(slots[column.index()])];
-            let sql_type = values[0].sql_type;
-            let kind = ExprKind::Call(Function::ArrayAppend, values);
-            self.emit_assign(out, array, Expr { kind, sql_type });
+            self.emit_append(out, array, self.slot_expr(slots[column.index()]));
         }
         Ok(())
     }

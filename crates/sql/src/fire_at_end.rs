@@ -15,15 +15,17 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
-    ArithmeticOp, CompareOp, EventQueue, Expr, ExprKind, FOUND, Function, LaterEvents, Procedure,
-    ROW_COUNT, SlotId, Statement, StatementKind,
+    CompareOp, EventQueue, ExprKind, Function, LaterEvents, Procedure, SlotId, Statement,
+    StatementKind,
 };
 use hotrow_transaction::walk;
 
 use crate::error::Result;
 use crate::fire::{Fired, defined_by, used_by};
+use crate::fire_later::leaves;
 use crate::scope::Compiler;
 use crate::typing::{call, constant, integer, scalar};
+use hotrow_transaction::invocation::Leaves;
 
 impl Compiler<'_> {
     /// Keeps a row that a trigger is to fire for, where the call fires; else does what tells it.
@@ -53,13 +55,6 @@ impl Compiler<'_> {
         let condition = self.slot_expr(fires);
         self.emit(out, StatementKind::If { condition, then: kept, otherwise: told });
         Ok(())
-    }
-
-    fn emit_append(&self, out: &mut Vec<Statement>, array: SlotId, value: Expr) {
-        let values = vec![self.slot_expr(array), value];
-        let sql_type = values[0].sql_type;
-        let kind = ExprKind::Call(Function::ArrayAppend, values);
-        self.emit_assign(out, array, Expr { kind, sql_type });
     }
 
     /// The arrays of a queue for the same events, of rows with columns of these types.
@@ -108,13 +103,6 @@ impl Compiler<'_> {
         Ok(shared)
     }
 
-    /// The slots that a call of a procedure in another one reads, where that leaves out what fires
-    /// at its end, with what that draws; none: it has all.
-    pub(crate) fn draws_of_call(&self, callee: &Procedure) -> Option<Vec<SlotId>> {
-        let fires = callee.later.as_ref().is_some_and(|later| !later.firing.is_empty());
-        fires.then(|| used_by(&callee.body_of_call()))
-    }
-
     /// Keeps what the rows are before a block with handlers; what puts them back in a handler (I2).
     pub(crate) fn keep_events(
         &mut self,
@@ -153,9 +141,7 @@ impl Compiler<'_> {
         }
         self.leave_at_return(&mut body, &results)?;
         let mut whole = Vec::new();
-        let leaves = Box::new(call(Function::Leaves, Vec::new(), DataType::Integer));
-        let nothing = ExprKind::Compare(CompareOp::Equal, leaves, Box::new(integer(0)));
-        self.emit_assign(&mut whole, fires, scalar(nothing, DataType::Boolean));
+        self.emit_assign(&mut whole, fires, leaves(Leaves::Nothing));
         whole.append(&mut body);
         let first = whole.len();
         self.emit_firing(&mut whole)?;
@@ -172,15 +158,9 @@ impl Compiler<'_> {
     /// Fires for all rows that are kept, and those that are kept meanwhile.
     fn emit_firing(&mut self, out: &mut Vec<Statement>) -> Result<()> {
         let Some(order) = self.later.as_ref().map(|later| later.order) else { return Ok(()) };
-        let left = [FOUND, ROW_COUNT].map(|slot| self.slot_expr(slot));
-        let mut kept = Vec::new();
-        for (slot, value) in [FOUND, ROW_COUNT].into_iter().zip(left) {
-            let keeps = self.temporary("kept", value.data_type())?;
-            self.emit_assign(out, keeps, value);
-            kept.push((slot, keeps));
-        }
+        let mut firing = Vec::new();
         let at = self.temporary("at", DataType::Integer)?;
-        self.emit_assign(out, at, integer(0));
+        self.emit_assign(&mut firing, at, integer(0));
         let exit = self.new_label()?;
         let count = call(Function::Cardinality, vec![self.slot_expr(order)], DataType::Integer);
         let count = scalar(ExprKind::Coalesce(vec![count, integer(0)]), DataType::Integer);
@@ -196,7 +176,7 @@ impl Compiler<'_> {
         // What a trigger does may add another queue.
         while let Some(queue) = self.later.as_ref().and_then(|of| of.queues.get(number)).cloned() {
             let own = self.temporary("at", DataType::Integer)?;
-            self.emit_assign(out, own, integer(0));
+            self.emit_assign(&mut firing, own, integer(0));
             let element = ExprKind::Element(order, Box::new(self.slot_expr(at)));
             let element = Box::new(scalar(element, DataType::Text));
             let name = Box::new(constant(Value::Text(queue.name()), DataType::Text));
@@ -210,11 +190,8 @@ impl Compiler<'_> {
         }
         let (label, place) = (exit, self.place);
         let body = vec![Statement { kind: StatementKind::Loop { body: turn }, place }];
-        self.emit(out, StatementKind::Block { label, body });
-        for (slot, keeps) in kept {
-            self.emit_assign(out, slot, self.slot_expr(keeps));
-        }
-        Ok(())
+        self.emit(&mut firing, StatementKind::Block { label, body });
+        self.emit_unseen(out, firing)
     }
 
     /// What a trigger does for the row that is number `at` of its queue.
@@ -236,12 +213,13 @@ impl Compiler<'_> {
         let fired = Fired { table, trigger, event: queue.event, rows: &rows, skip: None };
         self.fire_now(out, &fired)
     }
+}
 
-    fn emit_next(&self, out: &mut Vec<Statement>, at: SlotId) {
-        let (left, one) = (Box::new(self.slot_expr(at)), Box::new(integer(1)));
-        let next = ExprKind::Arithmetic(ArithmeticOp::Add, left, one);
-        self.emit_assign(out, at, scalar(next, DataType::Integer));
-    }
+/// The slots that the [body of a call](Procedure::body_of_call) reads, where it leaves out what
+/// fires at the procedure's end, with what that draws; none: it has all.
+pub(crate) fn draws_of_call(callee: &Procedure, body: &[Statement]) -> Option<Vec<SlotId>> {
+    let fires = callee.later.as_ref().is_some_and(|later| !later.firing.is_empty());
+    fires.then(|| used_by(body))
 }
 
 /// Whether something that a query calls keeps rows in these slots.

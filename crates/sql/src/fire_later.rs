@@ -24,21 +24,25 @@ use crate::error::Result;
 use crate::fire::Fired;
 use crate::foreign_key::{escaped, with_value};
 use crate::scope::Compiler;
-use crate::script::parse_script;
-use crate::syntax::{ScriptStatement, Syntax};
+use crate::script_statement::ScriptStatement;
+use crate::syntax::Syntax;
 use crate::trigger::no_trigger;
 use crate::trigger_syntax::FiringSyntax;
 use crate::typing::{call, constant, integer, scalar};
 
 /// The statement that does what a trigger does for a row; its parameters are the columns of the row
 /// as it was, and as it is, as far as there are such.
-pub fn firing(table: TableId, trigger: &str, event: TriggerEvent) -> Result<ScriptStatement> {
-    let mut statements = parse_script("SELECT 1")?;
-    let mut statement = statements.remove(0);
+pub fn firing(table: TableId, trigger: &str, event: TriggerEvent) -> ScriptStatement {
     let trigger = trigger.to_owned();
-    statement.text = format!("FIRE {trigger}");
-    statement.syntax = Syntax::Firing(FiringSyntax { table, trigger, event });
-    Ok(statement)
+    let text = format!("FIRE {trigger}");
+    ScriptStatement::new(text, Syntax::Firing(FiringSyntax { table, trigger, event }))
+}
+
+/// Whether what a call leaves to whoever commits is this.
+pub(crate) fn leaves(so_much: Leaves) -> Expr {
+    let leaves = Box::new(call(Function::Leaves, Vec::new(), DataType::Integer));
+    let so_much = Box::new(integer(so_much as i32));
+    scalar(ExprKind::Compare(CompareOp::Equal, leaves, so_much), DataType::Boolean)
 }
 
 impl Compiler<'_> {
@@ -72,9 +76,7 @@ impl Compiler<'_> {
         }
         let mut otherwise = Vec::new();
         self.fire_now(&mut otherwise, fired)?;
-        let leaves = Box::new(call(Function::Leaves, Vec::new(), DataType::Integer));
-        let any = Box::new(integer(Leaves::Any as i32));
-        let condition = scalar(ExprKind::Compare(CompareOp::Equal, leaves, any), DataType::Boolean);
+        let condition = leaves(Leaves::Any);
         self.emit(out, StatementKind::If { condition, then: told, otherwise }); // I1
         Ok(())
     }

@@ -419,9 +419,7 @@ impl<'c> Compiler<'c> {
 
 /// A key value in a column's type where that cannot lose anything.
 pub(crate) fn key_of(value: Expr, column: DataType) -> Expr {
-    let same_family = value.data_type().is_integer() && column.is_integer()
-        || value.data_type().is_text() && column.is_text();
-    if same_family { value } else { cast(value, column) }
+    if value.data_type().has_datums_of(column) { value } else { cast(value, column) }
 }
 
 /// What the error of a foreign key is of.

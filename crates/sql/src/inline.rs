@@ -28,6 +28,7 @@ use crate::call_syntax::{CallArgument, CallSyntax, written_arguments};
 use crate::called_function::called_function;
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
+use crate::fire_at_end::draws_of_call;
 use crate::recursion::Called;
 use crate::relation::array::assign_to;
 use crate::scope::Compiler;
@@ -276,8 +277,8 @@ impl<'c> Compiler<'c> {
             callee.lacks.is_some() || callee.source.as_ref().is_some_and(|source| source.is_hollow);
         self.calls.circle.is_hollow |= is_hollow;
         self.need_call(callee);
-        let slots = self.callee_slots(callee, arguments, &meets)?;
         let mut body = callee.body_of_call();
+        let slots = self.callee_slots((callee, &body), arguments, &meets)?;
         let renaming =
             Renaming { slots, first_label: self.labels, first_row_set: self.row_sets, place };
         let first_label = self.labels;
@@ -396,7 +397,7 @@ impl<'c> Compiler<'c> {
     /// assigned right before, and variables have no value, as at the begin of every call.
     fn callee_slots(
         &mut self,
-        callee: &Procedure,
+        (callee, body): (&Procedure, &[Statement]),
         arguments: Vec<Expr>,
         meets: &Meets,
     ) -> Result<Vec<SlotId>> {
@@ -433,7 +434,7 @@ impl<'c> Compiler<'c> {
                 _ => self.emit_assign(&mut before, slots[at], value),
             }
         }
-        let drawn_here = self.draws_of_call(callee);
+        let drawn_here = draws_of_call(callee, body);
         for (at, draw) in (first + parameters..).zip(&callee.draws) {
             if drawn_here.as_ref().is_some_and(|used| !used.contains(&SlotId(at as u16))) {
                 continue;

@@ -44,8 +44,9 @@ use crate::compiled::Compiled;
 use crate::error::Result;
 use crate::open_cursors::OpenCursors;
 use crate::script::Offsets;
+use crate::script_statement::ScriptStatement;
 use crate::state::ProcedureNames;
-use crate::syntax::{ScriptStatement, Syntax};
+use crate::syntax::Syntax;
 
 /// The text of a definition in a block.
 fn text_of<'t>(of: &'t Anonymous, definition: &DefinitionSyntax) -> &'t str {

@@ -1,7 +1,7 @@
 //! Intervals: their literals, their arithmetic with dates and timestamps, and their functions.
 
 use hotrow_base::encoded::{EncodedFunction, EncodedType};
-use hotrow_base::temporal::{ExtractField, Interval, TruncateUnit, unit_name};
+use hotrow_base::temporal::{ClockWord, ExtractField, Interval, TruncateUnit, unit_name};
 use hotrow_base::types::{DataType, SqlType, TIME_DIGITS};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
@@ -46,21 +46,18 @@ impl Compiler<'_> {
     pub(crate) fn moment(&self, text: &str, wanted: DataType) -> Option<Expr> {
         let small = text.to_ascii_lowercase();
         let mut words: Vec<_> = small.split_ascii_whitespace().collect();
-        let is_day = |word: &&str| matches!(*word, "now" | "today" | "tomorrow" | "yesterday");
-        let day = words.remove(words.iter().position(is_day)?);
+        let is_of_clock = |word: &&str| ClockWord::of(word.as_bytes()).is_some();
+        let word = words.remove(words.iter().position(is_of_clock)?);
         let beside = words.join(" ");
-        let days = match day {
-            "now" if beside.is_empty() => None,
-            "today" => Some(0),
-            "tomorrow" => Some(1),
-            "yesterday" => Some(-1),
-            _ => return None,
-        };
+        let word = ClockWord::of(word.as_bytes())?;
+        if word == ClockWord::Now && !beside.is_empty() {
+            return None;
+        }
         let is_date = wanted == DataType::Date;
         if !is_date && !matches!(wanted, DataType::Timestamp(_) | DataType::TimestampTz(_)) {
             return None;
         }
-        let Some(days) = days else { return Some(cast(self.slot_expr(NOW), wanted)) };
+        let ClockWord::Day(days) = word else { return Some(cast(self.slot_expr(NOW), wanted)) };
         let today = cast(self.slot_expr(NOW), DataType::Date);
         let days = constant(Value::Int(days), DataType::Integer);
         let day = date_add(today, days);

@@ -69,10 +69,7 @@ impl Compiler<'_> {
         let slots: Vec<SlotId> =
             self.keeping.open.iter().flatten().map(|column| column.slot).collect();
         for (slot, (_, value)) in slots.into_iter().zip(columns) {
-            let array = self.slot_expr(slot);
-            let sql_type = array.sql_type;
-            let kind = ExprKind::Call(Function::ArrayAppend, vec![array, packed(value.clone())]);
-            self.emit_assign(out, slot, Expr { kind, sql_type });
+            self.emit_append(out, slot, packed(value.clone()));
         }
         Ok(())
     }

@@ -15,8 +15,9 @@ use crate::compiled::Compiled;
 use crate::create::create_failing;
 use crate::error::{Advice, Result, error};
 use crate::scope::Compiler;
+use crate::script_statement::ScriptStatement;
 use crate::state::ProcedureNames;
-use crate::syntax::{Routine, ScriptStatement, Syntax};
+use crate::syntax::{Routine, Syntax};
 
 /// Compiles CREATE FUNCTION or PROCEDURE of a routine that cannot be called: a call fails with this
 /// error.

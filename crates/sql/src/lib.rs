@@ -14,9 +14,9 @@
 //! | texts | `token`, `written`, `search_path`, `error` |
 //! | what there is to call | `functions` |
 //! | what a compilation keeps in mind | `state`, `relation::level`, `operand`, `open_literals`, `scope` |
-//! | statements as trees | `syntax`, `anonymous`, `holds`, `script`, `routine`, `block`, `transaction_control` |
+//! | statements as trees | `syntax`, `script_statement`, `anonymous`, `holds`, `script`, `routine`, `block`, `transaction_control` |
 //! | expressions | `typing`, `types`, `expression`, `function`, `operator`, `temporal`, `json` |
-//! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `row_order`, `change`, `foreign_key` |
+//! | accesses to one table | `path`, `source`, `relation::one_access`, `consume`, `emit`, `row_order`, `change`, `foreign_key` |
 //! | which rows are for whom | `secured`, `policy` |
 //! | what views do instead | `instead` |
 //! | what whoever listens is sent | `notify` |
@@ -97,6 +97,7 @@ mod dynamic;
 mod dynamic_syntax;
 mod dynamic_text;
 mod element;
+mod emit;
 mod encoded;
 mod endings;
 mod entitled;
@@ -192,6 +193,7 @@ mod schema;
 mod schema_elements;
 mod scope;
 mod script;
+mod script_statement;
 mod search_path;
 mod secured;
 mod sequence;
@@ -262,13 +264,13 @@ pub use renamed_schema::{renamed_in_definition, renamed_in_text};
 pub use replaced_routine::refuse_other_routine;
 pub use role::shown;
 pub use script::{Offsets, Script, TREES_MAX, parse_script};
+pub use script_statement::ScriptStatement;
 pub use search_path::{
     Sender, conventions_before, maker_before, path_before, role_before, split_path, with_path,
     with_sender,
 };
 pub use setting::{Direction, Naming, Setting, WrittenType, look_up_types};
 pub use state::{ProcedureNames, Registered};
-pub use syntax::ScriptStatement;
 pub use temporary::{AtCommit, Temporary, TemporaryKind};
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted, quoted_name, tokenize};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};

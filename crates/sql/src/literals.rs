@@ -27,7 +27,7 @@ use crate::error::{Result, place_in, place_of};
 use crate::open_literals::{Kind, Open, OpenLiterals};
 use crate::scope::Compiler;
 use crate::script::{Offsets, read_statement};
-use crate::syntax::ScriptStatement;
+use crate::script_statement::ScriptStatement;
 use crate::token::tokenize;
 
 /// The longest text that has a shape, in bytes: of longer ones few are alike.

@@ -2,8 +2,8 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{
-    Access, ArithmeticOp, ArrayFunction, Elements, Expr, ExprKind, LabelId, Place, RowSetId,
-    SlotId, Statement, StatementKind,
+    Access, ArrayFunction, Elements, Expr, ExprKind, LabelId, Place, RowSetId, SlotId, Statement,
+    StatementKind,
 };
 use sqlparser::ast;
 
@@ -13,10 +13,10 @@ use crate::relation::array::assign_to;
 use crate::relation::one_access::{Rows, Wanted};
 use crate::scope::Compiler;
 use crate::state::{Enclosing, EnclosingKind, Names, Variable};
-use crate::statement::{as_query, has_returning};
+use crate::statement::{as_query, refuse_without_returning};
 use crate::syntax::{ForRange, LoopBody, StatementSource, Target};
 use crate::token::{parse_statement, tokenize};
-use crate::typing::{Coercion, array_call, integer, scalar, spread};
+use crate::typing::{Coercion, array_call, integer, spread};
 use crate::written::changed_by;
 
 /// What a loop over rows goes through.
@@ -113,10 +113,7 @@ impl Compiler<'_> {
     ) -> Result<Option<LabelId>> {
         let mut compiled = Vec::new();
         if let Some(slot) = self.counts_next_turns.take() {
-            let next = Box::new(integer(1));
-            let turn =
-                ExprKind::Arithmetic(ArithmeticOp::Add, Box::new(self.slot_expr(slot)), next);
-            self.emit_assign(&mut compiled, slot, scalar(turn, DataType::Integer));
+            self.emit_next(&mut compiled, slot);
         }
         self.enclosing.push(Enclosing::new(body.label.clone(), kind));
         self.statements(&body.statements, &mut compiled)?;
@@ -328,10 +325,7 @@ fn rows_of_change(statement: &ast::Statement, place: Place) -> Result<Option<ast
         S::Query(query) => changed_by(query).map_or(statement, |(_, change)| change),
         _ => statement,
     };
-    if !has_returning(written) {
-        let message = "cannot open INSERT, UPDATE or DELETE query as cursor";
-        return Err(error(b"42P11", place, message).hint("it gives no rows: write RETURNING"));
-    }
+    refuse_without_returning(written, place)?;
     // No name of a user's begins so.
     let text = "WITH \"\u{6}changed\" AS (SELECT 1) SELECT * FROM \"\u{6}changed\"";
     let tokens = tokenize(text, place)?;

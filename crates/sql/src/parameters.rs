@@ -18,7 +18,7 @@ use sqlparser::tokenizer::Token;
 use crate::error::{Advice, Result, error, place_in, place_of, too_complex};
 use crate::scope::Compiler;
 use crate::script::Offsets;
-use crate::syntax::ScriptStatement;
+use crate::script_statement::ScriptStatement;
 use crate::token::tokenize;
 
 /// Parameters a statement may have: what the protocol can count in 16 bits, signed.

@@ -28,7 +28,7 @@ use crate::error::{Advice, Result, error, unsupported};
 use crate::mention::may_name;
 use crate::scope::Compiler;
 use crate::state::Row;
-use crate::token::{parse_expression, quoted, tokenize};
+use crate::token::{expression_of_text, quoted};
 
 impl Compiler<'_> {
     /// Adds to a definition what becomes of partitions by it.
@@ -280,7 +280,7 @@ pub(crate) fn row_condition(
 ) -> Result<Check> {
     let mut compiler = Compiler::new(catalog);
     compiler.place = place;
-    let written = parse_expression(&tokenize(text, Place { line: 1, column: 1 })?, place)?;
+    let written = expression_of_text(text, place)?;
     let row = Row::of(&table.name, table.shown());
     let compiled = compiler.with_row(row, |this| this.condition(&written, "PARTITION BY"));
     let (mut condition, row) = compiled.map_err(|failed| SqlError { place, ..failed })?;

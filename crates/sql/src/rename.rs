@@ -11,7 +11,7 @@ use hotrow_transaction::program::Place;
 
 use crate::alter_syntax::{AlterSyntax, Altering, RelationKind};
 use crate::changes::{CatalogChange, left_out};
-use crate::error::{Advice, Result, error, taken, unsupported};
+use crate::error::{Advice, Result, constraint_taken, error, taken, unsupported};
 use crate::scope::Compiler;
 
 impl Compiler<'_> {
@@ -197,9 +197,7 @@ impl Compiler<'_> {
         let place = written.place;
         let all = self.constraint_names(table);
         if all.contains(&to) || !self.is_own && table.is_of_domain(to) {
-            let of = &table.name;
-            let message = format!("constraint \"{to}\" for relation \"{of}\" already exists");
-            return Err(error(b"42710", place, message));
+            return Err(constraint_taken(to, &table.name, place));
         }
         if !all.contains(&from) {
             let message = format!("constraint \"{from}\" for table \"{}\"", table.name);

@@ -10,7 +10,8 @@ use hotrow_transaction::program::Procedure;
 
 use crate::error::{Advice, Result, error};
 use crate::script::parse_script;
-use crate::syntax::{Returns, Routine, ScriptStatement, Syntax, TypeNameKind};
+use crate::script_statement::ScriptStatement;
+use crate::syntax::{Returns, Routine, Syntax, TypeNameKind};
 use crate::type_table::known_type;
 
 /// Fails where a routine that replaces another one, whose text is `source`, is of another kind

@@ -31,8 +31,9 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::{Result, error, syntax, unsupported};
 use crate::mention::may_name;
+use crate::script_statement::ScriptStatement;
 use crate::session_setting_syntax::{SessionSettingSyntax, database_setting, role_setting};
-use crate::syntax::{ScriptStatement, Syntax};
+use crate::syntax::Syntax;
 use crate::token::{Cursor, quoted};
 
 /// What is shown in place of a password, as the catalog does.

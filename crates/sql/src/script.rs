@@ -8,7 +8,6 @@ use hotrow_base::conventions::Conventions;
 use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::stack::with_room;
-use hotrow_transaction::catalog::SearchPath;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
@@ -31,12 +30,13 @@ use crate::policy_syntax::policy;
 use crate::role::role;
 use crate::routine::{anonymous, end_of_atomic, routine};
 use crate::schema_elements::schema_with_elements;
+use crate::script_statement::ScriptStatement;
 use crate::search_path::{
     Sender, conventions_before, maker_before, path_before, role_before, with_sender,
 };
 use crate::setting::{naming, setting};
-use crate::state::{Overriding, Programs};
-use crate::syntax::{ScriptStatement, Syntax};
+use crate::state::Overriding;
+use crate::syntax::Syntax;
 use crate::table_syntax::{recursive_view, table_of_select, table_of_table};
 use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
@@ -233,21 +233,11 @@ pub(crate) fn read_statement(
     let end = tokens.last().map_or(place, |last| place_of(last.span.end));
     let (overriding, tokens) = overriding(tokens);
     let tokens = whole_table(tokens);
-    Ok(ScriptStatement {
-        place,
-        text,
-        path: SearchPath::default(),
-        role: None,
-        maker: None,
-        conventions: None,
-        is_own: false,
-        programs: Programs::default(),
-        overriding,
-        syntax: statement(&tokens, end, text_of)?,
-        literals: None,
-        bytes,
-        charge,
-    })
+    let syntax = statement(&tokens, end, text_of)?;
+    let mut statement = ScriptStatement::new(text, syntax);
+    (statement.place, statement.overriding) = (place, overriding);
+    (statement.bytes, statement.charge) = (bytes, charge);
+    Ok(statement)
 }
 
 /// `TABLE name` as the query that it stands for.

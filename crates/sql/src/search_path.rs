@@ -12,8 +12,9 @@ use hotrow_base::conventions::Conventions;
 use hotrow_transaction::catalog::SearchPath;
 use sqlparser::ast;
 
+use crate::script_statement::ScriptStatement;
 use crate::setting::Naming;
-use crate::syntax::{ScriptStatement, Syntax};
+use crate::syntax::Syntax;
 use crate::temporary::is_temporary_view;
 
 const BEGINS: &str = "/*@search_path ";

@@ -26,7 +26,7 @@ use crate::error::{Result, error, unsupported};
 use crate::functions::{Evaluation, FunctionRow, with_count};
 use crate::scope::Compiler;
 use crate::state::{Names, Variable};
-use crate::token::{parse_expression, quoted, tokenize};
+use crate::token::{expression_of_text, quoted};
 use crate::typing::{bigint, call};
 use crate::written::arguments;
 
@@ -108,8 +108,7 @@ impl<'c> Compiler<'c> {
         let text = format!("\"{OWN_POLICIES}\"() = {ALL_ROWS} OR ({asked})");
         // Names are looked for where the first policy was made: mostly one path serves all.
         let path = table.security.policies.first().map(|policy| policy.path.clone());
-        let tokens = tokenize(&text, Place { line: 1, column: 1 })?;
-        let written = parse_expression(&tokens, self.place)?;
+        let written = expression_of_text(&text, self.place)?;
         Ok(Some(SecurityCondition { table: table.id, written, path: path.unwrap_or_default() }))
     }
 
@@ -368,7 +367,7 @@ fn in_query(
     let of = quoted(&table.name);
     let text = format!("(SELECT true FROM (SELECT {columns}) AS {of})");
     let start = Place { line: 1, column: 1 };
-    let mut query = parse_expression(&tokenize(&text, start)?, start)?;
+    let mut query = expression_of_text(&text, start)?;
     if let ast::Expr::Subquery(query) = &mut query
         && let ast::SetExpr::Select(select) = &mut *query.body
     {

@@ -11,8 +11,9 @@ use crate::error::Result;
 use crate::role::{RoleName, RoleSyntax};
 use crate::roles::no_role;
 use crate::scope::Compiler;
+use crate::script_statement::ScriptStatement;
 use crate::session_setting_syntax::SessionSettingSyntax;
-use crate::syntax::{ScriptStatement, Syntax};
+use crate::syntax::Syntax;
 
 impl ScriptStatement {
     /// A statement that names a setting for sessions to come, if it is one, when that was looked

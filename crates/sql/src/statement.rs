@@ -230,12 +230,7 @@ impl Compiler<'_> {
             },
             change => change,
         };
-        if !has_returning(change) {
-            let message = "cannot open INSERT, UPDATE or DELETE query as cursor";
-            return Err(
-                error(b"42P11", self.place, message).hint("it gives no rows: write RETURNING")
-            );
-        }
+        refuse_without_returning(change, self.place)?;
         self.returns_rows = true;
         let changed = self.sql(statement, None, out);
         self.returns_rows = false;
@@ -523,6 +518,15 @@ pub(crate) fn has_returning(change: &ast::Statement) -> bool {
         ast::Statement::Delete(delete) => delete.returning.is_some(),
         _ => false,
     }
+}
+
+/// Fails where rows are asked of a change that gives none.
+pub(crate) fn refuse_without_returning(change: &ast::Statement, place: Place) -> Result<()> {
+    if has_returning(change) {
+        return Ok(());
+    }
+    let message = "cannot open INSERT, UPDATE or DELETE query as cursor";
+    Err(error(b"42P11", place, message).hint("it gives no rows: write RETURNING"))
 }
 
 /// An arm of IF.

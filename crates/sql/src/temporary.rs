@@ -7,7 +7,8 @@ use hotrow_transaction::catalog::{SearchPath, local, split};
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::syntax::{ScriptStatement, Syntax};
+use crate::script_statement::ScriptStatement;
+use crate::syntax::Syntax;
 use crate::written::object_name;
 
 /// What CREATE TEMP says.

@@ -420,6 +420,11 @@ pub(crate) fn parse_expression(tokens: &[TokenWithSpan], end: Place) -> Result<E
     finish(parser, parsed, end)
 }
 
+/// Parses an expression that a catalog keeps as text; errors are of `place`.
+pub(crate) fn expression_of_text(text: &str, place: Place) -> Result<Expr> {
+    parse_expression(&tokenize(text, Place { line: 1, column: 1 })?, place)
+}
+
 /// How deep the parser may go into a statement. Those that may begin with others (EXPLAIN EXPLAIN
 /// ..., IF ... THEN IF ...) nest without brackets, and each level takes some 25 KB of the stack
 /// where an optimiser has done little: a thread's 2 MiB would be gone before [`DEPTH_MAX`].

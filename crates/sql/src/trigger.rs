@@ -16,8 +16,7 @@ use hotrow_transaction::program::Place;
 
 use crate::apply::apply;
 use crate::changes::{CatalogChange, left_out};
-use crate::drawn::in_rounds;
-use crate::error::{Advice, Result, error, unsupported};
+use crate::error::{Advice, Result, constraint_taken, error, unsupported};
 use crate::keyless::lacks_key;
 use crate::mention::may_name;
 use crate::scope::Compiler;
@@ -69,9 +68,7 @@ impl<'c> Compiler<'c> {
         };
         let named = written.constraint.map(|_| self.constraint_names(table));
         if named.is_some_and(|known| known.contains(&name.as_str())) {
-            let of = &table.name;
-            let message = format!("constraint \"{name}\" for relation \"{of}\" already exists");
-            return Err(error(b"42710", place, message));
+            return Err(constraint_taken(name, &table.name, place));
         }
         self.check_condition(table, &trigger, written.when.as_ref().map_or(place, |of| of.1))?;
         let change = CatalogChange::SetTrigger { table: table.id, trigger };
@@ -110,14 +107,7 @@ impl<'c> Compiler<'c> {
             return Ok(());
         };
         for event in &trigger.events {
-            in_rounds(|room| {
-                let mut compiler = Compiler::new(&catalog);
-                (compiler.place, compiler.room) = (place, room);
-                compiler.procedures = self.procedures;
-                compiler.take_drawn_slots()?;
-                compiler.try_trigger(table, trigger, *event)?;
-                Ok((std::mem::take(&mut compiler.draws), ()))
-            })?;
+            self.try_out(&catalog, place, |trial| trial.try_trigger(table, trigger, *event))?;
         }
         Ok(())
     }

@@ -220,12 +220,6 @@ impl Slice {
     }
 }
 
-/// Whether values of two types are the same datums, so that a key encodes either; a value out of
-/// the key column's range is then refused by the encoding.
-fn same_datums(a: DataType, b: DataType) -> bool {
-    a == b || a.is_integer() && b.is_integer() || a.is_text() && b.is_text()
-}
-
 /// Under what control a statement stands.
 #[derive(Clone, Copy)]
 struct Control {
@@ -662,7 +656,7 @@ impl<'a> Cutter<'a> {
         place: Place,
         out: &mut Vec<Statement>,
     ) -> SlotId {
-        let is_same = same_datums(expr.data_type(), data_type);
+        let is_same = expr.data_type().has_datums_of(data_type);
         if let ExprKind::Slot(slot) = expr.kind
             && is_same
         {

@@ -569,7 +569,7 @@ impl Moment {
                 self.special = None;
                 said::TIME | said::ZONE
             }
-            Some(Word::Clock) if is_moment || text == "now" => {
+            Some(Word::Clock(_)) if is_moment || text == "now" => {
                 return Err(TemporalError::Clock);
             }
             Some(Word::Epoch) if is_moment => self.special(Special::Epoch),

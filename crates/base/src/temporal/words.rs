@@ -29,8 +29,27 @@ pub(super) enum Word {
     Epoch,
     Infinity,
     MinusInfinity,
-    /// now, today, tomorrow, yesterday: what depends on a clock
-    Clock,
+    Clock(ClockWord),
+}
+
+/// A word that depends on a clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClockWord {
+    /// this moment
+    Now,
+    /// midnight, so many days after that of today
+    Day(i32),
+}
+
+impl ClockWord {
+    /// `now`, `today`, `tomorrow` or `yesterday`, in letters of either case; none: it is no such
+    /// word.
+    pub fn of(text: &[u8]) -> Option<Self> {
+        WORDS.iter().find_map(|(known, word)| match word {
+            Word::Clock(of) if text.eq_ignore_ascii_case(known.as_bytes()) => Some(*of),
+            _ => None,
+        })
+    }
 }
 
 /// What a word says of the number behind it.
@@ -94,7 +113,7 @@ const WORDS: [(&str, Word); 71] = [
     ("monday", Word::Weekday),
     ("nov", Word::Month(11)),
     ("november", Word::Month(11)),
-    ("now", Word::Clock),
+    ("now", Word::Clock(ClockWord::Now)),
     ("oct", Word::Month(10)),
     ("october", Word::Month(10)),
     ("on", Word::Filler),
@@ -112,8 +131,8 @@ const WORDS: [(&str, Word); 71] = [
     ("thur", Word::Weekday),
     ("thurs", Word::Weekday),
     ("thursday", Word::Weekday),
-    ("today", Word::Clock),
-    ("tomorrow", Word::Clock),
+    ("today", Word::Clock(ClockWord::Day(0))),
+    ("tomorrow", Word::Clock(ClockWord::Day(1))),
     ("tue", Word::Weekday),
     ("tues", Word::Weekday),
     ("tuesday", Word::Weekday),
@@ -121,7 +140,7 @@ const WORDS: [(&str, Word); 71] = [
     ("wednesday", Word::Weekday),
     ("weds", Word::Weekday),
     ("y", Word::Label(Label::Year)),
-    ("yesterday", Word::Clock),
+    ("yesterday", Word::Clock(ClockWord::Day(-1))),
 ];
 
 /// A word that is no zone, in small letters.

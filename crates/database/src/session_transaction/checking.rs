@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::deferred::{FEW_VALUES, Fires, Left, Look};
 use crate::error::Error;
 use crate::parts::run_in;
-use crate::prepare::{prepare_internal, prepare_own};
+use crate::prepare::{prepare_one, prepare_own};
 use crate::prepared::Prepared;
 use crate::rows::Rows;
 use crate::transaction::{OpenTransaction, TransactionState};
@@ -149,9 +149,9 @@ impl SessionTransaction {
         let prepared = match self.firings.iter().position(|(known, _)| *known == fires) {
             Some(at) => self.firings.swap_remove(at).1,
             None => {
-                let statement = firing(fires.table, &fires.trigger, fires.event)?;
+                let statement = firing(fires.table, &fires.trigger, fires.event);
                 let types = fires.types.iter().map(|of| Some(SqlType::Scalar(*of)));
-                prepare_internal(context, self, statement, &types.collect::<Vec<_>>())?
+                prepare_one(context, self, statement, &types.collect::<Vec<_>>())?
             }
         };
         let fired = self.look(context, &prepared, &values);

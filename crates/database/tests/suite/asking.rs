@@ -20,6 +20,12 @@ pub fn code(result: Result<impl Sized, Error>) -> String {
     }
 }
 
+/// The number that a query gives.
+pub fn number(session: &Session, query: &str) -> i64 {
+    let rows = session.execute(query).expect("it is right");
+    rows[0].rows.iter().next().and_then(|row| row[0].to_string().parse().ok()).expect("a number")
+}
+
 /// The first value of each row.
 pub fn rows_of(result: &StatementResult) -> String {
     let rows: Vec<_> = result.rows.iter().map(|row| row[0].to_string()).collect();

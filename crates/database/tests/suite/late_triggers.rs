@@ -5,7 +5,8 @@ use std::thread;
 
 use hotrow::{Config, Database, Error, Session, TransactionState};
 
-use crate::every_engine::{each_engine, open};
+use crate::asking::{code, number};
+use crate::every_engine::each_engine_with;
 use crate::scratch::Directory;
 
 /// A ledger whose journals balance when they are whole, and accounts that say what is in them.
@@ -56,25 +57,7 @@ END $$;
 ";
 
 fn with_ledger(test: impl Fn(&Database, &str)) {
-    each_engine(|config| {
-        let engine = config.engine.clone();
-        let db = open(config);
-        db.session().execute(LEDGER)?;
-        test(&db, &engine);
-        Ok(())
-    });
-}
-
-fn code(done: Result<impl Sized, Error>) -> String {
-    match done {
-        Ok(_) => "00000".to_owned(),
-        Err(error) => error.as_sql().expect("an error of SQL").code().to_owned(),
-    }
-}
-
-fn number(session: &Session, query: &str) -> i64 {
-    let rows = session.execute(query).expect("it is right");
-    rows[0].rows.iter().next().and_then(|row| row[0].to_string().parse().ok()).expect("a number")
+    each_engine_with(LEDGER, test);
 }
 
 /// No journal is off, whatever was refused.
@@ -119,11 +102,11 @@ fn a_call_in_a_transaction_fires_at_its_commit() {
         // Elsewhere, and where it comes first, a call is a transaction of its own.
         let is_inside = session.transaction_state() == TransactionState::Open;
         let first = code(session.execute("CALL line(3, 1, 1, 5)"));
-        assert_eq!(first, if is_inside { "00000" } else { "23514" }, "{engine}");
+        assert_eq!(first, if is_inside { "done" } else { "23514" }, "{engine}");
         if is_inside {
             session.execute("CALL line(3, 2, 1, -5)").expect("it balances");
         }
-        assert_eq!(code(session.end_batch(is_inside)), "00000", "{engine}");
+        assert_eq!(code(session.end_batch(is_inside)), "done", "{engine}");
         assert_balanced(&session, engine);
     });
 }
@@ -140,7 +123,7 @@ fn calls_that_fire_late_never_conflict() {
                         let (journal, fee) = (1 + worker * 1000 + turn, i64::from(turn % 2));
                         let account = 1 + (worker + turn) % 8;
                         let paid = session.call("pay", (journal, account, 10_i64, fee));
-                        assert_eq!(code(paid), "00000", "{engine}");
+                        assert_eq!(code(paid), "done", "{engine}");
                         let off = session.call("line", (-journal, 1_i32, account, 1_i64));
                         assert_eq!(code(off), "23514", "{engine}");
                     }

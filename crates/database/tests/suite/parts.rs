@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use hotrow::{Config, Database, Error, Session, Value, engines};
+use hotrow::{Config, Database, Session, Value, engines};
 use hotrow_log::files::DiskSwitch;
 
+use crate::asking::code;
 use crate::scratch::Directory;
 
 /// Accounts: with two partitions, half of all pairs have both.
@@ -86,13 +87,6 @@ fn count_notes(session: &Session) -> i64 {
     }
 }
 
-fn code(ended: Result<impl Sized, Error>) -> String {
-    match ended {
-        Ok(_) => "ok".to_owned(),
-        Err(error) => error.sqlstate().unwrap_or("none").to_owned(),
-    }
-}
-
 /// Moves from all accounts to all others, from a thread of its own, until told to end; how many
 /// times.
 fn move_on(db: &Database, ends: &AtomicBool, moved: &AtomicI64) {
@@ -149,8 +143,8 @@ fn one_that_takes_too_long_is_gone_in_whichever_state_it_was() {
         for (time_out, code) in codes {
             let may_be: &[&str] = match time_out {
                 5 | 20 => &["57014"],
-                1 => &["57014", "ok"],
-                _ => &["ok"],
+                1 => &["57014", "done"],
+                _ => &["done"],
             };
             assert!(may_be.contains(&code.as_str()), "{time_out}: {code}");
         }
@@ -198,7 +192,7 @@ fn one_whose_part_finds_no_memory_is_gone() {
                 let a = at % ACCOUNTS;
                 match code(session.call("note", (a, (a + 1) % ACCOUNTS, at, 100_000_i64))).as_str()
                 {
-                    "ok" => noted += 1,
+                    "done" => noted += 1,
                     "53200" => refused += 1,
                     other => panic!("{other}"),
                 }
@@ -223,7 +217,7 @@ fn one_part_that_fails_takes_the_others_along() {
                 let a = at % ACCOUNTS;
                 // The second time a note is there already.
                 let b = (a + 1) % ACCOUNTS;
-                assert_eq!(code(session.call("note", (a, b, at, 3_i64))), "ok");
+                assert_eq!(code(session.call("note", (a, b, at, 3_i64))), "done");
                 assert_eq!(code(session.call("note", (a, b, at, 3_i64))), "23505");
             }
             go_on();
@@ -329,7 +323,7 @@ fn note_until_it_fails(db: &Database, own: i64, failing: &impl Fn(usize)) -> Vec
     for at in (own..).step_by(4) {
         let a = at % ACCOUNTS;
         match code(session.call("note", (a, (a + 1) % ACCOUNTS, at, 3_i64))).as_str() {
-            "ok" => told.push(at),
+            "done" => told.push(at),
             "08007" | "58030" => break,
             other => panic!("{other}"),
         }
@@ -408,7 +402,7 @@ fn plans_follow_what_aborts() {
                     for call in 0..2_000 {
                         let pair = (call % ACCOUNTS, (call * 7 + 1) % ACCOUNTS, fails(call));
                         let ended = code(session.call("try", pair));
-                        assert_eq!(ended, if fails(call) { "P0001" } else { "ok" });
+                        assert_eq!(ended, if fails(call) { "P0001" } else { "done" });
                     }
                 });
             }

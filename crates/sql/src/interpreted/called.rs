@@ -29,9 +29,10 @@ use crate::kept_rows::NO_QUERY;
 use crate::operators::is_for_sessions;
 use crate::scope::Compiler;
 use crate::script::parse_script;
+use crate::script_statement::ScriptStatement;
 use crate::syntax::{
-    Block, BlockStatement, BlockStatementKind as Kind, Declaration, Mode, Returns, Routine,
-    ScriptStatement, Syntax, VariableSyntax,
+    Block, BlockStatement, BlockStatementKind as Kind, Declaration, Mode, Returns, Routine, Syntax,
+    VariableSyntax,
 };
 
 /// Whether a routine can only be run statement by statement, and can be.

@@ -12,7 +12,8 @@ use crate::interpreted::scopes::{Scope, given};
 use crate::interpreted::step::Step;
 use crate::open_cursors::OpenRows;
 use crate::script::parse_script;
-use crate::syntax::{ExecuteSyntax, Into, ScriptStatement};
+use crate::script_statement::ScriptStatement;
+use crate::syntax::{ExecuteSyntax, Into};
 
 type Ended<T, H> = std::result::Result<T, <H as BlockHost>::Error>;
 

@@ -6,7 +6,7 @@ use hotrow_base::any_numeric::{self, AnyNumeric, NumericError};
 use hotrow_base::conventions::BytesStyle;
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
-use hotrow_base::temporal::{self, Interval, MICROS_PER_DAY, TimeZone};
+use hotrow_base::temporal::{self, ClockWord, Interval, MICROS_PER_DAY, TimeZone};
 use hotrow_base::types::{DataType, NAME_BYTES_MAX};
 use hotrow_base::value::Value;
 
@@ -108,21 +108,13 @@ fn of_clock(machine: &mut Machine, text: Datum, to: DataType) -> Option<Result<D
     if !matches!(to, DataType::Date | DataType::Timestamp(_) | DataType::TimestampTz(_)) {
         return None;
     }
-    let word = machine.bytes(text).trim_ascii();
-    let is = |known: &str| word.eq_ignore_ascii_case(known.as_bytes());
-    let days = match () {
-        () if is("now") => None,
-        () if is("today") => Some(0),
-        () if is("tomorrow") => Some(1),
-        () if is("yesterday") => Some(-1),
-        () => return None,
-    };
+    let word = ClockWord::of(machine.bytes(text).trim_ascii())?;
     let now = machine.slots[NOW.0];
-    Some(match days {
-        None => cast(machine, now, DataType::TIMESTAMPTZ, to),
-        Some(days) => {
+    Some(match word {
+        ClockWord::Now => cast(machine, now, DataType::TIMESTAMPTZ, to),
+        ClockWord::Day(days) => {
             let today = cast(machine, now, DataType::TIMESTAMPTZ, DataType::Date);
-            let day = today.map(|today| Datum::int(today.as_int() + days));
+            let day = today.map(|today| Datum::int(today.as_int() + i64::from(days)));
             day.and_then(|day| cast(machine, day, DataType::Date, to))
         }
     })

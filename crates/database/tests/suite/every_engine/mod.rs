@@ -47,3 +47,14 @@ pub fn each_engine(test: impl Fn(Config) -> Result<(), Error>) {
 pub fn open(config: Config) -> Database {
     Database::open_in_memory(config).expect("the configuration is right")
 }
+
+/// Calls `test` with a database per engine, in which `script` has run, and the engine's name.
+pub fn each_engine_with(script: &str, test: impl Fn(&Database, &str)) {
+    each_engine(|config| {
+        let engine = config.engine.clone();
+        let db = open(config);
+        db.session().execute(script)?;
+        test(&db, &engine);
+        Ok(())
+    });
+}

@@ -6,7 +6,7 @@ use hotrow_transaction::catalog::{Policy, PolicyCommand, Table};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::Expr;
 
-use crate::token::{parse_expression, tokenize};
+use crate::token::expression_of_text;
 
 use super::cells::{tables, text};
 use super::numbers::{POLICIES, TABLES};
@@ -32,11 +32,7 @@ pub(super) fn switches(table: &Table) -> [(&'static str, Value); 2] {
 /// A condition in one pair of brackets: whoever shows it may put others around it, and what is made
 /// by that must not have more of them each time.
 fn condition(text_of: Option<&String>) -> Value {
-    let parsed = |written: &str| {
-        let place = Place::default();
-        parse_expression(&tokenize(written, place)?, place)
-    };
-    let bare = |written: &str| match parsed(written) {
+    let bare = |written: &str| match expression_of_text(written, Place::default()) {
         Ok(Expr::Nested(inner)) => inner.to_string(),
         _ => written.to_owned(),
     };
