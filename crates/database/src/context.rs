@@ -57,6 +57,8 @@ pub(crate) struct Context {
     names: RefCell<Names>,
     temporary: RefCell<TemporaryTables>,
     cursors: RefCell<OpenCursors>,
+    /// whether the statement that runs may change nothing
+    pub(crate) only_reads: Cell<bool>,
     /// how many transactions of several statements have ended
     pub(crate) ended: Cell<u64>,
     pub(crate) notifying: RefCell<Notifying>,
@@ -91,6 +93,7 @@ impl Context {
         Self {
             interrupt: Arc::new(Interrupt::new(of_statement)),
             cursors: RefCell::new(OpenCursors::new(Arc::clone(&memory))),
+            only_reads: Cell::default(),
             ended: Cell::default(),
             memory,
             advisory: AdvisoryOwner::new(&core.advisory),

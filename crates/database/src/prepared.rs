@@ -9,6 +9,7 @@ use std::cell::{Ref, RefCell};
 use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
+use hotrow_base::ids::TableId;
 use hotrow_base::memory::MemoryAccount;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::{Value, ValueError};
@@ -17,10 +18,11 @@ use hotrow_sql::{
     Compiled, Naming, ScriptStatement, compile, compile_with_literals, compile_with_parameters,
     parse_script, place_in_text, with_literals,
 };
+use hotrow_transaction::draw::Draw;
 use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::needs::Needs;
 use hotrow_transaction::outcome::{SqlError, apart};
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{Place, Procedure};
 
 use crate::arguments::refusal;
 use crate::context::Context;
@@ -382,6 +384,22 @@ impl Prepared {
         match &*self.work() {
             Work::Program(work) => !work.procedure.draws.is_empty(),
             Work::Query(work) => work.draws(),
+            Work::Change(_) | Work::Call { .. } => false,
+        }
+    }
+
+    /// Whether it draws numbers of sequences for which `is_asked` holds, with its arguments; not
+    /// said of calls, nor of what a query draws for each row.
+    pub(crate) fn draws_numbers(&self, is_asked: impl Fn(TableId) -> bool) -> bool {
+        let draws = |of: &Procedure| {
+            of.draws.iter().any(|draw| match draw {
+                Draw::Number(of) | Draw::Numbers(of) => is_asked(*of),
+                _ => false,
+            })
+        };
+        match &*self.work() {
+            Work::Program(work) => draws(&work.procedure),
+            Work::Query(work) => work.query.fetches.iter().any(draws),
             Work::Change(_) | Work::Call { .. } => false,
         }
     }

@@ -17,7 +17,9 @@ use hotrow_query::{
     Advisory, AdvisoryStep, Fetched, Ground, Limits, Profile, Row, SystemFunction, drawn,
 };
 use hotrow_sql::{SystemContext, has_right, sequence_named, system_function, system_rows};
-use hotrow_transaction::catalog::{BOOTSTRAP, Catalog, Object, Privileges, SearchPath};
+use hotrow_transaction::catalog::{
+    BOOTSTRAP, Catalog, Object, Privileges, SearchPath, is_temporary,
+};
 use hotrow_transaction::invocation::{Invocation, Leaves};
 use hotrow_transaction::needs::By;
 use hotrow_transaction::outcome::{SqlError, apart};
@@ -31,6 +33,7 @@ use crate::drawing::{give_all_back, put_drawn, seed};
 use crate::error::{Error, advised};
 use crate::rows::Rows;
 use crate::session_settings::is_of_roles;
+use crate::transaction::{NEXT_NUMBER, read_only};
 use crate::work::{ChangeWork, QueryWork, StatementProgram};
 use crate::{numbers, views};
 
@@ -227,6 +230,10 @@ impl Reads<'_, '_> {
             _ => Privileges::UPDATE,
         };
         context.refuse_sequence(&schema.catalog, &Object::Table(table.id), one_of)?;
+        if context.only_reads.get() && function != F::CurrentValue && !is_temporary(&table.schema) {
+            let what = if function == F::SetValue { "setval()" } else { NEXT_NUMBER };
+            return Err(read_only(what));
+        }
         let number = match (function, arguments) {
             (F::NextValue, _) => context.next_number(table.id).map_err(as_sql)?,
             (F::CurrentValue, _) => context.current_number(table.id, &table.name)?,

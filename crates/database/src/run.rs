@@ -11,10 +11,12 @@ use std::cell::OnceCell;
 
 use hotrow_base::clock;
 use hotrow_base::conventions::Conventions;
+use hotrow_base::ids::TableId;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Schema};
 use hotrow_sql::{Argument, Sender, with_sender};
+use hotrow_transaction::catalog::is_temporary;
 use hotrow_transaction::invocation::Leaves;
 use hotrow_transaction::outcome::SqlError;
 
@@ -29,6 +31,7 @@ use crate::reply::Reply;
 use crate::reports;
 use crate::rows::Rows;
 use crate::session_transaction::SessionTransaction;
+use crate::transaction::{NEXT_NUMBER, WRITE_OTHERWISE, read_only};
 use crate::work::{QueryWork, Work};
 
 /// What statements of a session are run with.
@@ -121,8 +124,16 @@ impl Runner<'_> {
         let is_call = matches!(&*prepared.work(), Work::Call { .. });
         if !is_call {
             self.transaction.join_batch(self.context)?;
-            if !self.transaction.is_open() {
-                refuse_read_only(self.context, prepared)?;
+            let inside = self.transaction.is_read_only();
+            let is_default = || self.context.settings().often_asked().is_read_only;
+            let only_reads = inside.unwrap_or_else(is_default);
+            self.context.only_reads.set(only_reads);
+            if only_reads {
+                refuse_drawing(self.context, prepared)?;
+            }
+            if only_reads && inside.is_none() && prepared.writes() {
+                let message = "cannot write in a read-only transaction".to_owned();
+                return Err(advised(b"25006", message, WRITE_OTHERWISE).into());
             }
         }
         match self.run_behind(None, prepared, values) {
@@ -237,14 +248,14 @@ impl IntoArguments for Given<'_> {
     }
 }
 
-/// Fails with 25006 where a statement outside of transactions would change something, and the
-/// session wants them read-only.
-fn refuse_read_only(context: &Context, prepared: &Prepared) -> Result<(), SqlError> {
-    if !context.settings().often_asked().is_read_only || !prepared.writes() {
-        return Ok(());
+/// Fails with 25006 where a statement draws numbers of sequences that outlive the session.
+fn refuse_drawing(context: &Context, prepared: &Prepared) -> Result<(), SqlError> {
+    let schema = context.core.schema.current();
+    let is_kept = |id: TableId| !is_temporary(&schema.catalog.table(id).schema);
+    match prepared.draws_numbers(is_kept) {
+        true => Err(read_only(NEXT_NUMBER)),
+        false => Ok(()),
     }
-    let message = "cannot write in a read-only transaction".to_owned();
-    Err(advised(b"25006", message, "SET default_transaction_read_only = off."))
 }
 
 /// Executes a single statement at a quiet point; none: it is no place for one any more. The log has

@@ -110,7 +110,7 @@ pub(crate) fn execute_setting(
             context.settings().reset_all();
             Ok(StatementResult::of_tag("RESET"))
         }
-        Setting::Transaction(modes) => Ok(set_transaction(transaction, *modes)),
+        Setting::Transaction(modes) => set_transaction(transaction, *modes),
         Setting::Characteristics(modes) => {
             if let Some(access) = modes.access {
                 let on = if access == TransactionAccess::ReadOnly { "on" } else { "off" };
@@ -160,7 +160,7 @@ fn set(
         known?;
         let access = if is_on { TransactionAccess::ReadOnly } else { TransactionAccess::ReadWrite };
         let access = Some(access);
-        return Ok(set_transaction(transaction, TransactionModes { access, is_weaker: false }));
+        return set_transaction(transaction, TransactionModes { access, is_weaker: false });
     }
     let is_outside = local && transaction.state() == TransactionState::Idle;
     match is_of_roles(name) {
@@ -183,14 +183,14 @@ fn set(
 fn set_transaction(
     transaction: &mut SessionTransaction,
     modes: TransactionModes,
-) -> StatementResult {
+) -> Result<StatementResult, Error> {
     let is_inside = match modes.access {
-        Some(access) => transaction.set_read_only(access == TransactionAccess::ReadOnly),
+        Some(access) => transaction.set_read_only(access == TransactionAccess::ReadOnly)?,
         None => transaction.state() != TransactionState::Idle,
     };
     let warning = (!is_inside).then(|| Notice::warning(outside("SET TRANSACTION")));
     let notices = warning.into_iter().chain(weaker(modes.is_weaker)).collect();
-    StatementResult { notices, ..StatementResult::of_tag("SET") }
+    Ok(StatementResult { notices, ..StatementResult::of_tag("SET") })
 }
 
 fn shown(

@@ -228,9 +228,9 @@ impl SessionTransaction {
     }
 
     /// SET TRANSACTION READ ONLY or READ WRITE; false outside.
-    pub(crate) fn set_read_only(&mut self, is_read_only: bool) -> bool {
-        let open = self.open.as_mut();
-        open.map(|open| open.is_read_only = is_read_only).is_some()
+    pub(crate) fn set_read_only(&mut self, is_read_only: bool) -> Result<bool, Box<SqlError>> {
+        let Some(open) = &mut self.open else { return Ok(false) };
+        open.set_read_only(is_read_only).map(|()| true)
     }
 
     /// Begins a transaction for something that takes several statements, where none is open;

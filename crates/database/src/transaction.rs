@@ -60,8 +60,23 @@ pub(crate) struct OpenTransaction {
     /// constraints that are checked later
     pub(crate) deferred: Deferred,
     pub(crate) is_read_only: bool,
+    /// whether it was at each savepoint
+    was_read_only: Vec<bool>,
     /// what `now()` gives: the time of BEGIN
     pub(crate) now_us: i64,
+}
+
+/// What there is to do about transactions that only read.
+pub(crate) const WRITE_OTHERWISE: &str =
+    "Write BEGIN READ WRITE, or SET default_transaction_read_only = off.";
+
+/// What draws numbers of sequences, as it is told.
+pub(crate) const NEXT_NUMBER: &str = "nextval()";
+
+/// Of a statement that a transaction which only reads cannot have.
+pub(crate) fn read_only(what: &str) -> SqlError {
+    let message = format!("cannot execute {what} in a read-only transaction");
+    advised(b"25006", message, WRITE_OTHERWISE)
 }
 
 /// What a transaction of several statements spans.
@@ -115,6 +130,7 @@ impl OpenTransaction {
             created: Vec::new(),
             deferred: Deferred::new(memory),
             is_read_only,
+            was_read_only: Vec::new(),
             now_us: clock::now_us(),
         }
     }
@@ -138,8 +154,7 @@ impl OpenTransaction {
     pub(crate) fn refuse_definition(&self, what: &str) -> Result<(), Box<SqlError>> {
         self.refuse_failed()?;
         if self.is_read_only {
-            let message = format!("cannot execute {what} in a read-only transaction");
-            return Err(Box::new(advised(b"25006", message, "Begin it without READ ONLY.")));
+            return Err(Box::new(read_only(what)));
         }
         Ok(())
     }
@@ -278,19 +293,16 @@ impl OpenTransaction {
         frame: &mut Frame,
     ) -> Result<Option<()>, Box<SqlError>> {
         if self.is_read_only && statement.program().row_locks != RowLocks::Shared {
-            let message = "cannot execute SELECT FOR UPDATE in a read-only transaction".to_owned();
-            return Err(Box::new(advised(b"25006", message, "Begin it without READ ONLY.")));
+            return Err(Box::new(read_only("SELECT FOR UPDATE")));
         }
         if self.is_read_only && statement.program().has_dynamic() {
             let message = "EXECUTE in a read-only transaction of a text that is known only then";
-            let hint = "Begin it without READ ONLY.";
-            return Err(Box::new(advised(b"25006", message.to_owned(), hint)));
+            return Err(Box::new(advised(b"25006", message.to_owned(), WRITE_OTHERWISE)));
         }
         for (table, _) in statement.uses.iter().filter(|(_, usage)| usage.is_written()) {
             if self.is_read_only {
                 let message = "cannot write in a read-only transaction".to_owned();
-                let hint = "Begin it without READ ONLY.";
-                return Err(Box::new(advised(b"25006", message, hint)));
+                return Err(Box::new(advised(b"25006", message, WRITE_OTHERWISE)));
             }
             if !self.written.contains(table) {
                 self.written.push(*table);
@@ -346,6 +358,7 @@ impl OpenTransaction {
         let number = self.engine.savepoint().map_err(|error| self.over(error))?;
         debug_assert_eq!(number, self.savepoints.len(), "both sides count alike");
         self.savepoints.push(name);
+        self.was_read_only.push(self.is_read_only);
         Ok(())
     }
 
@@ -380,7 +393,8 @@ impl OpenTransaction {
         let number = self.named(name, place)?;
         self.engine.rollback_to(number).map_err(|error| self.over(error))?;
         self.deferred.end_savepoint(number, false);
-        self.savepoints.truncate(number + 1);
+        self.is_read_only = self.was_read_only[number];
+        self.forget_savepoints(number + 1);
         self.state = State::Open;
         Ok(())
     }
@@ -390,7 +404,23 @@ impl OpenTransaction {
         let number = self.named(name, place)?;
         self.engine.release(number);
         self.deferred.end_savepoint(number, true);
-        self.savepoints.truncate(number);
+        self.is_read_only = self.was_read_only[number];
+        self.forget_savepoints(number);
+        Ok(())
+    }
+
+    fn forget_savepoints(&mut self, from: usize) {
+        self.savepoints.truncate(from);
+        self.was_read_only.truncate(from);
+    }
+
+    /// SET TRANSACTION READ ONLY or READ WRITE, up to the end of the savepoint that it is behind.
+    pub(crate) fn set_read_only(&mut self, is_read_only: bool) -> Result<(), Box<SqlError>> {
+        if !is_read_only && self.was_read_only.last() == Some(&true) {
+            let message = "cannot set transaction read-write mode inside a read-only transaction";
+            return Err(Box::new(SqlError::new(b"25001", message.to_owned())));
+        }
+        self.is_read_only = is_read_only;
         Ok(())
     }
 
@@ -406,6 +436,7 @@ impl OpenTransaction {
 
     fn over(&mut self, error: Box<SqlError>) -> Box<SqlError> {
         self.savepoints.clear();
+        self.was_read_only.clear();
         self.state = State::Over;
         error
     }

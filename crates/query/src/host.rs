@@ -151,15 +151,15 @@ fn pretty(bytes: i64) -> String {
         return format!("{bytes} bytes");
     }
     // Twice the number of units, so that the last bit rounds.
-    let mut halves = bytes >> 9;
+    let mut halves = bytes / 512;
     let mut units = ["kB", "MB", "GB", "TB", "PB"].iter();
     let mut unit = units.next().unwrap_or(&"kB");
     while halves.abs() >= 2 * LEAST - 1
         && let Some(next) = units.next()
     {
-        (halves, unit) = (halves >> 10, next);
+        (halves, unit) = (halves / 1024, next);
     }
-    format!("{} {unit}", (halves + i64::from(halves > 0)) / 2)
+    format!("{} {unit}", (halves + halves.signum()) / 2)
 }
 
 /// The part with a number, from 1, or from the end, from -1.

@@ -532,6 +532,7 @@ impl Compiler<'_> {
                 Type::Relation => {
                     cast(self.settle(operand, DataType::Text, place)?, DataType::Text)
                 }
+                Type::RelationNumber => self.relation_number(operand, place)?,
                 Type::Number => self.settle(operand, DataType::Double, place)?,
                 Type::Numeric => as_numeric(self.settle(operand, DataType::AnyNumeric, place)?),
                 Type::AnyElement => {

@@ -32,6 +32,7 @@ pub(crate) mod one_access;
 mod order;
 mod ordered_set;
 mod own;
+mod put_off;
 mod records;
 mod recursion;
 mod select;

@@ -8,6 +8,7 @@ use sqlparser::ast;
 
 use crate::error::{Result, place_in};
 use crate::operand::{Arguments, Operand};
+use crate::row_fields::null_where;
 use crate::scope::Compiler;
 use crate::typing::constant;
 use crate::written::{bare, row_values};
@@ -48,6 +49,10 @@ impl Compiler<'_> {
                 fields.extend([key(name), value]);
             }
         }
-        self.json_call(JsonFunction::Row, fields, DataType::Json).map(Some)
+        let row = self.json_call(JsonFunction::Row, fields, DataType::Json)?;
+        match self.is_missing_row(written)? {
+            Some(is_missing) => Ok(Some(null_where(is_missing, row))),
+            None => Ok(Some(row)),
+        }
     }
 }

@@ -29,6 +29,7 @@ use crate::state::{
     ProcedureNames, ProcedureReads, Programs, ReadOf, Repeated, Returning, Row, Variable,
     WrittenStar,
 };
+use crate::subscripts::called;
 use crate::typing::spread;
 
 /// Slots a procedure may have.
@@ -479,6 +480,7 @@ impl<'c> Compiler<'c> {
                 unsupported(place, format!("record \"{name}\" as a value"), advice)
             }),
             (None, None) if name == "current_role" => self.current_role(place),
+            (None, None) if name == "current_schema" => self.expr(&called(name, Vec::new())),
             (None, None) if name == "found" && self.is_procedure && !self.ad_hoc => {
                 Ok(self.slot_expr(FOUND))
             }

@@ -336,8 +336,16 @@ fn folded(value: &Value, from: DataType, to: DataType) -> Option<Value> {
     if !same_family {
         return None;
     }
+    // The blanks of a char(n) are no part of a text.
+    let trimmed = match (value, from, to) {
+        (Value::Text(_), DataType::Char(_), DataType::Char(_)) => None,
+        (Value::Text(text), DataType::Char(_), _) => {
+            Some(Value::Text(text.trim_end_matches(' ').to_owned()))
+        }
+        _ => None,
+    };
     let mut heap = Vec::new();
-    let datum = value.to_datum(to, &mut heap).ok()?;
+    let datum = trimmed.as_ref().unwrap_or(value).to_datum(to, &mut heap).ok()?;
     Some(Value::from_datum(datum, to, &heap))
 }
 

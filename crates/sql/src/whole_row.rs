@@ -97,14 +97,31 @@ impl Compiler<'_> {
             .filter(|of| of.types().eq(columns.iter().map(|(_, of)| *of)));
         let of = of_table.or_else(|| CompositeType::of_rows(RECORD, &columns));
         let of = of.ok_or_else(|| too_many_rows(self.place))?;
-        // A column that cannot be NULL, and is where there is no row.
-        let is_missing = table.filter(|_| relation.star.is_none()).and_then(|table| {
-            let columns = table.shown().iter().zip(&relation.columns);
-            let at = columns.into_iter().position(|(own, here)| !own.nullable && here.nullable)?;
-            Some(scalar(ExprKind::IsNull(Box::new(fields.get(at)?.1.clone())), DataType::Boolean))
-        });
         let row = made(of, fields.into_iter().map(|(_, value)| value).collect());
-        let Some(is_missing) = is_missing else { return Ok(Some(row)) };
-        Ok(Some(null_where(is_missing, row)))
+        match self.is_missing((depth, at))? {
+            Some(is_missing) => Ok(Some(null_where(is_missing, row))),
+            None => Ok(Some(row)),
+        }
+    }
+
+    /// Whether the row that a name is of is one that an outer join has made up; none: no join does.
+    pub(crate) fn is_missing_row(&mut self, written: &ast::Expr) -> Result<Option<Expr>> {
+        let ast::Expr::Identifier(name) = bare(written) else { return Ok(None) };
+        match self.relation_named(&ident_name(name)) {
+            Some(relation) => self.is_missing(relation),
+            None => Ok(None),
+        }
+    }
+
+    fn is_missing(&mut self, (depth, at): (usize, usize)) -> Result<Option<Expr>> {
+        let relation = &self.levels[depth].relations[at];
+        let presence = match relation.presence {
+            _ if !relation.is_optional => return Ok(None),
+            Some(presence) => presence,
+            None => self.temporary("present", DataType::Boolean)?,
+        };
+        self.levels[depth].relations[at].presence = Some(presence);
+        let presence = Box::new(self.slot_expr(presence));
+        Ok(Some(scalar(ExprKind::IsNull(presence), DataType::Boolean)))
     }
 }

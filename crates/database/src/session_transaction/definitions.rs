@@ -11,13 +11,17 @@ use crate::numbers::{AtQuietPoint, storing};
 use crate::prepare::prepare_own;
 use crate::reply::Reply;
 use crate::rows::Rows;
-use crate::transaction::Extent;
+use crate::transaction::{Extent, read_only};
 
 impl SessionTransaction {
     /// Has definitions be part of the transaction of BEGIN that is open, if one is; a batch's is
     /// committed. Where statements lock what they touch, it goes on as another one, which has what
     /// was changed so far in hand.
     pub(crate) fn begin_definitions(&mut self, context: &Context, what: &str) -> Result<(), Error> {
+        let is_block = self.open.as_ref().is_some_and(|open| open.extent() == Extent::Block);
+        if !is_block && context.settings().often_asked().is_read_only {
+            return Err(read_only(what).into());
+        }
         let Some(open) = &mut self.open else { return Ok(()) };
         if open.extent() == Extent::Batch {
             return self.commit(context).map(drop);

@@ -6,7 +6,7 @@ use super::row::Evaluation::{Constant, Host, Syntax};
 use super::row::{
     Constant as C, FunctionGroup, FunctionRow, SyntaxForm as S_, Volatility, functions,
 };
-use super::signature::{ANY, BIGINT, BOOLEAN, INTEGER, OID, TEXT, many, opt};
+use super::signature::{ANY, BIGINT, BOOLEAN, INTEGER, OID, RELATION_NUMBER, TEXT, many, opt};
 
 const YES: super::row::Evaluation = Constant(C::Truth(true));
 const NO: super::row::Evaluation = Constant(C::Truth(false));
@@ -15,7 +15,8 @@ const NOTHING: super::row::Evaluation = Constant(C::Null);
 pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
     format_type(OID, INTEGER) -> TEXT, Stable, Host(H::System(S::FormatType)),
         "a type's name, with the modifier's digits", "format_type(23, NULL)", "integer";
-    pg_get_viewdef(OID, opt(BOOLEAN)) -> TEXT, Stable, Host(H::System(S::ViewDefinition)),
+    pg_get_viewdef(RELATION_NUMBER, opt(BOOLEAN)) -> TEXT, Stable,
+        Host(H::System(S::ViewDefinition)),
         "a view's query", "pg_get_viewdef('cheap'::regclass) LIKE '%price%'", "true";
     pg_get_partkeydef(OID) -> TEXT, Stable, Host(H::System(S::PartitionKey)),
         "how a table is partitioned", "pg_get_partkeydef('item'::regclass) IS NULL", "true";
@@ -61,9 +62,9 @@ pub(super) const CATALOG: FunctionGroup = functions! { "The system catalog":
     pg_table_is_visible(OID) -> BOOLEAN, Stable, Host(H::System(S::RelationVisible)),
         "whether a relation is found by its name alone",
         "pg_table_is_visible('item'::regclass)", "true";
-    pg_relation_size | pg_table_size | pg_total_relation_size(OID) -> BIGINT, Volatile,
+    pg_relation_size | pg_table_size | pg_total_relation_size(RELATION_NUMBER) -> BIGINT, Volatile,
         Host(H::System(S::RelationSize)),
-        "bytes that its rows and indexes take", "pg_relation_size('item'::regclass) >= 0", "true";
+        "bytes that its rows and indexes take", "pg_relation_size('item') >= 0", "true";
     pg_database_size | pg_tablespace_size(OID) -> BIGINT, Volatile,
         Host(H::System(S::RelationSize)),
         "bytes that its rows and indexes take", "pg_database_size(1) >= 0", "true";

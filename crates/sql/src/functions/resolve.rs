@@ -231,6 +231,7 @@ fn fit(given: Given, wanted: Type) -> Option<Fit> {
         (SqlType::Scalar(given), Type::Relation) => {
             (given.is_text() || given.is_integer(), Fit::Converted)
         }
+        (SqlType::Scalar(given), Type::RelationNumber) => return scalar_fit(given, DataType::Oid),
         (SqlType::Scalar(given), Type::Is(SqlType::Scalar(to))) => return scalar_fit(given, to),
         _ => (false, Fit::Exact),
     };

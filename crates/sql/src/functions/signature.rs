@@ -22,6 +22,8 @@ pub(crate) enum Type {
     RangeElement,
     /// a relation or a sequence: its name or its number
     Relation,
+    /// a relation's number, which a literal may name
+    RelationNumber,
     Record,
     Void,
 }
@@ -90,6 +92,7 @@ pub(super) const ELEMENT: Argument = once(Type::AnyElement);
 pub(super) const RANGE: Argument = once(Type::AnyRange);
 pub(super) const IN_RANGE: Argument = once(Type::RangeElement);
 pub(super) const RELATION: Argument = once(Type::Relation);
+pub(super) const RELATION_NUMBER: Argument = once(Type::RelationNumber);
 pub(super) const RECORD: Argument = once(Type::Record);
 pub(super) const VOID: Argument = once(Type::Void);
 
@@ -113,7 +116,7 @@ impl fmt::Display for Type {
             Self::AnyArray => "anyarray",
             Self::AnyElement | Self::RangeElement => "anyelement",
             Self::AnyRange => "anyrange",
-            Self::Relation => "regclass",
+            Self::Relation | Self::RelationNumber => "regclass",
             Self::Record => "record",
             Self::Void => "void",
         })

@@ -16,7 +16,7 @@ use hotrow_transaction::program::{
 use hotrow_transaction::walk::{expr_slots, operands_mut};
 
 use crate::error::Result;
-use crate::path::choose;
+use crate::path::{choose, truth};
 use crate::relation::level::{Late, ReadWish, RelationKind, WishedRead};
 use crate::scope::Compiler;
 use crate::state::Row;
@@ -207,6 +207,19 @@ impl Compiler<'_> {
     }
 
     fn leaf(&mut self, at: usize, conditions: Vec<Expr>) -> Result<Plan> {
+        let plan = self.leaf_rows(at, conditions)?;
+        self.with_presence(at, plan)
+    }
+
+    /// Rows of a relation with what tells them from those that an outer join makes up, where it is
+    /// asked for.
+    fn with_presence(&mut self, at: usize, plan: Plan) -> Result<Plan> {
+        let Some(presence) = self.level().relations[at].presence else { return Ok(plan) };
+        let scalars = self.scalars(&[truth(true)])?;
+        Ok(Plan::Compute { input: Box::new(plan), scalars, outputs: vec![presence] })
+    }
+
+    fn leaf_rows(&mut self, at: usize, conditions: Vec<Expr>) -> Result<Plan> {
         match &mut self.level().relations[at].kind {
             RelationKind::Table(_) => self.fetch(at, conditions),
             RelationKind::System(relation) => {
@@ -393,7 +406,11 @@ impl Compiler<'_> {
             Path::Range { prefix, .. } => reads_others(&prefix),
             Path::Whole | Path::Lists { .. } => false,
         };
-        if is_keyed { self.fetch(at, all).map(Some) } else { Ok(None) }
+        if !is_keyed {
+            return Ok(None);
+        }
+        let plan = self.fetch(at, all)?;
+        self.with_presence(at, plan).map(Some)
     }
 
     /// A one-table read of the columns that somebody wants.

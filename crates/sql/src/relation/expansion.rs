@@ -1,5 +1,6 @@
 //! Functions of a select list that give rows.
 
+use hotrow_base::composite::CompositeType;
 use hotrow_base::json::JsonRows;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Expanding, HostFunction, Plan, Step, StepKind};
@@ -11,8 +12,9 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{self, Evaluation, Type};
 use crate::operand::{Operand, types_of};
 use crate::relation::level::{ExpandedBy, Expansion};
-use crate::row_fields::{composite_type_of, fields_of_value};
+use crate::row_fields::{composite_type_of, fields_of_value, made, too_many_rows};
 use crate::scope::Compiler;
+use crate::type_table::RECORD;
 use crate::typing::{cast, packed};
 
 impl Compiler<'_> {
@@ -25,6 +27,7 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Expr> {
         let text = function.to_string();
+        let row = functions::with_count(name, written.len());
         let known = self.level().expansions.iter().find(|(known, _)| *known == text);
         let slots = match known {
             Some((_, slots)) => slots.clone(),
@@ -39,8 +42,20 @@ impl Compiler<'_> {
                 slots
             }
         };
-        // Of several columns the last one is the whole.
-        Ok(self.slot_expr(*slots.last().expect("it has a column")))
+        let columns: &[&str] = match row.map(|row| row.evaluation) {
+            Some(Evaluation::Rows(HostFunction::JsonRows(JsonRows::Each | JsonRows::EachText))) => {
+                &["key", "value"]
+            }
+            Some(Evaluation::Rows(HostFunction::Keywords)) => &KEYWORD_COLUMNS,
+            // Of several columns the last one is the whole.
+            _ => return Ok(self.slot_expr(*slots.last().expect("it has a column"))),
+        };
+        let fields: Vec<Expr> = slots.iter().map(|slot| self.slot_expr(*slot)).collect();
+        let named = columns.iter().zip(&fields);
+        let named: Vec<_> =
+            named.map(|(name, of)| ((*name).into(), of.sql_type.packed())).collect();
+        let of = CompositeType::of_rows(RECORD, &named).ok_or_else(|| too_many_rows(place))?;
+        Ok(made(of, fields))
     }
 
     /// What a function gives that gives rows; none: there is no such function.
@@ -117,13 +132,8 @@ impl Compiler<'_> {
             }
             (HostFunction::Keywords, []) => {
                 let [text, truth] = [DataType::Text, DataType::Boolean].map(SqlType::Scalar);
-                let columns = vec![
-                    ("word", text),
-                    ("catcode", text),
-                    ("barelabel", truth),
-                    ("catdesc", text),
-                    ("baredesc", text),
-                ];
+                let types = [text, text, truth, text, text];
+                let columns = KEYWORD_COLUMNS.into_iter().zip(types).collect();
                 (HostFunction::Keywords, vec![], columns)
             }
             (HostFunction::ExpandArray, [array, ..]) => {
@@ -263,6 +273,9 @@ impl Compiler<'_> {
         Ok((values.into_iter().map(|value| cast(value, of)).collect(), of))
     }
 }
+
+/// What `pg_get_keywords` gives of a word.
+const KEYWORD_COLUMNS: [&str; 5] = ["word", "catcode", "barelabel", "catdesc", "baredesc"];
 
 /// The type of a series whose ends are moments; none: they are not.
 fn moments(given: &[Option<SqlType>]) -> Option<DataType> {

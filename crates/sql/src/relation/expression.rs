@@ -414,6 +414,20 @@ impl Compiler<'_> {
     /// `'name'::regclass` is the relation's number; `number::regclass` its name.
     fn registered(&mut self, written: &ast::Expr, is_class: bool, place: Place) -> Result<Expr> {
         let operand = self.closed(|compiler| compiler.operand(written))?;
+        self.registered_value(operand, is_class, place)
+    }
+
+    /// The number of a relation, which a literal may name.
+    pub(crate) fn relation_number(&mut self, operand: Operand, place: Place) -> Result<Expr> {
+        match &operand {
+            Operand::Unknown(Some(open)) if open.text.parse::<u32>().is_err() => {
+                self.registered_value(operand, true, place)
+            }
+            _ => Ok(cast(self.settle(operand, DataType::Oid, place)?, DataType::Oid)),
+        }
+    }
+
+    fn registered_value(&mut self, operand: Operand, is_class: bool, place: Place) -> Result<Expr> {
         let expr = self.settle(operand, DataType::Text, place)?;
         if let (ExprKind::Constant(Value::Text(name)), true) = (&expr.kind, is_class) {
             let number = super::system::relation_number(self.catalog, &self.path, name);

@@ -445,17 +445,8 @@ impl Compiler<'_> {
         // `*` stands for what PostgreSQL's has.
         let star = known.iter().position(|(name, _)| *name == system::OF_RELATION);
         let star = star.map(|behind| Star { shown: (0..behind).collect(), computed: Vec::new() });
-        let mut relation = Relation {
-            name: shown,
-            star,
-            schema: Some(schema),
-            columns: Vec::new(),
-            shown: known.len(),
-            kind,
-            read_of: None,
-            partition: None,
-            is_value: false,
-        };
+        let relation = Relation::new(shown, Vec::new(), known.len(), kind);
+        let mut relation = Relation { star, schema: Some(schema), ..relation };
         for (at, (name, sql_type)) in known.iter().enumerate() {
             relation.columns.push(RelationColumn {
                 name: columns.get(at).cloned().unwrap_or_else(|| (*name).to_owned()),
@@ -514,9 +505,7 @@ impl Compiler<'_> {
         });
         let (columns, shown) = (columns.collect(), bound.outputs.len());
         let kind = RelationKind::Planned(Some(bound.plan));
-        let (schema, star, read_of, partition) = (None, None, None, None);
-        let is_value = false;
-        Ok(Relation { name, schema, columns, shown, star, kind, read_of, partition, is_value })
+        Ok(Relation::new(name, columns, shown, kind))
     }
 
     /// A function that gives rows; it sees what stands before it.

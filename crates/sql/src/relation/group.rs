@@ -431,8 +431,11 @@ impl Compiler<'_> {
             }
             let level = self.levels.last().expect("a query is being compiled");
             let holder = level.relations.iter().find_map(|relation| {
-                let column = relation.columns.iter().find(|column| column.slot == Some(slot))?;
-                Some((relation, column.name.clone()))
+                let mut columns = relation.columns.iter();
+                let column = columns.find(|column| column.slot == Some(slot));
+                let name = column.map(|column| column.name.clone());
+                let whole = || (relation.presence == Some(slot)).then(|| "*".to_owned());
+                Some((relation, name.or_else(whole)?))
             });
             let Some((relation, column)) = holder else { continue };
             let decided = match relation.kind {

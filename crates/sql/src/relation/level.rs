@@ -122,6 +122,10 @@ pub(crate) struct Relation {
     pub(crate) partition: Option<Arc<View>>,
     /// whether its name alone is that of a value: of a function that gives no rows of several
     pub(crate) is_value: bool,
+    /// whether an outer join makes rows of it up
+    pub(crate) is_optional: bool,
+    /// true for the rows that no join makes up, where somebody asks
+    pub(crate) presence: Option<SlotId>,
 }
 
 pub(crate) struct RelationColumn {
@@ -152,8 +156,29 @@ impl Relation {
             hidden: false,
         });
         let (columns, kind) = (columns.collect(), RelationKind::Table(table));
-        let (partition, is_value) = (None, false);
-        Self { name, schema, columns, shown, star, kind, read_of, partition, is_value }
+        Self { schema, star, read_of, ..Self::new(name, columns, shown, kind) }
+    }
+
+    /// One with columns, of which so many are shown; all of these are what `*` stands for.
+    pub(crate) fn new(
+        name: String,
+        columns: Vec<RelationColumn>,
+        shown: usize,
+        kind: RelationKind,
+    ) -> Self {
+        Self {
+            name,
+            schema: None,
+            columns,
+            shown,
+            star: None,
+            kind,
+            read_of: None,
+            partition: None,
+            is_value: false,
+            is_optional: false,
+            presence: None,
+        }
     }
 
     /// The columns that can be named.
@@ -171,7 +196,7 @@ impl Relation {
     }
 
     pub(crate) fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
-        self.columns.iter().filter_map(|column| column.slot)
+        self.columns.iter().filter_map(|column| column.slot).chain(self.presence)
     }
 
     /// As the row of a one-table access.

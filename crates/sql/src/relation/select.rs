@@ -16,7 +16,7 @@ use sqlparser::ast::{self, SetExpr};
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
 use crate::path::conjuncts;
 use crate::relation::level::{
-    AskedAggregates, AskedWindow, Bound, Common, Level, Relation, RelationKind, extended,
+    AskedAggregates, AskedWindow, Bound, Common, Expansion, Level, Relation, RelationKind, extended,
 };
 use crate::scope::Compiler;
 use crate::typing::check_equality;
@@ -28,6 +28,7 @@ use super::lists::{self, Compared};
 use super::locks;
 use super::one_access::{Rows, Wanted};
 use super::order::{Around, Listed, around, sorted};
+use super::put_off::PutOff;
 
 /// Queries one in the other.
 const QUERIES_MAX: usize = 64;
@@ -239,6 +240,13 @@ impl Compiler<'_> {
         let mut plan = self.narrowed(tree, wanted)?;
         let is_in_order = std::mem::take(&mut self.level().is_read_in_order);
         let expanding = std::mem::take(&mut self.level().expanding);
+        let of_keys = |one: &Expansion| {
+            keys.exprs.iter().any(|key| walk::reads_any(key, |slot| one.outputs.contains(&slot)))
+        };
+        // What rows are grouped by, each of them has before they are.
+        let (below, expanding): (Vec<_>, Vec<_>) =
+            expanding.into_iter().partition(|one| is_grouped && of_keys(one));
+        let below = self.expansion_steps(below)?;
         let expansions = self.expansion_steps(expanding)?;
         let mut order_exprs: Vec<Expr> = order.iter().map(|(of, _)| of.value.clone()).collect();
         let named =
@@ -247,7 +255,7 @@ impl Compiler<'_> {
         let mut distinct_on: Vec<Expr> = distinct_on.into_iter().map(|of| of.value).collect();
         let mut list: Vec<Expr> = columns.iter().map(|(_, value)| value.clone()).collect();
         if is_grouped {
-            plan = extended(plan, select.key_steps);
+            plan = extended(extended(plan, select.key_steps), below);
             let mut all =
                 [list, having, order_exprs, distinct_on].map(|exprs| (exprs.len(), exprs));
             let mut flat: Vec<Expr> = all.iter_mut().flat_map(|(_, e)| std::mem::take(e)).collect();
@@ -261,6 +269,18 @@ impl Compiler<'_> {
             [list, having, order_exprs, distinct_on] =
                 all.map(|(count, _)| flat.by_ref().take(count).collect());
         }
+        let is_cut = counts.iter().any(Option::is_some);
+        let is_put_off = match distinct {
+            Distinct::All => false,
+            Distinct::No => is_cut || !order.is_empty(),
+            Distinct::On => !order.is_empty(),
+        };
+        let before: Vec<&Expr> = having.iter().chain(&order_exprs).chain(&distinct_on).collect();
+        let behind = match is_put_off {
+            true => PutOff::of(steps, expansions, (&before, &windows)),
+            false => PutOff { early: (steps, expansions), ..PutOff::default() },
+        };
+        let (steps, expansions) = behind.early;
         plan = extended(plan, steps);
         plan = self.filtered(plan, having)?;
         for window in windows {
@@ -270,13 +290,16 @@ impl Compiler<'_> {
         for ((_, column), value) in columns.iter_mut().zip(&list) {
             *column = value.clone();
         }
+        let late: Vec<SlotId> = behind.late.iter().flat_map(|step| step.outputs.clone()).collect();
+        let is_late = |value: &Expr| walk::reads_any(value, |slot| late.contains(&slot));
+        let (late_list, list): (Vec<_>, Vec<_>) =
+            list.into_iter().enumerate().partition(|(_, value)| is_late(value));
         let count = list.len();
         let keys_at = count + order_exprs.len();
+        let (places, list): (Vec<_>, Vec<_>) = list.into_iter().unzip();
         let all: Vec<_> = list.into_iter().chain(order_exprs).chain(distinct_on).collect();
         let (computed, slots) = self.computed(plan, &all)?;
         plan = computed;
-        let outputs: Vec<_> =
-            columns.into_iter().map(|(name, _)| name).zip(slots[..count].iter().copied()).collect();
         let order: Vec<SortKey> = order
             .iter()
             .zip(&slots[count..keys_at])
@@ -287,7 +310,7 @@ impl Compiler<'_> {
             Distinct::No if is_in_order => plan,
             Distinct::No => sorted(plan, order),
             Distinct::All => {
-                let on: Vec<SlotId> = slots[..count].to_vec();
+                let on: Vec<SlotId> = slots[..count].to_vec(); // nothing is late
                 on.iter().try_for_each(|slot| check_equality(self.slot_type(*slot), place))?;
                 if order.iter().any(|key| !on.contains(&key.slot)) {
                     return Err(unlisted_order(place));
@@ -306,7 +329,21 @@ impl Compiler<'_> {
             }
         };
         plan = self.locked(plan)?;
-        let plan = self.limited(plan, counts, ties)?;
+        // Nothing is computed for rows that LIMIT leaves out, unless it makes rows of one.
+        let (cut, counts) = match behind.gives_rows {
+            true => ([None, None], counts),
+            false => (counts, [None, None]),
+        };
+        plan = self.limited(plan, cut, ties.clone())?;
+        plan = extended(plan, behind.late);
+        let (late_places, late_list): (Vec<_>, Vec<_>) = late_list.into_iter().unzip();
+        let (computed, late_slots) = self.computed(plan, &late_list)?;
+        plan = self.limited(computed, counts, ties)?;
+        let slots = slots.into_iter().take(count).chain(late_slots);
+        let mut placed: Vec<_> = places.into_iter().chain(late_places).zip(slots).collect();
+        placed.sort_unstable_by_key(|(place, _)| *place);
+        let slots = placed.into_iter().map(|(_, slot)| slot);
+        let outputs = columns.into_iter().map(|(name, _)| name).zip(slots).collect();
         Ok(Bound { plan: self.behind_given(plan), outputs })
     }
 

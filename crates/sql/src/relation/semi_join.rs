@@ -90,11 +90,7 @@ impl Compiler<'_> {
         });
         let columns = columns.collect();
         let kind = RelationKind::Planned(Some(plan));
-        let (name, schema, star, read_of) = (String::new(), None, None, None);
-        let (shown, partition, is_value) = (0, None, false);
-        let relation =
-            Relation { name, schema, columns, shown, star, kind, read_of, partition, is_value };
-        self.level().relations.push(relation);
+        self.level().relations.push(Relation::new(String::new(), columns, 0, kind));
         let at = self.level().relations.len() - 1;
         if let Tree::Inner { items, .. } = tree {
             items.push(Tree::Leaf(at));

@@ -22,6 +22,7 @@ impl Compiler<'_> {
     /// the join makes a row up.
     pub(super) fn make_optional(&mut self, at: usize) -> Result<()> {
         let relation = &mut self.level().relations[at];
+        relation.is_optional = true;
         relation.columns.iter_mut().for_each(|column| column.nullable = true);
         let RelationKind::Planned(plan) = &mut relation.kind else { return Ok(()) };
         let Some(mut plan) = plan.take() else { return Ok(()) };

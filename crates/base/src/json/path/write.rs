@@ -72,7 +72,11 @@ impl Expr {
             Self::Text(text) => write_text(text, out)?,
             Self::Number(number) => out.push(number)?,
             Self::Steps(of, steps) => {
-                of.write(brackets, out)?;
+                match **of {
+                    // A point behind it would be its own.
+                    Self::Number(_) => write_call("(", of, ")", out)?,
+                    _ => of.write(brackets, out)?,
+                }
                 steps.iter().try_for_each(|step| step.write(out))?;
             }
             Self::Arithmetic(of, left, right) => self.write_binary(left, of.sign(), right, out)?,
