@@ -104,3 +104,7 @@ SELECT '{"a":1}' IS JSON;
 SELECT JSON_VALUE('{"a":1}', '$.a');
 SELECT JSON_QUERY('{"a":1}', '$.a');
 SELECT * FROM JSON_TABLE('[1]', '$[*]' COLUMNS (a int PATH '$')) t;
+SELECT json_each('{"f1":[1,2,3],"f2":{"f3":1}}'), jsonb_each_text('{"a":"x","b":null}');
+SELECT (jsonb_each('{"a":1}')).key, (jsonb_each('{"a":1}')).value;
+SELECT q, q IS NULL FROM (SELECT jsonb_each('{"a":1,"b":null}') AS q) x ORDER BY 1;
+SELECT '(1).type()'::jsonpath, '1.2.type()'::jsonpath, '1?(2>3)'::jsonpath, '-1.e'::jsonpath;

@@ -65,6 +65,7 @@ mod defining;
 mod definition;
 mod describe;
 mod drawing;
+mod elsewhere;
 mod engine_table;
 mod error;
 mod explain;

@@ -26,6 +26,7 @@ use hotrow_transaction::program::{Place, Procedure};
 
 use crate::arguments::refusal;
 use crate::context::Context;
+use crate::elsewhere::Elsewhere;
 use crate::error::{Error, advised, changing};
 use crate::keeping::Keeping;
 use crate::lookup::registered;
@@ -59,6 +60,9 @@ pub struct Prepared {
     known: RefCell<Option<Known>>,
     /// as what a planned engine runs it
     kept: Keeping,
+    /// what it means with the path that was in force when it was last executed, if that is another
+    /// one
+    elsewhere: RefCell<Option<Box<Elsewhere>>>,
 }
 
 /// What was found out when a statement was prepared.
@@ -189,7 +193,22 @@ impl Prepared {
     }
 
     fn new(statement: ScriptStatement, takes: Option<Takes>, known: Option<Known>) -> Self {
-        Self { statement, takes, known: RefCell::new(known), kept: Keeping::default() }
+        let (known, kept) = (RefCell::new(known), Keeping::default());
+        Self { statement, takes, known, kept, elsewhere: RefCell::default() }
+    }
+
+    /// Whether it is executed again later, when its names may be looked for elsewhere.
+    pub(crate) fn may_move(&self) -> bool {
+        let is_kept = self.takes.as_ref().is_some_and(|takes| takes.literals.is_none());
+        is_kept && !self.statement.is_transaction_control()
+    }
+
+    pub(crate) fn take_elsewhere(&self) -> Option<Box<Elsewhere>> {
+        self.elsewhere.take()
+    }
+
+    pub(crate) fn keep_elsewhere(&self, elsewhere: Box<Elsewhere>) {
+        *self.elsewhere.borrow_mut() = Some(elsewhere);
     }
 
     /// Whether its text is all that is known of it: it is executed once.

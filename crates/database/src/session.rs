@@ -26,6 +26,7 @@ use crate::calls::Calls;
 use crate::cancel::{Canceller, Known, Listed};
 use crate::context::{Context, EnteredSession, Identity};
 use crate::core::Core;
+use crate::elsewhere::{is_elsewhere, moved};
 use crate::error::Error;
 use crate::named::NamedBy;
 use crate::perform::{Outcome, perform};
@@ -189,7 +190,8 @@ impl Session {
     ///
     /// As [`Session::execute_prepared`].
     pub fn perform(&self, prepared: &Prepared, values: &[Value]) -> Result<Outcome, Error> {
-        self.showing(prepared, || self.with_runner(|runner| perform(runner, prepared, values)))
+        let run = |meant: &Prepared| self.with_runner(|runner| perform(runner, meant, values));
+        self.as_meant(prepared, run)
     }
 
     /// Prepares a statement. `types` are those of its first parameters, as far as the caller wants
@@ -220,7 +222,8 @@ impl Session {
         if self.transaction_state() == TransactionState::Failed {
             return false; // which refuses most
         }
-        prepared.is_of(self.context.core.schema.generation())
+        let is_here = !is_elsewhere(&self.context, prepared);
+        is_here && prepared.is_of(self.context.core.schema.generation())
     }
 
     /// Executes a statement with values for its parameters, each converted to the parameter's type
@@ -235,7 +238,24 @@ impl Session {
         prepared: &Prepared,
         values: &[Value],
     ) -> Result<StatementResult, Error> {
-        self.showing(prepared, || self.with_runner(|runner| runner.execute(prepared, values)))
+        let run = |meant: &Prepared| self.with_runner(|runner| runner.execute(meant, values));
+        self.as_meant(prepared, run)
+    }
+
+    /// Runs a statement as what it means with the path that is in force.
+    fn as_meant<T>(
+        &self,
+        prepared: &Prepared,
+        run: impl FnOnce(&Prepared) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if !is_elsewhere(&self.context, prepared) {
+            return self.showing(prepared, || run(prepared));
+        }
+        let _entered = self.enter();
+        let moved = moved(&self.context, &mut self.transaction(), prepared)?;
+        let done = self.showing(prepared, || run(&moved.prepared));
+        prepared.keep_elsewhere(moved);
+        done
     }
 
     /// Runs a statement that others see, if the session has a number.

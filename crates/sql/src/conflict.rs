@@ -59,6 +59,9 @@ impl OnConflict<'_> {
     }
 }
 
+/// Values of columns, and a condition on the row that gets them.
+pub(crate) type DoneInstead = (Vec<(ColumnId, Expr)>, Option<Expr>);
+
 /// An INSERT that met a duplicate.
 pub(crate) struct Duplicate<'a> {
     pub(crate) target: &'a Target<'a>,
@@ -67,6 +70,8 @@ pub(crate) struct Duplicate<'a> {
     pub(crate) returning: Option<&'a [SelectItem]>,
     /// how it is found out that the statement has changed its row before
     pub(crate) again: Again,
+    /// whether the statement has no other row
+    pub(crate) is_only: bool,
 }
 
 impl Compiler<'_> {
@@ -252,17 +257,23 @@ impl Compiler<'_> {
         let (columns, numbers): (Vec<_>, Vec<_>) = excluded.unzip();
         // To read a value that was to be inserted takes the right to read its column.
         let read_of = row.read_of.as_ref().map(|of| of.of_columns(&numbers));
-        let excluded = RowBeside { name: "excluded".to_owned(), columns, read_of };
-        let ((mut set, condition, columns), mut row) = self.with_row(row, |this| {
-            let (set, condition) = this.with_rows_beside(&[excluded], |this| {
-                let set = this.assignments(target_of, &update.assignments, (None, this.place))?;
-                Ok((set, this.condition_of(update.selection.as_ref())?))
-            })?;
-            let columns = match duplicate.returning {
-                Some(items) => this.returned_beside_xmax(items, UPDATED)?,
-                None => this.returning(None, into)?,
-            };
-            Ok((set, condition, columns))
+        let excluded = [RowBeside { name: "excluded".to_owned(), columns, read_of }];
+        let needed = self.needs_query.take();
+        let mark = self.mark();
+        let (mut compiled, mut row) = self.with_row(row, |this| {
+            this.with_rows_beside(&excluded, |this| this.done_instead(target_of, update))
+        })?;
+        let [excluded] = excluded;
+        if self.needs_query.is_some() && self.levels.is_empty() {
+            self.back_to(&mark);
+            row = self.target_row(target_of);
+            compiled = self.done_instead_by_query(out, (target, update), duplicate, excluded)?;
+        }
+        self.needs_query = self.needs_query.take().or(needed);
+        let (mut set, condition) = compiled;
+        let (columns, mut row) = self.with_row(row, |this| match duplicate.returning {
+            Some(items) => this.returned_beside_xmax(items, UPDATED),
+            None => this.returning(None, into),
         })?;
         let mut wanted = self.same_key(&mut row, target, &duplicate.values)?;
         wanted.extend(conjuncts(condition));
@@ -274,6 +285,16 @@ impl Compiler<'_> {
         let returning = (duplicate.returning.is_some(), columns);
         let by = self.by_of(target_of);
         self.as_by(by, |this| this.update_rows(out, updated, returning, into))
+    }
+
+    /// What DO UPDATE assigns, and for which rows.
+    pub(crate) fn done_instead(
+        &mut self,
+        target: &Target<'_>,
+        update: &ast::DoUpdate,
+    ) -> Result<DoneInstead> {
+        let set = self.assignments(target, &update.assignments, (None, self.place))?;
+        Ok((set, self.condition_of(update.selection.as_ref())?))
     }
 
     /// RETURNING of a row that was inserted, or updated in its place. By `xmax` PostgreSQL's rows
@@ -299,7 +320,12 @@ impl Compiler<'_> {
     }
 
     /// `column = value` for each column of an index, which a row with such values has.
-    fn same_key(&mut self, row: &mut Row, index: IndexId, values: &[Expr]) -> Result<Vec<Expr>> {
+    pub(crate) fn same_key(
+        &mut self,
+        row: &mut Row,
+        index: IndexId,
+        values: &[Expr],
+    ) -> Result<Vec<Expr>> {
         let columns = self.catalog.index(index).columns.iter();
         let key: Vec<_> = columns.map(|column| values[column.index()].clone()).collect();
         self.key_conditions(row, index, &key)

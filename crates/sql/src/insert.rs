@@ -117,7 +117,8 @@ impl<'c> Compiler<'c> {
                 Some(hits) => Again::Hits(hits),
                 None => found.and_then(|of| of.again.clone()).map_or(Again::Never, Again::Row),
             };
-            let row = Duplicate { target, values, returning, again };
+            let is_only = several.is_none() && found.is_none();
+            let row = Duplicate { target, values, returning, again, is_only };
             self.insert_row(out, row, on, into)?;
             if let Some(inserted) = inserted {
                 let sum = self.row_sum(inserted);

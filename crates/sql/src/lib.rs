@@ -77,6 +77,7 @@ mod computed_call;
 mod condition;
 mod conflict;
 mod conflict_again;
+mod conflict_query;
 mod constraint;
 mod consume;
 mod copy;

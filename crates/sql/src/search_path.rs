@@ -140,6 +140,11 @@ impl ScriptStatement {
         self.conventions.as_deref()
     }
 
+    /// Where bare names are looked for.
+    pub fn path(&self) -> &SearchPath {
+        &self.path
+    }
+
     /// Has bare names looked for in a path, which its text tells from here on: whoever reads that
     /// again looks for them there, too.
     #[must_use]

@@ -1,9 +1,12 @@
 //! Prepared statements: on every engine, in and outside of transactions, over definitions that
 //! change, and out of the log.
 
+use crate::asking::number;
 use crate::every_engine::{every_engine, open};
 use crate::scratch::Directory;
-use hotrow::{Config, DataType, Database, Error, Session, SqlType, TransactionState, Value};
+use hotrow::{
+    Config, DataType, Database, Error, Prepared, Session, SqlType, TransactionState, Value,
+};
 
 const TABLES: &str = "
 CREATE TABLE account (id bigint PRIMARY KEY, owner varchar(20), balance numeric(12, 2) NOT NULL);
@@ -120,6 +123,60 @@ fn wrong_values_and_texts_are_refused() -> Result<(), Error> {
     let error = session.execute("SELECT owner FROM account WHERE id = $1").expect_err("no values");
     assert_eq!(code(&error), "42P02");
     Ok(())
+}
+
+/// One schema for each customer, and statements over all of them.
+fn customers(session: &Session) -> Result<(), Error> {
+    for (schema, owner) in [("one", "Ada"), ("two", "Bob")] {
+        session.execute(&format!(
+            "CREATE SCHEMA {schema}; SET search_path = {schema};
+             CREATE TABLE client (id bigint PRIMARY KEY, owner text NOT NULL);
+             INSERT INTO client VALUES (1, '{owner}')"
+        ))?;
+    }
+    session.execute("CREATE SCHEMA three; CREATE TABLE three.client (id bigint PRIMARY KEY)")?;
+    let owner = |find: &Prepared| -> Result<String, Error> {
+        let found = session.execute_prepared(find, &[big(1)])?;
+        Ok(found.rows.iter().map(|row| row[0].to_string()).collect())
+    };
+    session.execute("SET search_path = one")?;
+    let find = session.prepare("SELECT owner FROM client WHERE id = $1", &[])?;
+    let add = session.prepare("INSERT INTO client VALUES ($1, 'new')", &[])?;
+    assert_eq!(owner(&find)?, "Ada");
+    for (path, expected) in [("two", "Bob"), ("one", "Ada"), ("three, two", ""), ("two", "Bob")] {
+        session.execute(&format!("SET search_path = {path}"))?;
+        assert!(path == "one" || !session.is_as_new(&find), "{path}");
+        match owner(&find) {
+            Ok(found) => assert_eq!(found, expected, "{path}"),
+            // The table there has no such column.
+            Err(error) => assert_eq!((path, code(&error)), ("three, two", "42703")),
+        }
+    }
+    session.execute_prepared(&add, &[big(2)])?;
+    session.execute("SET search_path = nowhere")?;
+    assert_eq!(code(&owner(&find).expect_err("there is no table")), "42P01");
+    session.execute("ALTER TABLE two.client ALTER owner TYPE char(3); SET search_path = two")?;
+    // It would return another type than it was said to.
+    assert_eq!(code(&owner(&find).expect_err("char(3)")), "0A000");
+    session.execute("SET search_path = one; BEGIN; SET LOCAL search_path = two")?;
+    session.execute_prepared(&add, &[big(3)])?;
+    session.execute("COMMIT")?;
+    assert_eq!(owner(&find)?, "Ada");
+    session.execute("CREATE TEMP TABLE client AS SELECT 1::bigint AS id, 'Eve' AS owner")?;
+    assert_eq!(owner(&find)?, "Eve");
+    session.execute("DROP TABLE pg_temp.client")?;
+    assert_eq!(owner(&find)?, "Ada");
+    assert_eq!(number(session, "SELECT count(*) FROM one.client"), 1);
+    assert_eq!(number(session, "SELECT count(*) FROM two.client"), 3);
+    Ok(())
+}
+
+#[test]
+fn names_are_looked_for_where_the_path_leads_now() {
+    every_engine(|config| {
+        let db = open(config);
+        customers(&db.session())
+    });
 }
 
 #[test]
