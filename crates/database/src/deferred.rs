@@ -294,8 +294,14 @@ fn first_where(condition: &str, columns: usize) -> String {
     )
 }
 
+/// The types of the columns of the rows that a trigger is given: as it was, and as it is.
+fn types_of(table: &Table, event: TriggerEvent) -> impl Iterator<Item = DataType> {
+    let rows = if event == TriggerEvent::Update { 2 } else { 1 };
+    let types = table.columns.iter().map(|column| column.data_type);
+    std::iter::repeat_n(types, rows).flatten()
+}
+
 /// A trigger that fires for events of a kind.
-#[derive(PartialEq, Eq)]
 pub(crate) struct Fires {
     pub(crate) table: TableId,
     pub(crate) trigger: String,
@@ -312,10 +318,18 @@ impl Fires {
         let Some(Some(name)) = event.values.first() else { return None };
         let all = [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete];
         let kind = all.into_iter().find(|kind| kind.name() == name)?;
-        let rows = if kind == TriggerEvent::Update { 2 } else { 1 };
-        let types = table.columns.iter().map(|column| column.data_type);
-        let types = std::iter::repeat_n(types, rows).flatten().collect();
+        let types = types_of(table, kind).collect();
         Some(Self { table: event.table, trigger: event.name.clone(), event: kind, types })
+    }
+
+    /// Whether it is [what fires for an event](Fires::of), as the catalog is now.
+    pub(crate) fn is_for(&self, catalog: &Catalog, event: &Pending) -> bool {
+        let Some(table) = catalog.tables().at(event.table.index()) else { return false };
+        let name = event.values.first().and_then(Option::as_deref);
+        (self.table, &self.trigger) == (event.table, &event.name)
+            && name == Some(self.event.name())
+            && table.triggers.iter().any(|trigger| trigger.name == self.trigger)
+            && self.types.iter().copied().eq(types_of(table, self.event))
     }
 
     /// What it is given for an event.

@@ -12,9 +12,9 @@ use hotrow_sql::split_path;
 use hotrow_transaction::catalog::SearchPath;
 
 use crate::context::Context;
-use crate::error::{Error, advised};
+use crate::error::Error;
 use crate::prepare::prepare;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, result_changed};
 use crate::session_transaction::SessionTransaction;
 
 /// What a prepared statement means where another path is in force.
@@ -44,9 +44,8 @@ pub(crate) fn moved(
     let text = split_path(&prepared.statement().text).1;
     let again = prepare(context, transaction, text, &types)?;
     if !again.columns().eq(prepared.columns()) {
-        let message = "cached plan must not change result type".to_owned();
         transaction.fail();
-        return Err(advised(b"0A000", message, "Prepare the statement again.").into()); // I1
+        return Err(result_changed().into()); // I1
     }
     Ok(Box::new(Elsewhere { path, prepared: again }))
 }

@@ -340,8 +340,7 @@ impl Prepared {
                 let (compiled, _) =
                     compile_with_parameters(catalog, &registered, statement, &types)?;
                 if columns_of(schema, &compiled) != takes.columns {
-                    let message = "cached plan must not change result type".to_owned();
-                    return Err(advised(b"0A000", message, "Prepare the statement again."));
+                    return Err(result_changed());
                 }
                 compiled
             }
@@ -514,6 +513,12 @@ pub(crate) fn run_compiled(
         }
     }
     Err(changing().into())
+}
+
+/// A prepared statement would return other columns than it was said to.
+pub(crate) fn result_changed() -> SqlError {
+    let message = "cached plan must not change result type".to_owned();
+    advised(b"0A000", message, "Prepare the statement again.")
 }
 
 /// Times a statement is compiled again because definitions come in between.

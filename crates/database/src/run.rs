@@ -23,7 +23,7 @@ use hotrow_transaction::outcome::SqlError;
 use crate::arguments::{Binder, IntoArguments};
 use crate::calls::Calls;
 use crate::context::Context;
-use crate::error::{Error, advised, changing};
+use crate::error::{Error, changing};
 use crate::kept;
 use crate::prepared::Prepared;
 use crate::query::{self, Around};
@@ -31,7 +31,7 @@ use crate::reply::Reply;
 use crate::reports;
 use crate::rows::Rows;
 use crate::session_transaction::SessionTransaction;
-use crate::transaction::{NEXT_NUMBER, WRITE_OTHERWISE, read_only};
+use crate::transaction::{NEXT_NUMBER, only_reads, read_only};
 use crate::work::{QueryWork, Work};
 
 /// What statements of a session are run with.
@@ -126,14 +126,13 @@ impl Runner<'_> {
             self.transaction.join_batch(self.context)?;
             let inside = self.transaction.is_read_only();
             let is_default = || self.context.settings().often_asked().is_read_only;
-            let only_reads = inside.unwrap_or_else(is_default);
-            self.context.only_reads.set(only_reads);
-            if only_reads {
+            let is_read_only = inside.unwrap_or_else(is_default);
+            self.context.only_reads.set(is_read_only);
+            if is_read_only {
                 refuse_drawing(self.context, prepared)?;
             }
-            if only_reads && inside.is_none() && prepared.writes() {
-                let message = "cannot write in a read-only transaction".to_owned();
-                return Err(advised(b"25006", message, WRITE_OTHERWISE).into());
+            if is_read_only && inside.is_none() && prepared.writes() {
+                return Err(only_reads().into());
             }
         }
         match self.run_behind(None, prepared, values) {

@@ -67,8 +67,7 @@ pub(crate) struct OpenTransaction {
 }
 
 /// What there is to do about transactions that only read.
-pub(crate) const WRITE_OTHERWISE: &str =
-    "Write BEGIN READ WRITE, or SET default_transaction_read_only = off.";
+const WRITE_OTHERWISE: &str = "Write BEGIN READ WRITE, or SET default_transaction_read_only = off.";
 
 /// What draws numbers of sequences, as it is told.
 pub(crate) const NEXT_NUMBER: &str = "nextval()";
@@ -77,6 +76,11 @@ pub(crate) const NEXT_NUMBER: &str = "nextval()";
 pub(crate) fn read_only(what: &str) -> SqlError {
     let message = format!("cannot execute {what} in a read-only transaction");
     advised(b"25006", message, WRITE_OTHERWISE)
+}
+
+/// Of a statement that changes rows, in such a transaction.
+pub(crate) fn only_reads() -> SqlError {
+    advised(b"25006", "cannot write in a read-only transaction".to_owned(), WRITE_OTHERWISE)
 }
 
 /// What a transaction of several statements spans.
@@ -301,8 +305,7 @@ impl OpenTransaction {
         }
         for (table, _) in statement.uses.iter().filter(|(_, usage)| usage.is_written()) {
             if self.is_read_only {
-                let message = "cannot write in a read-only transaction".to_owned();
-                return Err(Box::new(advised(b"25006", message, WRITE_OTHERWISE)));
+                return Err(Box::new(only_reads()));
             }
             if !self.written.contains(table) {
                 self.written.push(*table);

@@ -15,8 +15,8 @@ use crate::comparison::narrowed;
 use crate::error::{Advice, Result, error, place_in};
 use crate::relation::array::array_of;
 use crate::row_fields::{
-    composite_type_of, field_at, field_named, fields_of_value, made, no_field, record_of,
-    row_or_null, too_many_rows,
+    composite_type_of, field_at, field_named, fields_of_value, made, nameless_row, nameless_type,
+    no_field, record_of, row_or_null,
 };
 use crate::scope::Compiler;
 use crate::state::Variable;
@@ -136,15 +136,11 @@ impl Compiler<'_> {
 
     /// `ROW(a, b)` where no type of rows is asked for.
     pub(crate) fn row_without_name(&mut self, written: &[&ast::Expr]) -> Result<Expr> {
-        let (mut fields, mut values) = (Vec::new(), Vec::new());
+        let mut fields = Vec::new();
         for (value, number) in written.iter().zip(1..) {
-            let value = self.expr(value)?;
-            fields.push((format!("f{number}").into(), value.sql_type.packed()));
-            values.push(value);
+            fields.push((format!("f{number}"), self.expr(value)?));
         }
-        let of = CompositeType::of_rows(RECORD, &fields);
-        let of = of.ok_or_else(|| too_many_rows(self.place))?;
-        Ok(made(of, values))
+        nameless_row(fields, self.place)
     }
 
     /// A row of such columns, of the composite type that has them, if there is one.
@@ -201,9 +197,7 @@ impl Compiler<'_> {
         let mut values: Vec<_> = fields.iter().map(|(_, slot)| self.slot_expr(*slot)).collect();
         let of_fields = || {
             let named = fields.iter().zip(&values);
-            let named =
-                named.map(|((name, _), value)| (name.as_str().into(), value.sql_type.packed()));
-            CompositeType::of_rows(RECORD, &named.collect::<Vec<CompositeField>>())
+            nameless_type(named.map(|((name, _), value)| (name.as_str(), value)))
         };
         let of = of.or_else(of_fields)?;
         values.truncate(of.fields().len()); // columns that users do not see stand behind

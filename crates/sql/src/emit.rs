@@ -2,7 +2,7 @@
 
 use hotrow_base::types::DataType;
 use hotrow_transaction::program::{
-    ArithmeticOp, Expr, ExprKind, FOUND, Function, OfConstraint, ROW_COUNT, Raise, SlotId,
+    ArithmeticOp, Expr, ExprKind, FOUND, Function, LabelId, OfConstraint, ROW_COUNT, Raise, SlotId,
     Statement, StatementKind,
 };
 
@@ -73,6 +73,13 @@ impl Compiler<'_> {
         let sql_type = values[0].sql_type;
         let kind = ExprKind::Call(Function::ArrayAppend, values);
         self.emit_assign(out, array, Expr { kind, sql_type });
+    }
+
+    /// Turns without end, which something in them leaves.
+    pub(crate) fn emit_loop(&self, out: &mut Vec<Statement>, label: LabelId, turn: Vec<Statement>) {
+        let mut body = Vec::new();
+        self.emit(&mut body, StatementKind::Loop { body: turn });
+        self.emit(out, StatementKind::Block { label, body });
     }
 
     /// Statements that leave FOUND and the row count as they found them.

@@ -14,6 +14,7 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_transaction::invocation::Leaves;
 use hotrow_transaction::program::{
     CompareOp, EventQueue, ExprKind, Function, LaterEvents, Procedure, SlotId, Statement,
     StatementKind,
@@ -25,7 +26,6 @@ use crate::fire::{Fired, defined_by, used_by};
 use crate::fire_later::leaves;
 use crate::scope::Compiler;
 use crate::typing::{call, constant, integer, scalar};
-use hotrow_transaction::invocation::Leaves;
 
 impl Compiler<'_> {
     /// Keeps a row that a trigger is to fire for, where the call fires; else does what tells it.
@@ -188,9 +188,7 @@ impl Compiler<'_> {
             self.emit(&mut turn, StatementKind::If { condition, then, otherwise: Vec::new() });
             number += 1;
         }
-        let (label, place) = (exit, self.place);
-        let body = vec![Statement { kind: StatementKind::Loop { body: turn }, place }];
-        self.emit(&mut firing, StatementKind::Block { label, body });
+        self.emit_loop(&mut firing, exit, turn);
         self.emit_unseen(out, firing)
     }
 

@@ -46,10 +46,10 @@ impl Compiler<'_> {
     pub(crate) fn moment(&self, text: &str, wanted: DataType) -> Option<Expr> {
         let small = text.to_ascii_lowercase();
         let mut words: Vec<_> = small.split_ascii_whitespace().collect();
-        let is_of_clock = |word: &&str| ClockWord::of(word.as_bytes()).is_some();
-        let word = words.remove(words.iter().position(is_of_clock)?);
+        let mut all = words.iter().enumerate();
+        let (at, word) = all.find_map(|(at, word)| Some((at, ClockWord::of(word.as_bytes())?)))?;
+        words.remove(at);
         let beside = words.join(" ");
-        let word = ClockWord::of(word.as_bytes())?;
         if word == ClockWord::Now && !beside.is_empty() {
             return None;
         }

@@ -196,10 +196,8 @@ impl Compiler<'_> {
         self.replace_returns(&mut body, label, &results);
         turn.append(&mut body);
         self.emit(&mut turn, StatementKind::Leave(label));
-        let place = self.place;
-        let whole = vec![Statement { kind: StatementKind::Loop { body: turn }, place }];
         let mut repeatable = Vec::new();
-        self.emit(&mut repeatable, StatementKind::Block { label, body: whole });
+        self.emit_loop(&mut repeatable, label, turn);
         if !results.is_empty() {
             let values = results.iter().map(|(slot, _)| self.slot_expr(*slot)).collect();
             self.emit(&mut repeatable, StatementKind::Return(values));

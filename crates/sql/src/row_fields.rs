@@ -1,11 +1,12 @@
 //! Rows of composite types and their fields, as expressions.
 
-use hotrow_base::composite::CompositeType;
+use hotrow_base::composite::{CompositeField, CompositeType};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, ExprKind, Function, Place, RowFunction, SlotId};
 
 use crate::error::{Advice, Result, error};
+use crate::type_table::RECORD;
 use crate::typing::{call, joined, null, packed, scalar, spread};
 
 /// The composite type of a value; none: it has another one.
@@ -45,6 +46,22 @@ pub(crate) fn field_at(value: Expr, of: CompositeType, at: u16) -> Expr {
 pub(crate) fn made(of: CompositeType, fields: Vec<Expr>) -> Expr {
     let fields = fields.into_iter().map(packed).collect();
     call(Function::Row(RowFunction::Make), fields, DataType::Composite(of))
+}
+
+/// The type of rows with such fields that no type with a name has; none: there are too many kinds
+/// of them ([`too_many_rows`]).
+pub(crate) fn nameless_type<'n>(
+    fields: impl Iterator<Item = (&'n str, &'n Expr)>,
+) -> Option<CompositeType> {
+    let fields = fields.map(|(name, value)| (name.into(), value.sql_type.packed()));
+    CompositeType::of_rows(RECORD, &fields.collect::<Vec<CompositeField>>())
+}
+
+/// A row of such fields, of no type that has a name.
+pub(crate) fn nameless_row(fields: Vec<(String, Expr)>, place: Place) -> Result<Expr> {
+    let of = nameless_type(fields.iter().map(|(name, value)| (name.as_str(), value)));
+    let of = of.ok_or_else(|| too_many_rows(place))?;
+    Ok(made(of, fields.into_iter().map(|(_, value)| value).collect()))
 }
 
 /// As [`made`]; NULL where all fields are.

@@ -1,6 +1,5 @@
 //! The row of a relation as a value: `SELECT a FROM account a`, `f(a)`, `row_to_json(a)`.
 
-use hotrow_base::composite::{CompositeField, CompositeType};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{Object, Table};
 use hotrow_transaction::program::{Expr, ExprKind, Place};
@@ -8,10 +7,9 @@ use sqlparser::ast;
 
 use crate::error::Result;
 use crate::relation::level::RelationKind;
-use crate::row_fields::{made, null_where, too_many_rows};
+use crate::row_fields::{made, nameless_type, null_where, too_many_rows};
 use crate::scope::Compiler;
 use crate::subscripts::called;
-use crate::type_table::RECORD;
 use crate::typing::scalar;
 use crate::written::{bare, ident_name};
 
@@ -83,9 +81,6 @@ impl Compiler<'_> {
             RelationKind::Table(table) => Some(self.catalog.table(table)),
             RelationKind::System(_) | RelationKind::Planned(_) => None,
         };
-        let field =
-            |(name, value): &(String, Expr)| (name.as_str().into(), value.sql_type.packed());
-        let columns: Vec<CompositeField> = fields.iter().map(field).collect();
         let of_view = || {
             let Object::View(id) = relation.read_of.as_ref()?.object else { return None };
             let mut views = self.catalog.views();
@@ -94,8 +89,9 @@ impl Compiler<'_> {
         let of_table = table
             .map(Table::row_type)
             .or_else(of_view)
-            .filter(|of| of.types().eq(columns.iter().map(|(_, of)| *of)));
-        let of = of_table.or_else(|| CompositeType::of_rows(RECORD, &columns));
+            .filter(|of| of.types().eq(fields.iter().map(|(_, value)| value.sql_type.packed())));
+        let named = fields.iter().map(|(name, value)| (name.as_str(), value));
+        let of = of_table.or_else(|| nameless_type(named));
         let of = of.ok_or_else(|| too_many_rows(self.place))?;
         let row = made(of, fields.into_iter().map(|(_, value)| value).collect());
         match self.is_missing((depth, at))? {

@@ -143,11 +143,16 @@ impl SessionTransaction {
 
     /// Fires a trigger for an event.
     fn fire_one(&mut self, context: &Context, event: &Pending) -> Result<(), Error> {
-        let fires = Fires::of(&context.core.schema.current().catalog, event);
+        let schema = context.core.schema.current();
+        let known = self.firings.iter().position(|(of, _)| of.is_for(&schema.catalog, event));
+        let (fires, known) = match known.map(|at| self.firings.swap_remove(at)) {
+            Some((fires, prepared)) => (Some(fires), Some(prepared)),
+            None => (Fires::of(&schema.catalog, event), None),
+        };
         let Some(fires) = fires else { return Ok(()) }; // it was dropped
         let values = fires.values(event)?;
-        let prepared = match self.firings.iter().position(|(known, _)| *known == fires) {
-            Some(at) => self.firings.swap_remove(at).1,
+        let prepared = match known {
+            Some(prepared) => prepared,
             None => {
                 let statement = firing(fires.table, &fires.trigger, fires.event);
                 let types = fires.types.iter().map(|of| Some(SqlType::Scalar(*of)));

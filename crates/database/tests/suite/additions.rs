@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::every_engine::{every_engine, open};
+use crate::every_engine::{every_engine, open, two_threads};
 use crate::scratch::Directory;
 use hotrow::{Config, Database, Error, Rows};
 
@@ -40,8 +40,7 @@ fn is_done_during_a_call(db: &Database, script: impl Fn(u32) -> String) -> bool 
 #[test]
 fn no_call_keeps_a_procedure_from_coming() {
     for entry in hotrow::engines() {
-        let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
-        let db = open(config.memory_bytes(256 << 20).step_budget(u64::MAX));
+        let db = open(two_threads(entry).step_budget(u64::MAX));
         db.session().execute(TABLES).expect("the tables are made");
         let define = |attempt| {
             format!(
@@ -80,8 +79,7 @@ fn many_procedures_come_beside_calls_and_are_there_again() {
     const MANY: i64 = 300;
     for entry in hotrow::engines() {
         let directory = Directory::new("additions");
-        let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
-        let config = config.memory_bytes(256 << 20);
+        let config = two_threads(entry);
         let db = Database::open(&directory.0, config.clone()).expect("it opens");
         db.session().execute(TABLES).expect("the tables are made");
         let stop = AtomicBool::new(false);

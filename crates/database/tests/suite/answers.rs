@@ -1,8 +1,8 @@
 //! Scripts with the answers that PostgreSQL 15 gave, a statement a line: tag and rows, sorted where
 //! the statement does not order them, or the error's code.
 
-use crate::every_engine::{every_engine, open};
-use hotrow::{Config, Session, Value};
+use crate::every_engine::{every_engine, open, two_threads};
+use hotrow::{Session, Value};
 
 /// What a statement says.
 fn said(session: &Session, statement: &str) -> String {
@@ -43,8 +43,7 @@ fn check(session: &Session, script: &str) {
 /// As [`everywhere`], in one variant each.
 fn interactive(script: &str) {
     for entry in hotrow::engines() {
-        let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
-        let db = open(config.memory_bytes(256 << 20));
+        let db = open(two_threads(entry));
         check(&db.session(), script);
     }
 }

@@ -3,9 +3,9 @@
 use std::thread;
 
 use crate::asking::{self, number};
-use crate::every_engine::each_engine_with;
+use crate::every_engine::{each_engine_with, two_threads};
 use crate::scratch::Directory;
-use hotrow::{Config, Database, Error, Session};
+use hotrow::{Database, Error, Session};
 
 const TABLES: &str = "
 CREATE TABLE parent (id integer PRIMARY KEY);
@@ -158,11 +158,7 @@ fn without_hint(error: Error) -> Error {
 fn what_was_checked_later_is_there_after_a_restart() -> Result<(), Error> {
     for entry in hotrow::engines() {
         let directory = Directory::new(&format!("deferred-{}", entry.name));
-        let config = || {
-            let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
-            config.memory_bytes(256 << 20)
-        };
-        let db = Database::open(&directory.0, config())?;
+        let db = Database::open(&directory.0, two_threads(entry))?;
         let session = db.session();
         session.execute(TABLES)?;
         session.call("both", (1_i32,))?;
@@ -171,7 +167,7 @@ fn what_was_checked_later_is_there_after_a_restart() -> Result<(), Error> {
             COMMIT; INSERT INTO place VALUES (1, 1), (2, 2); UPDATE place SET pos = 3 - pos",
         )?;
         drop((session, db));
-        let db = Database::open(&directory.0, config())?;
+        let db = Database::open(&directory.0, two_threads(entry))?;
         let session = db.session();
         assert_eq!(count(&session, "child JOIN parent ON parent.id = child.parent"), 2);
         assert_eq!(count(&session, "place WHERE pos = 3 - id"), 2, "{}", entry.name);

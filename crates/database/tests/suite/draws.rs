@@ -4,7 +4,7 @@
 use hotrow::{Config, Database, Error, LogEntries, Session, engines};
 
 use crate::asking::{outcome, rows_or_tag};
-use crate::every_engine::{every_engine, open};
+use crate::every_engine::{every_engine, open, two_threads};
 use crate::scratch::Directory;
 
 const SCHEMA: &str = "
@@ -342,8 +342,7 @@ fn random_values_and_numbers_are_the_same_after_a_restart() {
     for entry in engines() {
         for entries in [LogEntries::Commands, LogEntries::Values] {
             let mut directory = Directory::new("draws");
-            let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
-            let config = config.memory_bytes(256 << 20).log_entries(entries);
+            let config = two_threads(entry).log_entries(entries);
             println!("on {} with {entries}", entry.name);
             let tables = ["drawn", "ground", "item", "stub"];
             let mut before: Vec<Vec<String>> = Vec::new();

@@ -1,6 +1,8 @@
 //! Registered functions in queries: in expressions, in FROM, with effects.
 
-use hotrow::{Config, Database, Error, Session, Value};
+use hotrow::{Database, Error, Session, Value};
+
+use crate::every_engine::two_threads;
 
 const SETUP: &str = "
 CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL);
@@ -35,8 +37,7 @@ fn said(session: &Session, statement: &str) -> String {
 fn database(interactive: bool) -> Result<Database, Error> {
     let entry = hotrow::engines().iter().find(|entry| entry.locks_as_it_goes == interactive);
     let entry = entry.expect("there are both kinds of engines");
-    let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
-    let db = Database::open_in_memory(config.memory_bytes(256 << 20))?;
+    let db = Database::open_in_memory(two_threads(entry))?;
     db.session().execute(SETUP)?;
     Ok(db)
 }

@@ -3,10 +3,10 @@
 
 use std::thread;
 
-use hotrow::{Config, Database, Error, Session, TransactionState};
+use hotrow::{Database, Error, Session, TransactionState};
 
 use crate::asking::{code, number};
-use crate::every_engine::each_engine_with;
+use crate::every_engine::{each_engine_with, two_threads};
 use crate::scratch::Directory;
 
 /// A ledger whose journals balance when they are whole, and accounts that say what is in them.
@@ -142,11 +142,7 @@ fn calls_that_fire_late_never_conflict() {
 fn what_fires_late_is_replayed() -> Result<(), Error> {
     for entry in hotrow::engines() {
         let directory = Directory::new(&format!("late-triggers-{}", entry.name));
-        let config = || {
-            let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
-            config.memory_bytes(256 << 20)
-        };
-        let db = Database::open(&directory.0, config())?;
+        let db = Database::open(&directory.0, two_threads(entry))?;
         let session = db.session();
         session.execute(LEDGER)?;
         session.execute(
@@ -163,7 +159,7 @@ fn what_fires_late_is_replayed() -> Result<(), Error> {
         let seen = "SELECT count(*) * 1000 + sum(journal) FROM seen";
         assert_eq!(number(&session, seen), 8_015, "{}", entry.name);
         drop((session, db));
-        let db = Database::open(&directory.0, config())?;
+        let db = Database::open(&directory.0, two_threads(entry))?;
         let session = db.session();
         assert_eq!(number(&session, seen), 8_015, "{}", entry.name);
         assert_balanced(&session, entry.name);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use hotrow::{Config, Database, Error, LogEntries, Session, Value};
 
-use crate::every_engine::{every_engine, open};
+use crate::every_engine::{every_engine, open, two_threads};
 use crate::scratch::Directory;
 
 const ORDERS: &str = "
@@ -35,9 +35,7 @@ fn code(session: &Session, statement: &str) -> String {
 }
 
 fn interactive() -> impl Iterator<Item = Config> {
-    hotrow::engines().iter().map(|entry| {
-        Config::default().engine(entry.name).threads(entry.threads_near(2)).memory_bytes(256 << 20)
-    })
+    hotrow::engines().iter().map(two_threads)
 }
 
 #[test]
@@ -142,8 +140,7 @@ fn single_statements_draw_where_there_are_no_transactions() -> Result<(), Error>
     let entry = hotrow::engines().iter().find(|entry| !entry.locks_as_it_goes);
     let entry = entry.expect("on some engine statements are calls");
     let directory = Directory::new("sequences-alone");
-    let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
-    let config = config.memory_bytes(256 << 20);
+    let config = two_threads(entry);
     for life in 0..2_i64 {
         let db = Database::open(&directory.0, config.clone())?;
         let session = db.session();

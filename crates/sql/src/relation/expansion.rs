@@ -1,6 +1,5 @@
 //! Functions of a select list that give rows.
 
-use hotrow_base::composite::CompositeType;
 use hotrow_base::json::JsonRows;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_query::{Expanding, HostFunction, Plan, Step, StepKind};
@@ -12,9 +11,8 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::functions::{self, Evaluation, Type};
 use crate::operand::{Operand, types_of};
 use crate::relation::level::{ExpandedBy, Expansion};
-use crate::row_fields::{composite_type_of, fields_of_value, made, too_many_rows};
+use crate::row_fields::{composite_type_of, fields_of_value, nameless_row};
 use crate::scope::Compiler;
-use crate::type_table::RECORD;
 use crate::typing::{cast, packed};
 
 impl Compiler<'_> {
@@ -27,7 +25,6 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Expr> {
         let text = function.to_string();
-        let row = functions::with_count(name, written.len());
         let known = self.level().expansions.iter().find(|(known, _)| *known == text);
         let slots = match known {
             Some((_, slots)) => slots.clone(),
@@ -42,20 +39,18 @@ impl Compiler<'_> {
                 slots
             }
         };
-        let columns: &[&str] = match row.map(|row| row.evaluation) {
-            Some(Evaluation::Rows(HostFunction::JsonRows(JsonRows::Each | JsonRows::EachText))) => {
-                &["key", "value"]
+        let all = &self.level().expanding;
+        let one = all.iter().find(|one| one.outputs == slots).map(|one| (one.by, &one.names));
+        let is_last = |by| matches!(by, ExpandedBy::Function(HostFunction::ExpandArray));
+        match one {
+            // Its last column is the whole.
+            Some((by, names)) if slots.len() > 1 && !is_last(by) => {
+                let named = names.clone().into_iter().zip(&slots);
+                let fields = named.map(|(name, slot)| (name, self.slot_expr(*slot))).collect();
+                nameless_row(fields, place)
             }
-            Some(Evaluation::Rows(HostFunction::Keywords)) => &KEYWORD_COLUMNS,
-            // Of several columns the last one is the whole.
-            _ => return Ok(self.slot_expr(*slots.last().expect("it has a column"))),
-        };
-        let fields: Vec<Expr> = slots.iter().map(|slot| self.slot_expr(*slot)).collect();
-        let named = columns.iter().zip(&fields);
-        let named: Vec<_> =
-            named.map(|(name, of)| ((*name).into(), of.sql_type.packed())).collect();
-        let of = CompositeType::of_rows(RECORD, &named).ok_or_else(|| too_many_rows(place))?;
-        Ok(made(of, fields))
+            _ => Ok(self.slot_expr(*slots.last().expect("it has a column"))),
+        }
     }
 
     /// What a function gives that gives rows; none: there is no such function.
@@ -132,8 +127,13 @@ impl Compiler<'_> {
             }
             (HostFunction::Keywords, []) => {
                 let [text, truth] = [DataType::Text, DataType::Boolean].map(SqlType::Scalar);
-                let types = [text, text, truth, text, text];
-                let columns = KEYWORD_COLUMNS.into_iter().zip(types).collect();
+                let columns = vec![
+                    ("word", text),
+                    ("catcode", text),
+                    ("barelabel", truth),
+                    ("catdesc", text),
+                    ("baredesc", text),
+                ];
                 (HostFunction::Keywords, vec![], columns)
             }
             (HostFunction::ExpandArray, [array, ..]) => {
@@ -273,9 +273,6 @@ impl Compiler<'_> {
         Ok((values.into_iter().map(|value| cast(value, of)).collect(), of))
     }
 }
-
-/// What `pg_get_keywords` gives of a word.
-const KEYWORD_COLUMNS: [&str; 5] = ["word", "catcode", "barelabel", "catdesc", "baredesc"];
 
 /// The type of a series whose ends are moments; none: they are not.
 fn moments(given: &[Option<SqlType>]) -> Option<DataType> {

@@ -291,12 +291,11 @@ impl Compiler<'_> {
             *column = value.clone();
         }
         let late: Vec<SlotId> = behind.late.iter().flat_map(|step| step.outputs.clone()).collect();
-        let is_late = |value: &Expr| walk::reads_any(value, |slot| late.contains(&slot));
-        let (late_list, list): (Vec<_>, Vec<_>) =
-            list.into_iter().enumerate().partition(|(_, value)| is_late(value));
+        let reads_late = |value: &Expr| walk::reads_any(value, |slot| late.contains(&slot));
+        let are_late: Vec<bool> = list.iter().map(reads_late).collect();
+        let (late_list, list): (Vec<_>, Vec<_>) = list.into_iter().partition(reads_late);
         let count = list.len();
         let keys_at = count + order_exprs.len();
-        let (places, list): (Vec<_>, Vec<_>) = list.into_iter().unzip();
         let all: Vec<_> = list.into_iter().chain(order_exprs).chain(distinct_on).collect();
         let (computed, slots) = self.computed(plan, &all)?;
         plan = computed;
@@ -330,19 +329,20 @@ impl Compiler<'_> {
         };
         plan = self.locked(plan)?;
         // Nothing is computed for rows that LIMIT leaves out, unless it makes rows of one.
-        let (cut, counts) = match behind.gives_rows {
-            true => ([None, None], counts),
-            false => (counts, [None, None]),
-        };
-        plan = self.limited(plan, cut, ties.clone())?;
-        plan = extended(plan, behind.late);
-        let (late_places, late_list): (Vec<_>, Vec<_>) = late_list.into_iter().unzip();
-        let (computed, late_slots) = self.computed(plan, &late_list)?;
-        plan = self.limited(computed, counts, ties)?;
-        let slots = slots.into_iter().take(count).chain(late_slots);
-        let mut placed: Vec<_> = places.into_iter().chain(late_places).zip(slots).collect();
-        placed.sort_unstable_by_key(|(place, _)| *place);
-        let slots = placed.into_iter().map(|(_, slot)| slot);
+        let is_cut_last = behind.gives_rows;
+        let mut cut = Some((counts, ties));
+        if let Some((counts, ties)) = cut.take_if(|_| !is_cut_last) {
+            plan = self.limited(plan, counts, ties)?;
+        }
+        let (mut plan, late_slots) = self.computed(extended(plan, behind.late), &late_list)?;
+        if let Some((counts, ties)) = cut {
+            plan = self.limited(plan, counts, ties)?;
+        }
+        let (mut early, mut late) = (slots.into_iter(), late_slots.into_iter());
+        let slots = are_late.into_iter().filter_map(|is_late| match is_late {
+            true => late.next(),
+            false => early.next(),
+        });
         let outputs = columns.into_iter().map(|(name, _)| name).zip(slots).collect();
         Ok(Bound { plan: self.behind_given(plan), outputs })
     }

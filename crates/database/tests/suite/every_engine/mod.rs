@@ -1,7 +1,7 @@
 //! Runs a test on every engine of the table, in all variants, with one and with two threads, and
 //! now and then with split indexes.
 
-use hotrow::{Config, Database, Error};
+use hotrow::{Config, Database, EngineEntry, Error};
 
 /// Calls `test` once per engine, variant and thread count.
 pub fn every_engine(test: impl Fn(Config) -> Result<(), Error>) {
@@ -41,6 +41,12 @@ pub fn each_engine(test: impl Fn(Config) -> Result<(), Error>) {
             test(config.memory_bytes(256 << 20)).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
     }
+}
+
+/// An engine with two threads, or as many as it has.
+pub fn two_threads(entry: &EngineEntry) -> Config {
+    let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
+    config.memory_bytes(256 << 20)
 }
 
 /// Opens a database.
